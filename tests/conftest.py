@@ -23,6 +23,7 @@ COMPRESSED = ["CompressedForestClassifier", "CompressedForestRegressor"]
 INDUCED = ["InducedForestClassifier", "InducedForestRegressor"]
 CENTROIDS = ["CentroidForestClassifier", "CentroidForestRegressor"]
 LINEAR = ["LinearClassifier"]
+LABEL_TREES = ["LabelTreeClassifier"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 
@@ -97,6 +98,8 @@ def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str =
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p)).round(1)
     X[rng.random((n, p)) < 0.5] = 0
+    if name in LABEL_TREES and outputs == "several":
+        outputs = "labels"  # the only y of several columns that they take
     k = min(4, p)
     score = X[:, :k] @ rng.normal(size=(k, 3)) + rng.normal(scale=0.3, size=(n, 3))
     if name.endswith("Regressor"):

@@ -128,6 +128,11 @@ def _table() -> dict[str, Entry]:
     table.add(weald.LinearClassifier, masks=("classes", *LABELS), **linear, params={"random_state": 0})
     given = {"C": 1.0, "features": "given", "min_weight": 0.0, "max_iter": 10_000, "random_state": 0}
     table.add(weald.LinearClassifier, "given", masks=("classes", *LABELS), **linear, params=given)
+    # Labels, or one output of classes.
+    of_one = {"outputs": ("labels", "sparse labels", "class"), "masks": LABELS, **linear}
+    table.add(weald.LabelTreeClassifier, **of_one, params={"random_state": 0})
+    deep = {"n_estimators": 2, "max_children": 2, "max_leaf_labels": 1, "beam_width": 2, "random_state": 0}
+    table.add(weald.LabelTreeClassifier, "deep", **of_one, params=deep)
     boosted = {**small, "max_leaf_nodes": 6}
     for task in ("Classifier", "Regressor"):
         cls = getattr(weald, f"GradientBoosting{task}")

@@ -20,6 +20,7 @@ from conftest import (
     CENTROIDS,
     CLASSIFIERS,
     FORESTS,
+    LABEL_TREES,
     LINEAR,
     REGRESSORS,
     TREES,
@@ -63,6 +64,9 @@ def variations():
         yield make(name, C=10.0, features="normalized", min_weight=0.0, max_iter=100_000)
         yield make(name, features="standardized", n_jobs=2)
         yield make(name, features="tfidf", class_weight="balanced")
+    for name in LABEL_TREES:
+        yield make(name, C=10.0, features="normalized", max_leaf_labels=1, max_children=2, max_iter=100_000)
+        yield make(name, features="tfidf", n_jobs=2, n_estimators=1, max_leaf_labels=2, beam_width=1)
     for name in CENTROIDS:
         yield make(name, n_children=3, max_leaf_samples=5, refine=False, soft_routing=False, smoothing=0)
         yield make(name, bootstrap=True, n_jobs=2)
@@ -96,7 +100,7 @@ def expected_failures(estimator):
 # Checks that fit twice leave a warm start with no trees to add.
 @pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
 @with_estimator_checks(
-    [make(name, random_state=None) for name in ALL + CENTROIDS + LINEAR],
+    [make(name, random_state=None) for name in ALL + CENTROIDS + LINEAR + LABEL_TREES],
     [*variations(), *(make(name, bootstrap=True, oob_score=True) for name in FORESTS + CENTROIDS)],
     expected_failures,
 )

@@ -8,7 +8,7 @@ import children
 import numpy as np
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LINEAR, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, make, make_data, model_bytes
 from scipy import sparse
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
@@ -45,6 +45,7 @@ TABLE = [
         for name in LINEAR
         for features in ("given", "normalized", "tfidf", "standardized")
     ),
+    *((name, {"max_leaf_labels": labels, "max_children": 2}) for name in LABEL_TREES for labels in (1, 2, 400)),
 ]
 
 
@@ -61,8 +62,12 @@ def test_one_hash_for_all_threads_and_layouts(name, params):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # with five trees, some samples have no out-of-bag score
                 model.fit(Z, y)
-            parts = [model_bytes(model), model.predict(Z), model.predict_proba(Z) if name in LINEAR else model.apply(Z)]
-            parts += [model.feature_importances_] if name not in CENTROIDS + LINEAR else []
+            parts = [
+                model_bytes(model),
+                model.predict(Z),
+                model.predict_proba(Z) if name in LINEAR + LABEL_TREES else model.apply(Z),
+            ]
+            parts += [model.feature_importances_] if name not in CENTROIDS + LINEAR + LABEL_TREES else []
             parts += [model.predict_proba(Z)] if name.endswith("Classifier") else []
             parts += list(model.staged_predict(Z)) if name in BOOSTING else []
             hashes[layout, n_threads] = children.digest(*parts)

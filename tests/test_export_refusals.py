@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 import weald
-from conftest import ALL, LINEAR, make, make_data
+from conftest import ALL, LABEL_TREES, LINEAR, make, make_data
 from exports import CASES, fitted
 from scipy import sparse
 from sklearn.compose import TransformedTargetRegressor
@@ -38,7 +38,14 @@ def test_the_public_names():
 
 
 def test_models_that_are_not_fitted(exporter):
-    for name in [*ALL, "GradientBoostingClassifier", "CompressedForestRegressor", "CentroidForestClassifier", *LINEAR]:
+    for name in [
+        *ALL,
+        "GradientBoostingClassifier",
+        "CompressedForestRegressor",
+        "CentroidForestClassifier",
+        *LINEAR,
+        *LABEL_TREES,
+    ]:
         with pytest.raises(NotFittedError):
             exporter(make(name))
 
@@ -76,6 +83,9 @@ def test_models_that_no_format_expresses(exporter):
         message = rf"{exporter.__name__} does not support CentroidForestClassifier.*use to_json or to_c, or weald.save"
         with pytest.raises(ValueError, match=message):
             exporter(centroid)
+    tree = make("LabelTreeClassifier").fit(X, y)
+    with pytest.raises(ValueError, match=r"does not support LabelTreeClassifier: it has a linear model .*weald.save"):
+        exporter(tree)
     if exporter in (export.to_treelite, export.to_sklearn):
         linear = make("LinearClassifier").fit(X, y)
         with pytest.raises(

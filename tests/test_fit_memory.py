@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, LINEAR, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, LABEL_TREES, LINEAR, make, make_data
 from scipy import sparse
 from weald._fit import memory
 
@@ -223,7 +223,7 @@ def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
     assert re.search(message, done.stdout), done.stdout
 
 
-@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *COMPRESSED])
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED])
 def test_every_estimator_and_layout_has_an_estimate(name):
     X, y = make_data(name)
     sizes = [weald.estimate_fit_memory(make(name), Z, y) for Z in (X, X.tolist(), sparse.csr_array(X), X[:, :6])]
@@ -233,7 +233,7 @@ def test_every_estimator_and_layout_has_an_estimate(name):
     assert weald.estimate_fit_memory(make(name), *more) > 5 * sizes[0]
 
 
-@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *COMPRESSED])
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED])
 def test_every_part_that_is_certain_has_a_hint(name):
     X, y = make_data(name)
     layouts = X, np.asfortranarray(X, dtype=np.float32), sparse.csr_array(X), sparse.csc_array(X)
@@ -247,7 +247,7 @@ def test_every_part_that_is_certain_has_a_hint(name):
             terms = model._memory_terms(model, memory.of_raw(model, Z, y)[1])
             found |= {what for what, _, is_certain in terms if is_certain}
     assert found <= memory.HINTS.keys()
-    assert found or name in CENTROIDS + LINEAR
+    assert found or name in CENTROIDS + LINEAR + LABEL_TREES
 
 
 @pytest.mark.parametrize("name", BOOSTING)

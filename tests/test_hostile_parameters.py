@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LINEAR, check_refused, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, check_refused, make, make_data
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from weald import datasets, distribute, inspection, metrics, model_selection, projection
@@ -23,7 +23,7 @@ from weald.export import to_c, to_onnx
 from weald.inspection import export_centroids, export_rules, feature_importances
 from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
 
-EVERY = ALL + BOOSTING + CENTROIDS + LINEAR + COMPRESSED
+EVERY = ALL + BOOSTING + CENTROIDS + LINEAR + LABEL_TREES + COMPRESSED
 HUGE = 10**400
 HOSTILE = [
     HUGE,

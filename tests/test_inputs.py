@@ -14,6 +14,7 @@ from conftest import (
     CENTROIDS,
     CLASSIFIERS,
     COMPRESSED,
+    LABEL_TREES,
     LINEAR,
     cases,
     has_outputs,
@@ -24,7 +25,7 @@ from conftest import (
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *COMPRESSED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED]
 
 
 @pytest.fixture(params=EVERY)
@@ -164,7 +165,7 @@ def snapshot(X):
 
 def answers(model, X):
     """The predictions, and the leaves of models with trees."""
-    return model.predict(X), model.apply(X) if hasattr(model, "apply") else model.decision_function(X)
+    return model.predict(X), model.apply(X) if hasattr(model, "apply") else model.predict_proba(X)
 
 
 @pytest.mark.parametrize("forms", [dense_forms, sparse_forms])

@@ -53,6 +53,13 @@ def fit_linear():
     return model, lambda: model.fit(X, Y)
 
 
+def fit_label_tree():
+    X = sparse.csr_array(rng.random((20_000, 300)) < 0.05, dtype=np.float32)
+    Y = sparse.csr_array(rng.random((20_000, 2_000)) < 0.01)
+    model = weald.LabelTreeClassifier(1e4, tol=1e-6, max_iter=10_000, n_jobs=2)
+    return model, lambda: model.fit(X, Y)
+
+
 def fit_oob():
     # Growth is short against the predictions of samples out of the bag.
     model = weald.RandomForestRegressor(500, max_depth=10, max_features=1, oob_score=True, max_samples=20, n_jobs=2)
@@ -83,6 +90,7 @@ cases = {
     "labels": fit_labels,
     "centroids": fit_centroids,
     "linear": fit_linear,
+    "label tree": fit_label_tree,
     "out of bag": fit_oob,
     "draw": draw,
     "principal directions": lambda: fit(weald.DecisionTreeRegressor(output_projection="pca"), 4_000, 1, 2_000),

@@ -9,13 +9,24 @@ import pandas as pd
 import pytest
 import sklearn
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LINEAR, check_refused, make, make_data, model_bytes
+from conftest import (
+    ALL,
+    BOOSTING,
+    CENTROIDS,
+    COMPRESSED,
+    LABEL_TREES,
+    LINEAR,
+    check_refused,
+    make,
+    make_data,
+    model_bytes,
+)
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 from sklearn.preprocessing import MultiLabelBinarizer
 
-EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *COMPRESSED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED]
 CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
 AROUND = {"TunedThresholds": {}, "CalibratedLabels": {"min_positives": 1}}
 NAMES = ["one", "two words", "µ"]
@@ -92,7 +103,7 @@ def test_without_names_there_are_none_to_predict(name, data):
     assert not hasattr(small(name), "topk_names")
     if name in CLASSIFIERS:
         assert not hasattr(small(name).fit(X, Y[:, 0]), "topk_names")
-        if name not in LINEAR:
+        if name not in LINEAR + LABEL_TREES:
             assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "topk_names")
 
 
@@ -138,7 +149,7 @@ def test_names_are_of_labels_and_those_of_the_frame(name, data):
         return
     message = "label_names is only supported for y of labels, got y of classes"
     check_refused(model, ValueError, message, X, Y[:, 0], label_names=["a"])
-    if name in LINEAR:
+    if name in LINEAR + LABEL_TREES:
         return
     regressor = small(name.replace("Classifier", "Regressor"))
     with pytest.raises(ValueError, match="label_names is only supported for y of labels, got y of numbers"):
@@ -152,7 +163,9 @@ def test_names_are_in_frames(name, data):
     assert model.topk_names(X, 1).shape == (len(X), 1)
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in BOOSTING + CENTROIDS + LINEAR])
+@pytest.mark.parametrize(
+    "name", [name for name in CLASSIFIERS if name not in BOOSTING + CENTROIDS + LINEAR + LABEL_TREES]
+)
 def test_names_are_in_rules(name, data):
     X, Y = data
     model = small(name).fit(X, Y, label_names=NAMES)
@@ -171,7 +184,11 @@ def test_importances_are_of_labels_by_name(name, data):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in CLASSIFIERS if ("Tree" not in name or name.startswith("ExtraTrees")) and name not in LINEAR],
+    [
+        name
+        for name in CLASSIFIERS
+        if ("Tree" not in name or name.startswith("ExtraTrees")) and name not in LINEAR + LABEL_TREES
+    ],
 )
 def test_members_and_fits_that_go_on_know_the_names(name, data):
     X, Y = data

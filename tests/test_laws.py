@@ -14,6 +14,7 @@ from conftest import (
     CLASSIFIERS,
     COMPRESSED,
     FORESTS,
+    LABEL_TREES,
     LINEAR,
     REGRESSORS,
     TREES,
@@ -243,7 +244,7 @@ ABSENT = {
 
 @cases(lambda name, case: name.endswith("Regressor") == case.endswith("among numbers"))
 @pytest.mark.parametrize("case", ABSENT)
-@pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED + LINEAR)
+@pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED + LINEAR + LABEL_TREES)
 def test_y_of_samples_of_weight_zero_is_not_looked_at(name, case):
     known, absent = ABSENT[case]
     X, w = np.arange(6.0)[:, None], np.array([1.0, 2.0, 1.0, 0.5, 1.0, 0.0])
@@ -271,7 +272,7 @@ def test_y_of_samples_of_weight_zero_is_not_looked_at_where_it_is_held_out():
     assert model_bytes(pruned) == model_bytes(other)
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS + LINEAR)
+@pytest.mark.parametrize("name", CLASSIFIERS + LINEAR + LABEL_TREES)
 def test_classes_of_samples_of_weight_zero_do_not_exist(name):
     X, y = make_data(name)
     model = make(name).fit(X, y, sample_weight=y != "b")

@@ -12,7 +12,7 @@ import joblib
 import numpy as np
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, LINEAR, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, LABEL_TREES, LINEAR, make, make_data, model_bytes
 from model_files import again, assert_same, fitted, loads, put_together, taken_apart
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from weald import _weald, loss, projection
 from weald._files import model_file, model_parts
 
-EVERY = ALL + BOOSTING + CENTROIDS + LINEAR + COMPRESSED
+EVERY = ALL + BOOSTING + CENTROIDS + LINEAR + LABEL_TREES + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
 OUTPUTS += [(name, "labels") for name in EVERY if name.endswith("Classifier")]
 

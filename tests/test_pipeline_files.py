@@ -36,6 +36,7 @@ ESTIMATORS = {
     "forest": weald.RandomForestClassifier(4, random_state=0),
     "centroid": weald.CentroidForestClassifier(3, random_state=0),
     "linear": weald.LinearClassifier(random_state=0),
+    "label tree": weald.LabelTreeClassifier(random_state=0),
     "boosting": weald.GradientBoostingClassifier(n_estimators=4, random_state=0),
     "compressed": weald.CompressedForestClassifier(weald.ExtraTreesClassifier(3, random_state=0)),
     "thresholds": weald.multilabel.TunedThresholds(weald.RandomForestClassifier(4, random_state=0)),

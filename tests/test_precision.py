@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, INDUCED, LINEAR, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, INDUCED, LABEL_TREES, LINEAR, make, make_data, model_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -17,7 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
 from weald._input import precision
 
-EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *COMPRESSED, *INDUCED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED, *INDUCED]
 
 
 def small(name, **params):

@@ -27,6 +27,7 @@ CLASSES = np.array(["a", "b", "c"])[(X[:, :3].sum(axis=1) > 0).astype(int) + (X[
 LABELS = (X @ RNG.normal(size=(6, 4)) > 0.5).astype(np.int8)
 NUMBERS = X @ RNG.normal(size=(6, 3))
 SMALL = {"n_estimators": 5, "random_state": 0}
+LABEL_TREES = ("label tree", "sparse labels of a tree", "label tree of classes")
 MODELS = {
     "tree": (weald.DecisionTreeClassifier(random_state=0), CLASSES),
     "classes": (weald.RandomForestClassifier(**SMALL), CLASSES),
@@ -48,6 +49,9 @@ MODELS = {
         CLASSES,
     ),
     "linear init": (weald.GradientBoostingClassifier(init=weald.LinearClassifier(random_state=0), **SMALL), LABELS),
+    "label tree": (weald.LabelTreeClassifier(max_leaf_labels=1, random_state=0), LABELS),
+    "sparse labels of a tree": (weald.LabelTreeClassifier(random_state=0), sp.csr_matrix(LABELS)),
+    "label tree of classes": (weald.LabelTreeClassifier(max_leaf_labels=1, random_state=0), CLASSES),
     "thresholds": (TunedThresholds(weald.RandomForestClassifier(**SMALL), random_state=0), LABELS),
     "sparse thresholds": (
         TunedThresholds(weald.GradientBoostingClassifier(**SMALL), cv=2, random_state=0),
@@ -155,11 +159,11 @@ def test_hostile_samples_are_predicted_as_among_many(name):
     model = clone(MODELS[name][0])
     if "n_estimators" in model.get_params():
         model.set_params(n_estimators=19)  # more trees than are processed at once, and a remainder
-    if name.startswith(("centroids", "linear", "compressed")):
+    if name.startswith(("centroids", "linear", "compressed")) or name in LABEL_TREES:
         train = X  # the former models do not support missing values
     model.fit(train, MODELS[name][1])
     samples = np.where(rng.random((60, 6)) < 0.5, rng.choice(HOSTILE, (60, 6)), rng.choice(X.ravel(), (60, 6)))
-    if name.startswith(("centroids", "linear")):
+    if name.startswith(("centroids", "linear")) or name in LABEL_TREES:
         samples = np.nan_to_num(samples)
     predictor = weald.Predictor(model)
     if name in WITH_STEPS:
@@ -193,7 +197,8 @@ def test_the_engine_alone_scores_what_it_can(name):
     if name in ("pipeline", "thresholds after steps"):
         predictor = predictor._steps._last
     by_engine = predictor._steps is None and predictor._scores_of is not None
-    assert by_engine == (not name.startswith(("centroids", "linear", "calibrated")) and "thresholds" not in name)
+    is_of_trees = not name.startswith(("centroids", "linear", "calibrated")) and name not in LABEL_TREES
+    assert by_engine == (is_of_trees and "thresholds" not in name)
     if by_engine:
         for form in (X[0], X[0].astype(np.float32), X[:1], X[0].tolist(), tuple(X[0])):
             assert predictor._scores_of(form) is not None

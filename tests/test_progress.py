@@ -11,11 +11,11 @@ import children
 import numpy as np
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LINEAR, TREES, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, TREES, make, make_data, model_bytes
 from sklearn.linear_model import Ridge
 from weald._rounds.progress import Progress
 
-ESTIMATORS = [name for name in ALL + CENTROIDS + BOOSTING + COMPRESSED + LINEAR if name not in TREES]
+ESTIMATORS = [name for name in ALL + CENTROIDS + BOOSTING + COMPRESSED + LINEAR + LABEL_TREES if name not in TREES]
 
 
 def labels():
@@ -25,7 +25,7 @@ def labels():
 
 def estimator_work(name, **params):
     # Four hundred trees take longer than the time between two reports of the engine.
-    n_trees = {} if name in BOOSTING + COMPRESSED + CENTROIDS + LINEAR else {"n_estimators": 400}
+    n_trees = {} if name in BOOSTING + COMPRESSED + CENTROIDS + LINEAR + LABEL_TREES else {"n_estimators": 400}
     X, y = make_data(name, n=300)
     return lambda verbose: make(name, verbose=verbose, **n_trees, **params).fit(X, y)
 
@@ -60,7 +60,7 @@ def chunks(verbose):
 # The work as a function of `verbose`, the name and the unit in its lines, and the last number of units.
 WORKS = {name: (estimator_work(name), name, "tree", 400) for name in ESTIMATORS if name not in BOOSTING + COMPRESSED}
 WORKS |= {name: (estimator_work(name), name, "tree", 5) for name in CENTROIDS}
-WORKS |= {name: (estimator_work(name), name, "block of columns", None) for name in LINEAR}
+WORKS |= {name: (estimator_work(name), name, "block of columns", None) for name in LINEAR + LABEL_TREES}
 WORKS |= {name: (estimator_work(name), name, "round", 5) for name in BOOSTING}
 WORKS |= {name: (estimator_work(name), name, "step", None) for name in COMPRESSED}
 WORKS |= {

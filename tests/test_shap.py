@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, make, make_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -354,7 +354,7 @@ def test_bad_input_is_named_and_nothing_is_lost():
         shap_values([model], X)
 
 
-@pytest.mark.parametrize("name", CENTROIDS)
+@pytest.mark.parametrize("name", CENTROIDS + LABEL_TREES)
 def test_models_whose_nodes_test_no_feature_are_refused(name):
     X, y = make_data(name)
     model = make(name).fit(np.abs(X), y)

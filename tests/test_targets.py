@@ -134,6 +134,7 @@ WITHOUT_MASK = {
     "X_val": lambda y, _: boosting(n_iter_no_change=1).fit(X, Y, X_val=X, y_val=y).validation_score_,
     "eval_sets": lambda y, _: boosting().fit(X, Y, eval_sets=[(X, y)]).eval_results_["eval_0"]["loss"],
     "LinearClassifier": of_fit(lambda: weald.LinearClassifier(random_state=0)),
+    "LabelTreeClassifier": of_fit(lambda: weald.LabelTreeClassifier(random_state=0)),
     "permutation_importance": lambda y, _: inspection.permutation_importance(FITTED, X, y, random_state=0).importances,
     "distribute.fit": lambda y, _: model_bytes(on_threads(distribute.fit, forest(), X, y)),
     "distribute.cross_validate": lambda y, _: on_threads(distribute.cross_validate, forest(), X, y, cv=3)["test_score"],
@@ -283,6 +284,7 @@ def test_tags_are_refused_with_what_converts_them(door):
 FITS = {
     "tree",
     "LinearClassifier",
+    "LabelTreeClassifier",
     "forest",
     "boosting",
     "stopped boosting",

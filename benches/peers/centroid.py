@@ -138,11 +138,12 @@ def run(
     n_seeds: int,
     measured: Callable[[str, str, int], dict[str, Any]],
     table: Callable[[list[dict[str, Any]]], None],
+    sets: list[str] = SETS,
 ) -> None:
     """Runs the requested measurements of a script, each in a process of its own, and prints the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("results", type=Path)
-    parser.add_argument("--only", action="append", choices=SETS)
+    parser.add_argument("--only", action="append", choices=sets)
     parser.add_argument("--ways", action="append", choices=ways)
     parser.add_argument("--seeds", type=int, default=n_seeds)
     parser.add_argument("--one", nargs=3, metavar=("SET", "WAY", "SEED"), help="used by the script itself")
@@ -153,7 +154,7 @@ def run(
         return
     lines = read(options.results)
     known = {(line["set"], line["way"], line["seed"]) for line in lines}
-    for name in options.only or SETS:
+    for name in options.only or sets:
         for way in options.ways or ways:
             for seed in range(options.seeds if way in seeded else 1):
                 if (name, way, seed) in known:

@@ -9,9 +9,9 @@ use weald::label_files::{
 };
 use weald::{
     BoostConfig, Boosted, CentroidForest, CentroidForestConfig, CentroidPrecision, Control, Criterion, Dataset, Error,
-    ErrorKind, Forest, ForestConfig, LabelView, LinearConfig, LinearModel, LossKind, Matrix, MaxFeatures, NProjections,
-    OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView, Splitter, StepDtype, Targets,
-    TreeConfig,
+    ErrorKind, Forest, ForestConfig, LabelTreeConfig, LabelTreeModel, LabelView, LinearConfig, LinearModel, LossKind,
+    Matrix, MaxFeatures, NProjections, OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView,
+    Splitter, StepDtype, Targets, TreeConfig,
 };
 
 /// Larger models are not asked for predictions, because this takes time and finds nothing new.
@@ -55,6 +55,20 @@ pub fn model_file(bytes: &[u8]) {
             ask(size, linear.outputs().width(), |x| linear.predict_scores(x, &control));
             let again = linear.to_bytes().expect("a model that was read can be written");
             assert!(LinearModel::from_bytes(&again).expect("what was written can be read") == linear);
+        }
+        Err(error) => blames_bytes(&error),
+    }
+    match LabelTreeModel::from_bytes(bytes) {
+        Ok(tree) => {
+            let size = (tree.trees().len(), tree.n_features());
+            // Labels that are not found have a score of minus infinity.
+            let in_columns = |x: &Matrix<'_>| {
+                let scores = tree.predict_scores(x, &control)?.values;
+                Ok(Array2::from_shape_vec((scores.len(), 1), scores).expect("a column"))
+            };
+            ask(size, tree.n_labels(), in_columns);
+            let again = tree.to_bytes().expect("a model that was read can be written");
+            assert!(LabelTreeModel::from_bytes(&again).expect("what was written can be read") == tree);
         }
         Err(error) => blames_bytes(&error),
     }
@@ -401,6 +415,8 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         let config = LinearConfig::default().features(features);
         models.push((name, config.fit_controlled((&fitted, y), &control)?.to_bytes()?));
     }
+    let tree = LabelTreeConfig::default().n_trees(2).max_children(3).max_leaf_labels(5);
+    models.push(("label tree", tree.fit_controlled((&fitted, &labels), &control)?.to_bytes()?));
     let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();
     for (name, text) in [
         ("xmc", "3 9 5\n0,4 8:0.25 1:1e-3\n 0:nan\n2\n"),

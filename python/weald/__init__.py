@@ -5,7 +5,7 @@ and 64-bit indices, multi-label y as a sparse matrix, and trees grown on random 
 
 Modules
 -------
-`weald.tree`, `weald.forest`, `weald.centroid`, `weald.linear`, `weald.boosting`, `weald.compression`
+`weald.tree`, `weald.forest`, `weald.centroid`, `weald.linear`, `weald.label_tree`, `weald.boosting`, `weald.compression`
     The estimators, which can also be imported from `weald`. Compression makes models smaller that predict the same or
     nearly the same.
 `weald.loss`
@@ -50,6 +50,7 @@ from weald import (
     export,
     forest,
     inspection,
+    label_tree,
     linear,
     loss,
     metrics,
@@ -78,6 +79,7 @@ from weald.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from weald.label_tree import LabelTreeClassifier
 from weald.linear import LinearClassifier
 from weald.tree import (
     DecisionTreeClassifier,
@@ -101,6 +103,7 @@ __all__ = [
     "GradientBoostingRegressor",
     "InducedForestClassifier",
     "InducedForestRegressor",
+    "LabelTreeClassifier",
     "LinearClassifier",
     "Predictor",
     "RandomForestClassifier",
@@ -118,6 +121,7 @@ __all__ = [
     "forest",
     "inspect_model",
     "inspection",
+    "label_tree",
     "linear",
     "load",
     "loads",

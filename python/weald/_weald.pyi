@@ -18,6 +18,7 @@ __all__ = [
     "CompressionPath",
     "DescribedModel",
     "Forest",
+    "LabelTreeModel",
     "LinearModel",
     "OneSample",
     "StagedScores",
@@ -36,6 +37,7 @@ __all__ = [
     "fit_boosting_with",
     "fit_centroid_forest",
     "fit_forest",
+    "fit_label_tree",
     "fit_linear",
     "fit_tree",
     "held_out_linear",
@@ -51,6 +53,7 @@ __all__ = [
     "memory_of_centroids",
     "memory_of_compression",
     "memory_of_forest",
+    "memory_of_label_tree",
     "memory_of_linear",
     "rank_rows",
     "read_model",
@@ -79,7 +82,7 @@ LARGEST_LOG: float
 FEW_OUTPUTS: int
 ZEROS_TO_ONE: int
 
-_Model: TypeAlias = Forest | Boosted | CentroidForest | LinearModel | Compressed
+_Model: TypeAlias = Forest | Boosted | CentroidForest | LinearModel | LabelTreeModel | Compressed
 # A float32 array of two dimensions, or a canonical float32 CSR or CSC matrix.
 _Matrix: TypeAlias = Any
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
@@ -233,6 +236,21 @@ class _LinearConfig(TypedDict):
     features: str | None
     # Whether probabilities are calibrated by held-out samples.
     calibration: bool
+    intercept_scaling: float
+    tol: float
+    max_iter: int
+    min_weight: float
+    seed: int
+
+@type_check_only
+class _LabelTreeConfig(TypedDict):
+    c: float
+    # "given", "normalized" or "tfidf"
+    features: str
+    n_trees: int
+    max_children: int
+    max_leaf_labels: int
+    beam_width: int
     intercept_scaling: float
     tol: float
     max_iter: int
@@ -450,6 +468,15 @@ def held_out_linear(
     n_threads: int = 1,
     y_mask: _Mask | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+def fit_label_tree(
+    x: _Matrix,
+    y: _Targets,
+    weights: _RowWeights,
+    config: _LabelTreeConfig,
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+    y_mask: _Mask | None = None,
+) -> LabelTreeModel: ...
 def fit_boosting(
     x: _Matrix,
     y: _Targets,
@@ -535,6 +562,7 @@ def cross_validate_compression(
 def memory_of_forest(config: _ForestConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
 def memory_of_centroids(config: _CentroidForestConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
 def memory_of_linear(config: _LinearConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
+def memory_of_label_tree(config: _LabelTreeConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
 def memory_of_boosting(
     config: _BoostConfig | None, shapes: _FitShapes, n_threads: int, may_stop: bool
 ) -> list[_MemoryTerm]: ...
@@ -796,6 +824,53 @@ class LinearModel:
     @staticmethod
     def from_bytes(bytes: bytes) -> LinearModel: ...
     def __reduce__(self) -> tuple[Callable[[bytes], LinearModel], tuple[bytes]]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class LabelTreeModel:
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_outputs(self) -> int: ...
+    # Number of labels or classes.
+    @property
+    def width(self) -> int: ...
+    @property
+    def n_classes(self) -> NDArray[np.int64]: ...
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def beam_width(self) -> int: ...
+    # Children and labels of all nodes of all trees, and how many of them did not reach the tolerance.
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def n_unfinished(self) -> int: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def n_weights(self) -> int: ...
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def features(self) -> str: ...
+    # Of each tree.
+    def depths(self) -> list[int]: ...
+    def n_leaves(self) -> list[int]: ...
+    # Logarithms of the means over the trees, of the labels that are found.
+    def predict_scores(self, x: _Matrix, n_threads: int = 1) -> _SparseScores: ...
+    # Probabilities that are positive and at least `floor`.
+    def predict_at_least(self, x: _Matrix, floor: float, n_threads: int = 1) -> _SparseScores: ...
+    def predict_topk(
+        self, x: _Matrix, k: int, n_threads: int = 1, exclude: _Pattern | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    def idf(self) -> NDArray[np.float32] | None: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> LabelTreeModel: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], LabelTreeModel], tuple[bytes]]: ...
     def __eq__(self, other: object, /) -> bool: ...
 
 @final

@@ -83,6 +83,11 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
 
     _proof = CentroidProof
     _inspected_by = "export_centroids"
+    _why_no_tests = (
+        "its nodes send samples to the nearest of several centroids, which formats with tests on single features "
+        "cannot represent"
+    )
+    _exported_by = "to_json or to_c, or "
     _why_finite = "the nearest centroid of a sample with missing values is unknown"
     _scored_by_engine = False
     _memory_terms = staticmethod(memory.of_centroids)

@@ -79,6 +79,10 @@ def models() -> dict[str, object]:
             X, y["classes"]
         ),
         "linear_calibrated": weald.LinearClassifier(features="normalized", random_state=0).fit(X, y["outputs"]),
+        # Of one tree, whose scores no logarithm touches.
+        "label_tree": weald.LabelTreeClassifier(
+            features="given", n_estimators=1, max_children=2, max_leaf_labels=4, beam_width=3, random_state=0
+        ).fit(X, y["sparse"]),
         "compressed": weald.CompressedForestRegressor(et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9)
         .set_params(random_state=0)
         .fit(X, y["numbers"][:, 0]),
@@ -92,7 +96,16 @@ def raw_predictions(model: object, X: np.ndarray) -> np.ndarray:
     """What the engine predicts: no logarithm or exponential has touched it."""
     engine = getattr(model, "_model", None)
     X = X.astype(np.float32)
-    return model._forest.predict(X) if engine is None else engine.predict_scores(X)
+    if engine is None:
+        return model._forest.predict(X)
+    scores = engine.predict_scores(X)
+    if not isinstance(scores, tuple):
+        return scores
+    # Labels that a label tree does not find.
+    ptr, labels, values = scores
+    found = np.full((len(X), engine.width), -np.inf)
+    found[np.repeat(np.arange(len(X)), np.diff(ptr.astype(np.int64))), labels] = values
+    return found
 
 
 def bits(numbers: np.ndarray) -> list[list[int]]:

@@ -14,7 +14,7 @@
 //! | `projection` | output projections: families, matrices, and draws from a family |
 //! | `samples` | folds, digests and stored training samples |
 //! | `ranking` | the best labels and the ranks of true labels, by scores that are given |
-//! | `tree`, `forest`, `boost`, `centroid`, `linear`, `compress` | frozen classes around the engine's models |
+//! | `tree`, `forest`, `boost`, `centroid`, `linear`, `label_tree`, `compress` | frozen classes around the engine's models |
 //! | `one_sample` | scores of one sample at a time |
 //! | `part` | boosting with samples on several workers |
 //! | `shap` | Shapley values of models that are sums of trees |
@@ -36,6 +36,7 @@ mod error;
 mod forest;
 mod input;
 mod label_files;
+mod label_tree;
 mod linear;
 mod loss;
 mod memory;
@@ -72,12 +73,15 @@ mod _weald {
     #[pymodule_export]
     use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
     #[pymodule_export]
+    use crate::label_tree::{PyLabelTree, fit_label_tree};
+    #[pymodule_export]
     use crate::linear::{PyLinear, fit_linear, held_out_linear};
     #[pymodule_export]
     use crate::loss::{loss_cells, losses};
     #[pymodule_export]
     use crate::memory::{
-        memory_of_boosting, memory_of_centroids, memory_of_compression, memory_of_forest, memory_of_linear,
+        memory_of_boosting, memory_of_centroids, memory_of_compression, memory_of_forest, memory_of_label_tree,
+        memory_of_linear,
     };
     #[pymodule_export]
     use crate::model_file::{inspect_model, load_model, read_model, save_model, write_file, write_model};

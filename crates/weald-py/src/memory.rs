@@ -5,6 +5,7 @@ use weald::{BoostConfig, CompressConfig, FitShapes, LayoutOfX, MemoryTerm};
 
 use crate::centroid::PyCentroidForestConfig;
 use crate::config::{PyBoostConfig, PyForestConfig, unknown};
+use crate::label_tree::PyLabelTreeConfig;
 use crate::linear::PyLinearConfig;
 
 /// The attributes of the shapes of a fit.
@@ -70,6 +71,16 @@ pub(crate) fn memory_of_centroids(
 #[pyfunction]
 pub(crate) fn memory_of_linear(config: PyLinearConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<Vec<PyTerm>> {
     Ok(to_python(config.into_config()?.0.fit_memory(&shapes.into_shapes()?, n_threads)))
+}
+
+/// Returns those of a label tree.
+#[pyfunction]
+pub(crate) fn memory_of_label_tree(
+    config: PyLabelTreeConfig,
+    shapes: PyFitShapes,
+    n_threads: usize,
+) -> PyResult<Vec<PyTerm>> {
+    Ok(to_python(config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
 }
 
 /// Returns those of boosting, which an observer may end if `may_stop`. Without a configuration, models of Python are

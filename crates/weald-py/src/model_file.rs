@@ -19,6 +19,7 @@ use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::forest::PyForest;
 use crate::input::collected;
+use crate::label_tree::PyLabelTree;
 use crate::linear::PyLinear;
 use crate::names::{kind_of, name_of};
 use crate::output;
@@ -107,6 +108,7 @@ fn told(py: Python<'_>, summary: Summary) -> PyResult<Bound<'_, PyDict>> {
         Kind::Compressed => "compressed",
         Kind::Centroid => "centroid",
         Kind::Linear => "linear",
+        Kind::LabelTree => "label_tree",
         _ => return Err(PyRuntimeError::new_err("a kind of model without a name")),
     };
     let tensors = PyList::empty(py);
@@ -162,6 +164,9 @@ fn model_of(model: &Bound<'_, PyAny>) -> PyResult<Model> {
     if let Ok(linear) = model.cast::<PyLinear>() {
         return Ok(Model::Linear(linear.get().as_ref().clone()));
     }
+    if let Ok(tree) = model.cast::<PyLabelTree>() {
+        return Ok(Model::LabelTree(tree.get().as_ref().clone()));
+    }
     Err(PyTypeError::new_err(format!("model must be a model of the engine, got {}", model.get_type().name()?)))
 }
 
@@ -172,6 +177,7 @@ fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {
         Model::Compressed(compressed) => PyCompressed::from(compressed).into_pyobject(py)?.into_any(),
         Model::Centroid(forest) => PyCentroidForest::from(forest).into_pyobject(py)?.into_any(),
         Model::Linear(linear) => PyLinear::from(linear).into_pyobject(py)?.into_any(),
+        Model::LabelTree(tree) => PyLabelTree::from(tree).into_pyobject(py)?.into_any(),
         _ => return Err(PyRuntimeError::new_err("a model of a kind without a name")),
     };
     let arrays = PyDict::new(py);

@@ -32,6 +32,15 @@ fn golden_files_load_predict_the_same_bits_and_are_written_again() {
                 Model::Compressed(compressed) => compressed.predict_scores(&x, &control).unwrap(),
                 Model::Centroid(forest) => forest.predict(&x, &control).unwrap(),
                 Model::Linear(linear) => linear.predict_scores(&x, &control).unwrap(),
+                Model::LabelTree(tree) => {
+                    let scores = tree.predict_scores(&x, &control).unwrap();
+                    let mut found = Array2::from_elem((x.nrows(), tree.n_labels()), f64::NEG_INFINITY);
+                    for (row, mut found) in found.rows_mut().into_iter().enumerate() {
+                        let stored = scores.ptr[row]..scores.ptr[row + 1];
+                        stored.for_each(|at| found[scores.columns[at] as usize] = scores.values[at]);
+                    }
+                    found
+                }
                 other => panic!("{other:?} is a new kind of model"),
             };
             let expected = expected.as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap());

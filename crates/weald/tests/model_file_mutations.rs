@@ -10,9 +10,9 @@ use ndarray::{Array2, ArrayView2};
 use weald::model_file::{Array, Extra, Values};
 use weald::{
     BoostConfig, CentroidForestConfig, CentroidPrecision, CompressConfig, Control, Criterion, Dataset, ErrorKind,
-    Features, Forest, ForestConfig, LabelView, LinearConfig, LossKind, Matrix, Model, ModelFile, NProjections,
-    OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, StepDtype, Targets, WeakLearner,
-    WeakPredictions,
+    Features, Forest, ForestConfig, LabelTreeConfig, LabelView, LinearConfig, LossKind, Matrix, Model, ModelFile,
+    NProjections, OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, StepDtype, Targets,
+    WeakLearner, WeakPredictions,
 };
 
 const N: usize = 24;
@@ -155,6 +155,12 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         let config = LinearConfig::default().features(features);
         all.push((name, config.fit_controlled((&x, y), &control).unwrap().into()));
     }
+    for (name, y, features) in
+        [("a label tree", &of_labels, Features::Given), ("a label tree of classes", &classes(), Features::TfIdf)]
+    {
+        let config = LabelTreeConfig::default().n_trees(2).max_children(3).max_leaf_labels(2).features(features);
+        all.push((name, config.fit_controlled((&x, y), &control).unwrap().into()));
+    }
     for (name, y, forest) in [("compressed labels", &of_labels, &sparse), ("compressed numbers", &of_numbers, &dense)] {
         let path = CompressConfig::stagewise(0.2).path(forest, (&x, y), None, &control).unwrap();
         all.push((name, path.at_step(path.n_steps().min(20), &control).unwrap().into()));
@@ -221,6 +227,7 @@ impl Outcomes {
             Model::Compressed(compressed) => (compressed.forest().n_features(), compressed.outputs().width()),
             Model::Centroid(forest) => (forest.n_features(), forest.outputs().width()),
             Model::Linear(linear) => (linear.n_features(), linear.outputs().width()),
+            Model::LabelTree(tree) => (tree.n_features(), tree.n_labels()),
             other => panic!("{other:?} is a new kind of model"),
         };
         if n_features > 10_000 || width > 10_000 {
@@ -249,6 +256,13 @@ impl Outcomes {
                 let scores = linear.predict_scores(x, &control).unwrap();
                 with_range(linear.outputs(), linear.to_predictions(scores.view(), &control).unwrap());
                 scores
+            }
+            Model::LabelTree(tree) => {
+                let scores = tree.predict_scores(x, &control).unwrap();
+                let proba = tree.predict_at_least(x, 0.0, &control).unwrap();
+                let in_columns = |values: Vec<f64>| Array2::from_shape_vec((values.len(), 1), values).unwrap();
+                with_range(tree.outputs(), in_columns(proba.values));
+                in_columns(scores.values)
             }
             Model::Boosted(boosted) if boosted.forest().is_none() => boosted.step_sizes().unwrap(),
             Model::Boosted(boosted) => {

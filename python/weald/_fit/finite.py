@@ -30,10 +30,13 @@ class OfFiniteX(BaseModel):
     """Estimators for X without missing values and without categories."""
 
     _tests_features = False
-    # The function of `weald.inspection` that shows their content.
-    _inspected_by: ClassVar[str]
+    # The function of `weald.inspection` that shows their content, if there is one.
+    _inspected_by: ClassVar[str | None]
     # Why missing values are not supported.
     _why_finite: ClassVar[str]
+    # Why formats for tests of single features do not represent them, and the exporters that take them all the same.
+    _why_no_tests: ClassVar[str]
+    _exported_by: ClassVar[str] = ""
 
     def _check_X(self, X: Raw, *, reset: bool, **options: Any) -> Matrix:
         if reset and (columns := schema.by_value(X)):

@@ -165,6 +165,11 @@ def of_linear(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     return _weald.memory_of_linear(config, shapes, estimator._n_threads())
 
 
+def of_label_tree(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
+    features = "tfidf" if estimator.features == "auto" else estimator.features
+    return _weald.memory_of_label_tree(estimator._config(0, features), shapes, estimator._n_threads())
+
+
 def _rows_kept(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     """The memory of `keep_rows`."""
     if not getattr(estimator, "keep_rows", False):

@@ -34,7 +34,14 @@ _OF_ALL = {
     OUTPUT: False,
 }
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
-_MODELS = (_weald.Forest, _weald.CentroidForest, _weald.LinearModel, _weald.Boosted, _weald.Compressed)
+_MODELS = (
+    _weald.Forest,
+    _weald.CentroidForest,
+    _weald.LinearModel,
+    _weald.LabelTreeModel,
+    _weald.Boosted,
+    _weald.Compressed,
+)
 
 
 def check_fitted(estimator: BaseEstimator) -> None:

@@ -51,12 +51,12 @@ class LabelFormat:
     # Class of sparse results; None for dense results.
     container: type[Any] | None
 
-    def build(self, labels: NDArray[np.bool_]) -> Prediction:
+    def build(self, labels: NDArray[np.bool_] | sparse.csr_array) -> Prediction:
         """Return labels in this format.
 
         Parameters
         ----------
-        labels : bool ndarray of shape (n_samples, n_labels)
+        labels : bool ndarray or CSR of shape (n_samples, n_labels)
             Whether each sample has each label.
 
         Returns

@@ -45,8 +45,8 @@ def check_trees(model: BaseModel) -> None:
 
 def check_tests_features(model: BaseEstimator) -> None:
     if not model._tests_features:
+        own = f"weald.inspection.{model._inspected_by}, and " if model._inspected_by else ""
         raise TypeError(
             f"estimator must have nodes that test single features, got a {type(model).__name__}; see "
-            f"weald.inspection.{model._inspected_by}, and permutation_importance and "
-            "partial_dependence(method='brute') of sklearn.inspection"
+            f"{own}permutation_importance and partial_dependence(method='brute') of sklearn.inspection"
         )

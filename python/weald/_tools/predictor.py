@@ -40,9 +40,9 @@ class Predictor:
     Parameters
     ----------
     estimator : fitted estimator of weald or Pipeline
-        A tree, forest, centroid forest, linear, boosted or compressed model; `TunedThresholds` or `CalibratedLabels`; or a
-        `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps before it in a pipeline
-        are. Fitting `estimator` again later does not change the predictor.
+        A tree, forest, centroid forest, linear model, label tree, boosted or compressed model; `TunedThresholds` or
+        `CalibratedLabels`; or a `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps
+        before it in a pipeline are. Fitting `estimator` again later does not change the predictor.
     absent : {"error", "zero"}, default="error"
         What a mapping means that does not name all features of the model: an error, or that the others are zero, as words are
         that a text does not have. "zero" is not for pipelines, whose first step reads the sample.
@@ -73,10 +73,10 @@ class Predictor:
 
     Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
     fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
-    the model: centroid forests, boosted models with weak models other than trees or with an `init` that is not a linear model of
-    weald, `predict_topk` and sparse predictions of models without weights of features, other sparse matrices and data frames,
-    pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. A linear model multiplies each value that is not zero
-    by all stored weights of its feature, which takes most of the time if there are thousands of labels.
+    the model: centroid forests, label trees, boosted models with weak models other than trees or with an `init` that is not a
+    linear model of weald, `predict_topk` and sparse predictions of models without weights of features, other sparse matrices and
+    data frames, pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. A linear model multiplies each value that
+    is not zero by all stored weights of its feature, which takes most of the time if there are thousands of labels.
 
     A sample of a pipeline is what its first step takes for a row: a text, a mapping, or any of the forms above.
 

@@ -158,9 +158,8 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
         return _of_linear(model._twin())
     if not model._tests_features:
         raise ValueError(
-            f"{exporter} does not support {name}: its nodes send samples to the nearest of several centroids, which "
-            "formats with tests on single features cannot represent; use to_json or to_c, or weald.save and weald.load, or "
-            "export a RandomForest or ExtraTrees estimator fitted to the same data"
+            f"{exporter} does not support {name}: {model._why_no_tests}; use {model._exported_by}weald.save and weald.load, "
+            "or export a RandomForest or ExtraTrees estimator fitted to the same data"
         )
     fitted = model._twin()
     if isinstance(fitted._engine, _weald.Boosted):

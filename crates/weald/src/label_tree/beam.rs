@@ -24,14 +24,13 @@ impl Beam {
     /// Calls `found` with the labels of the best leaves for a sample, and the logarithms of the products along their
     /// paths.
     ///
-    /// At each depth, the `width` best nodes are followed, and more if they have fewer than `least` labels: of nodes with
-    /// equal products, the first ones. Leaves stay among them.
+    /// At each depth, the `width` best nodes are followed: of nodes with equal products, the first ones. Leaves stay among
+    /// them.
     pub(super) fn search(
         &mut self,
         tree: &LabelTree,
-        n_labels_below: &[u32],
         sample: (&[u32], &[f32]),
-        (width, least): (usize, usize),
+        width: usize,
         mut found: impl FnMut(u32, f64) -> Result<()>,
     ) -> Result<()> {
         let Beam { nodes, next, margins } = self;
@@ -49,13 +48,7 @@ impl Beam {
                 })?;
             }
             next.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            let mut n_labels = 0;
-            let is_enough = |&(_, node): &(f64, u32)| {
-                n_labels += n_labels_below[node as usize] as usize;
-                n_labels >= least
-            };
-            let enough = next.iter().position(is_enough).map_or(next.len(), |at| at + 1);
-            next.truncate(enough.max(width));
+            next.truncate(width);
             std::mem::swap(nodes, next);
         }
         for &(log, node) in &*nodes {

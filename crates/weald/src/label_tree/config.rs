@@ -74,11 +74,12 @@ impl Default for LabelTreeConfig {
 }
 
 /// Columns of a node have numbers of sixteen bits.
-const MOST_COLUMNS: usize = 1 << 16;
+pub(super) const MOST_COLUMNS: usize = 1 << 16;
 
 pub(super) fn check_beam_width(beam_width: usize) -> Result<()> {
-    if beam_width == 0 {
-        return Err(Error::invalid("beam_width", 0, "be at least 1"));
+    // Files have numbers of 32 bits.
+    if beam_width == 0 || beam_width > u32::MAX as usize {
+        return Err(Error::invalid("beam_width", beam_width, "be between 1 and 4294967295"));
     }
     Ok(())
 }

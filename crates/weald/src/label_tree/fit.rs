@@ -25,8 +25,8 @@ const NOWHERE: u32 = u32::MAX;
 impl LabelTreeConfig {
     /// Fits the model, on `control.n_threads()` threads.
     ///
-    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), without NaN and categories, and y: labels, of
-    /// which some cells may be unknown. The root is fitted to all samples, other nodes to those that have a label below
+    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), without NaN and categories, and y: labels, or one
+    /// output of classes, each of which is then a label. Some cells of y may be unknown. The root is fitted to all samples, other nodes to those that have a label below
     /// them. A child counts as unknown for a sample if one of its labels is, and the sample has none of them. Labels that no
     /// sample has are in no tree. The model is the same with other threads, and in another order of the samples or of the
     /// labels; the exception are labels that the same samples have.
@@ -38,7 +38,7 @@ impl LabelTreeConfig {
     ///
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
-    /// [`crate::ErrorKind::Unsupported`] if y has classes or numbers, [`crate::ErrorKind::OutOfMemory`] when there is not
+    /// [`crate::ErrorKind::Unsupported`] if y has numbers or several outputs of classes, [`crate::ErrorKind::OutOfMemory`] when there is not
     /// enough memory, and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
     ///
     /// ```
@@ -56,13 +56,12 @@ impl LabelTreeConfig {
     pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<LabelTreeModel> {
         let of_nodes = self.of_nodes()?;
         let data = data.into();
-        if !matches!(data.outputs(), Outputs::Labels { .. }) {
-            return Err(Error::unsupported("y", "if it is not labels, by a label tree"));
-        }
-        let (mut n_labels, n_features) = (0, data.n_features());
-        let (samples, learned) = Source::with(&data, |source| {
-            n_labels = source.y.n_columns;
-            of_nodes.samples(source, &source.y, |_| true, control)
+        let (outputs, n_features) = (data.outputs(), data.n_features());
+        check_outputs(&outputs)?;
+        let n_labels = outputs.width();
+        let (samples, learned) = Source::with(&data, |source| match source.y.n_columns == n_labels {
+            true => of_nodes.samples(source, &source.y, |_| true, control),
+            false => of_nodes.samples(source, &source.y.of_both_classes()?, |_| true, control),
         })?;
         let having = by_column(&samples.positives, n_labels)?;
         let key = Key::from_seed(self.seed).child(CLUSTERS);
@@ -75,7 +74,19 @@ impl LabelTreeConfig {
             trees.push(nodes.fit(&of_nodes, control)?);
         }
         let (features, beam_width) = (self.features, self.beam_width);
-        Ok(LabelTreeModel { n_features, n_labels, features, idf: learned.idf, beam_width, trees })
+        Ok(LabelTreeModel { n_features, outputs, features, idf: learned.idf, beam_width, trees })
+    }
+}
+
+/// Checks that y is labels, or one output of classes.
+fn check_outputs(outputs: &Outputs) -> Result<()> {
+    match outputs {
+        Outputs::Labels { .. } => Ok(()),
+        Outputs::Classes { n_classes } if n_classes.len() == 1 => Ok(()),
+        Outputs::Classes { .. } => {
+            Err(Error::unsupported("y", "if it has several outputs of classes, by a label tree"))
+        }
+        Outputs::Real { .. } => Err(Error::unsupported("y", "if it is numerical, by a label tree")),
     }
 }
 

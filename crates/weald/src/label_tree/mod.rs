@@ -28,6 +28,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `arrays` | what the arrays of a model must fulfil |
 //! | `config` | parameters |
 //! | `points` | labels as points |
 //! | `clustering` | the clusters of the labels of a node |
@@ -36,6 +37,7 @@
 //! | `tree` | the fitted tree |
 //! | `beam`, `predict` | the labels of a tree for a sample; means over the trees |
 
+mod arrays;
 mod beam;
 mod clustering;
 mod config;
@@ -52,13 +54,15 @@ use std::sync::Arc;
 pub use config::LabelTreeConfig;
 pub use tree::LabelTree;
 
+use crate::data::Outputs;
 use crate::linear::Features;
 
 /// A fitted model of label trees. It is immutable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelTreeModel {
     pub(crate) n_features: usize,
-    pub(crate) n_labels: usize,
+    /// Labels, or one output of classes, each of which is a label here.
+    pub(crate) outputs: Outputs,
     /// How the features of X are prepared.
     pub(crate) features: Features,
     /// The inverse document frequency of each feature, if `features` are tf-idf.
@@ -74,9 +78,14 @@ impl LabelTreeModel {
         self.n_features
     }
 
-    /// Returns the number of labels, with those that no sample had.
+    /// Returns the meaning of the columns of predictions: labels, or one output of classes.
+    pub fn outputs(&self) -> &Outputs {
+        &self.outputs
+    }
+
+    /// Returns the number of labels or classes, with those that no sample had.
     pub fn n_labels(&self) -> usize {
-        self.n_labels
+        self.outputs.width()
     }
 
     /// Returns how the features of X are prepared.
@@ -94,10 +103,10 @@ impl LabelTreeModel {
         self.beam_width
     }
 
-    /// Returns the same model with another number of nodes that predictions follow at a time, at least 1.
+    /// Returns the same model with another number of nodes that predictions follow at a time, from 1 to 2³² − 1.
     ///
     /// # Errors
-    /// Returns [`crate::ErrorKind::Invalid`] if it is 0.
+    /// Returns [`crate::ErrorKind::Invalid`] for another number.
     pub fn with_beam_width(mut self, beam_width: usize) -> crate::Result<Self> {
         config::check_beam_width(beam_width)?;
         self.beam_width = beam_width;
@@ -112,6 +121,16 @@ impl LabelTreeModel {
     /// Returns the number of stored weights of all trees.
     pub fn n_weights(&self) -> usize {
         self.trees.iter().map(LabelTree::n_weights).sum()
+    }
+
+    /// Returns the largest number of passes over the samples of a column.
+    pub fn n_iter(&self) -> usize {
+        self.trees.iter().map(LabelTree::n_iter).max().unwrap_or(0)
+    }
+
+    /// Returns the number of columns of all trees: children and labels of all nodes.
+    pub fn n_columns(&self) -> usize {
+        self.trees.iter().map(|tree| tree.targets.len()).sum()
     }
 
     /// Returns the number of columns of all trees whose fit did not reach the tolerance within the passes that were

@@ -1,10 +1,10 @@
-//! Scores of labels: means over the trees, and the best labels.
+//! Scores and probabilities of labels: means over the trees, and the best labels.
 
 use super::LabelTreeModel;
 use super::beam::Beam;
 use crate::centroid::Vectors;
 use crate::control::Control;
-use crate::data::{LabelView, Matrix};
+use crate::data::{LabelView, Matrix, Outputs};
 use crate::error::{Error, Purpose, Result};
 use crate::model::{Ranking, SparseScores, TopK, best_columns, check_topk, into_array};
 use crate::pool;
@@ -19,8 +19,9 @@ const NOT_FOUND: u32 = u32::MAX;
 
 best_columns!(
     LabelTreeModel,
-    "Labels are ranked by their scores: see [`LabelTreeModel::predict_scores`]. More nodes than `beam_width` are followed \
-     if these have fewer than k labels. Labels that no sample of the fit had come last, with the score −∞."
+    "Labels are ranked by [`LabelTreeModel::predict_scores`], and their probabilities are returned. Labels that the search \
+     does not find come last, with the probability 0: those of other nodes than the `beam_width` best ones, and those that no \
+     sample of the fit had."
 );
 
 impl LabelTreeModel {
@@ -35,30 +36,48 @@ impl LabelTreeModel {
     /// Returns [`crate::ErrorKind::Shape`] or [`crate::ErrorKind::Invalid`] if X is not valid,
     /// [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
     pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<SparseScores> {
-        self.sparse(&x.into(), |score| score, control)
+        self.sparse(&x.into(), |_, score| Some(score), control)
     }
 
-    /// Returns the exponentials of [`LabelTreeModel::predict_scores`], between 0 and 1. Labels that are not stored have 0.
+    /// Returns the probabilities that are positive and at least `floor`: the exponentials of
+    /// [`LabelTreeModel::predict_scores`], between 0 and 1. Those of classes are divided by their sum over the classes that
+    /// the search finds. Labels that are not stored have a probability of 0, or below the floor.
     ///
     /// # Errors
     /// The same as for [`LabelTreeModel::predict_scores`].
-    pub fn predict_proba<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<SparseScores> {
-        self.sparse(&x.into(), f64::exp, control)
+    pub fn predict_at_least<'x>(
+        &self,
+        x: impl Into<Matrix<'x>>,
+        floor: f64,
+        control: &Control,
+    ) -> Result<SparseScores> {
+        let kept = |unit: &Unit, score| Some(unit.probability(score)).filter(|p| *p > 0.0 && *p >= floor);
+        self.sparse(&x.into(), kept, control)
     }
 
-    fn sparse(&self, x: &Matrix<'_>, of: impl Fn(f64) -> f64 + Sync, control: &Control) -> Result<SparseScores> {
-        let (x, below) = (self.prepared(x, control)?, self.n_labels_below()?);
+    /// Returns what `of` keeps of the scores.
+    fn sparse(
+        &self,
+        x: &Matrix<'_>,
+        of: impl Fn(&Unit, f64) -> Option<f64> + Sync,
+        control: &Control,
+    ) -> Result<SparseScores> {
+        let x = self.prepared(x, control)?;
         let n = x.n_rows();
         let blocks = pool::map(control.n_threads(), n.div_ceil(AT_ONCE), |block| {
-            let mut search = Search::new(self, &below)?;
+            let mut search = Search::new(self)?;
             let mut found = SparseScores::empty()?;
             for row in block * AT_ONCE..n.min((block + 1) * AT_ONCE) {
                 control.check()?;
-                search.find(x.of(row as u32), 0)?;
+                search.find(x.of(row as u32))?;
                 search.found.sort_unstable_by_key(|&(label, ..)| label);
-                PURPOSE.extend(&mut found.columns, search.found.iter().map(|&(label, ..)| label))?;
-                let score = |&(_, largest, sum): &Found| of(self.score(largest, sum));
-                PURPOSE.extend(&mut found.values, search.found.iter().map(score))?;
+                let unit = search.unit();
+                for (score, label) in search.scores() {
+                    if let Some(value) = of(&unit, score) {
+                        PURPOSE.push(&mut found.columns, label)?;
+                        PURPOSE.push(&mut found.values, value)?;
+                    }
+                }
                 PURPOSE.push(&mut found.ptr, found.columns.len())?;
                 search.forget();
             }
@@ -68,32 +87,34 @@ impl LabelTreeModel {
     }
 
     fn topk(&self, x: &Matrix<'_>, k: usize, excluded: Option<&LabelView<'_>>, control: &Control) -> Result<TopK> {
-        let width = self.n_labels;
+        let width = self.n_labels();
         check_topk((x.n_samples(), width), k, excluded)?;
-        let (x, below) = (self.prepared(x, control)?, self.n_labels_below()?);
+        let x = self.prepared(x, control)?;
         let n = x.n_rows();
         let mut labels = Purpose("the best labels").zeros(n, k)?;
         let mut values = Purpose("the best scores").zeros(n, k)?;
         pool::for_each(
             control.n_threads(),
             labels.chunks_mut(AT_ONCE * k).zip(values.chunks_mut(AT_ONCE * k)).enumerate(),
-            || Ok((Ranking::new(width, excluded)?, Search::new(self, &below)?, Vec::new())),
+            || Ok((Ranking::new(width, excluded)?, Search::new(self)?, Vec::new())),
             |(ranking, search, listed), (block, (labels, values))| {
                 let places = labels.chunks_exact_mut(k).zip(values.chunks_exact_mut(k));
-                for (row, places) in (block * AT_ONCE..).zip(places) {
+                for (row, (labels, values)) in (block * AT_ONCE..).zip(places) {
                     control.check()?;
-                    let least = k + excluded.map_or(0, |excluded| n_excluded(excluded, row));
-                    search.find(x.of(row as u32), least)?;
+                    search.find(x.of(row as u32))?;
+                    let unit = search.unit();
                     listed.clear();
-                    let score = |&(label, largest, sum): &Found| (self.score(largest, sum), label);
-                    PURPOSE.extend(listed, search.found.iter().map(score))?;
-                    if listed.len() < least {
-                        // All labels of the trees were found.
+                    PURPOSE.extend(listed, search.scores())?;
+                    if listed.len() < k + excluded.map_or(0, |excluded| n_excluded(excluded, row)) {
                         for label in (0..width as u32).filter(|&label| !search.is_found(label)) {
                             PURPOSE.push(listed, (f64::NEG_INFINITY, label))?;
                         }
                     }
-                    ranking.rank_with_zeros(row, listed.iter().copied(), std::iter::empty(), places)?;
+                    ranking.rank_with_zeros(row, listed.iter().copied(), std::iter::empty(), (labels, &mut *values))?;
+                    let is_label = labels.iter().map(|label| *label != TopK::NONE);
+                    for (value, _) in values.iter_mut().zip(is_label).filter(|(_, is_label)| *is_label) {
+                        *value = unit.probability(*value);
+                    }
                     search.forget();
                 }
                 Ok(())
@@ -108,14 +129,21 @@ impl LabelTreeModel {
         }
         self.features.prepare(x, self.idf(), control)
     }
+}
 
-    fn n_labels_below(&self) -> Result<Vec<Vec<u32>>> {
-        PURPOSE.results(self.trees.iter().map(|tree| tree.n_labels_below()))
-    }
+/// What makes probabilities of the scores of a sample.
+#[derive(Debug)]
+struct Unit {
+    largest: f64,
+    sum: f64,
+}
 
-    /// Returns the logarithm of the mean over the trees.
-    fn score(&self, largest: f64, sum: f64) -> f64 {
-        largest + (sum / self.trees.len() as f64).ln()
+impl Unit {
+    fn probability(&self, score: f64) -> f64 {
+        match score == f64::NEG_INFINITY {
+            true => 0.0,
+            false => (score - self.largest).exp() / self.sum,
+        }
     }
 }
 
@@ -132,24 +160,23 @@ type Found = (u32, f64, f64);
 #[derive(Debug)]
 struct Search<'s> {
     model: &'s LabelTreeModel,
-    n_labels_below: &'s [Vec<u32>],
     beam: Beam,
     found: Vec<Found>,
-    /// The place of each label among those that were found.
+    /// The place of each label among those that were found first.
     place: Vec<u32>,
 }
 
 impl<'s> Search<'s> {
-    fn new(model: &'s LabelTreeModel, n_labels_below: &'s [Vec<u32>]) -> Result<Self> {
-        let place = PURPOSE.filled(NOT_FOUND, model.n_labels)?;
-        Ok(Search { model, n_labels_below, beam: Beam::default(), found: Vec::new(), place })
+    fn new(model: &'s LabelTreeModel) -> Result<Self> {
+        let place = PURPOSE.filled(NOT_FOUND, model.n_labels())?;
+        Ok(Search { model, beam: Beam::default(), found: Vec::new(), place })
     }
 
-    /// Finds the labels of a sample, at least `least` in each tree if it has as many.
-    fn find(&mut self, sample: (&[u32], &[f32]), least: usize) -> Result<()> {
-        let Search { model, n_labels_below, beam, found, place } = self;
-        for (tree, below) in model.trees.iter().zip(*n_labels_below) {
-            beam.search(tree, below, sample, (model.beam_width, least), |label, log| {
+    /// Finds the labels of a sample.
+    fn find(&mut self, sample: (&[u32], &[f32])) -> Result<()> {
+        let Search { model, beam, found, place } = self;
+        for tree in &model.trees {
+            beam.search(tree, sample, model.beam_width, |label, log| {
                 let place = &mut place[label as usize];
                 if *place == NOT_FOUND {
                     *place = found.len() as u32;
@@ -164,6 +191,26 @@ impl<'s> Search<'s> {
             })?;
         }
         Ok(())
+    }
+
+    /// Returns the scores and the labels that were found: the logarithm of the mean over the trees.
+    fn scores(&self) -> impl ExactSizeIterator<Item = (f64, u32)> + Clone {
+        let n_trees = self.model.trees.len() as f64;
+        self.found.iter().map(move |&(label, largest, sum)| (largest + (sum / n_trees).ln(), label))
+    }
+
+    /// Returns what makes probabilities of the scores.
+    fn unit(&mut self) -> Unit {
+        match self.model.outputs {
+            Outputs::Classes { .. } => {
+                // Sums follow the order of classes.
+                self.found.sort_unstable_by_key(|&(label, ..)| label);
+                let scores = self.scores().map(|(score, _)| score);
+                let largest = scores.clone().fold(f64::NEG_INFINITY, f64::max);
+                Unit { largest, sum: scores.map(|score| (score - largest).exp()).sum() }
+            }
+            Outputs::Labels { .. } | Outputs::Real { .. } => Unit { largest: 0.0, sum: 1.0 },
+        }
     }
 
     fn is_found(&self, label: u32) -> bool {

@@ -260,9 +260,15 @@ proptest! {
         let control = Control::with_threads(2);
         let (scores, of_all) = (model.predict_scores(&data.x, &control), all.predict_scores(&data.x, &control));
         let (scores, of_all) = (scores.unwrap(), of_all.unwrap());
-        let proba = all.predict_proba(&data.x, &control).unwrap();
-        let are_exponentials = of_all.values.iter().zip(&proba.values).all(|(score, p)| score.exp() == *p && *p <= 1.0);
-        prop_assert!(are_exponentials);
+        for floor in [0.0, 0.4] {
+            let proba = all.predict_at_least(&data.x, floor, &control).unwrap();
+            for i in 0..data.x.nrows() {
+                let kept = |score: &f64| Some(score.exp()).filter(|p| *p > 0.0 && *p >= floor);
+                let expected: Vec<_> = row(&of_all, i, model.n_labels()).iter().map(|s| s.as_ref().and_then(kept)).collect();
+                prop_assert!(expected.iter().flatten().all(|p| *p <= 1.0));
+                prop_assert_eq!(row(&proba, i, model.n_labels()), expected);
+            }
+        }
         for (i, x) in data.x.rows().into_iter().enumerate() {
             let (d, x) = (model.n_labels(), x.to_vec());
             prop_assert!(are_near(&row(&scores, i, d), &slow_scores(&model, &x, width)));
@@ -277,7 +283,7 @@ proptest! {
     #[test]
     fn the_best_labels_are_a_sort_of_all_scores(data in data(), config in configs(), excluded in 0u32..14) {
         let (d, control) = (data.y.ncols(), Control::with_threads(2));
-        let model = data.fit(&config.beam_width(1000));
+        let model = data.fit(&config);
         let scores = model.predict_scores(&data.x, &control).unwrap();
         let excluded = (excluded as usize) < d && excluded > 0;
         let excluded = excluded.then(|| LabelView::try_new(vec![0, 1], vec![d as u32 - 1], d).unwrap());
@@ -290,23 +296,38 @@ proptest! {
             order.resize(d, TopK::NONE);
             prop_assert_eq!(top.indices.row(i).to_vec(), order);
             for (&label, &found) in top.indices.row(i).iter().zip(top.scores.row(i)) {
-                prop_assert_eq!(found, if label == TopK::NONE { f64::NEG_INFINITY } else { score(label) });
+                prop_assert_eq!(found, if label == TopK::NONE { f64::NEG_INFINITY } else { score(label).exp() });
             }
         }
     }
 
     #[test]
-    fn k_labels_are_found_by_any_beam(data in data(), config in configs()) {
-        let model = data.fit(&config.beam_width(1));
-        let control = Control::default();
-        let known = (0..model.n_labels() as u32).filter(|&l| (0..data.x.nrows()).any(|i| data.has(i, l))).count();
-        for k in 1..=model.n_labels() {
-            let top = model.predict_topk(&data.x, k, &control).unwrap();
-            for scores in top.scores.rows() {
-                // Labels that no sample has come last.
-                let n = scores.iter().filter(|score| score.is_finite()).count();
-                prop_assert!(n >= k.min(known) && scores.iter().take(n).all(|score| score.is_finite()));
-            }
+    fn classes_are_labels_whose_probabilities_have_the_sum_one(data in data(), config in configs(), k in 1u32..5) {
+        let codes = Array2::from_shape_fn((data.x.nrows(), 1), |(i, _)| (7 * i as u32 + 3) % k);
+        let one = |a: &Array2<bool>| a.select(Axis(1), &[0]);
+        let (control, unknown) = (Control::default(), one(&data.unknown));
+        let classes = Targets::classes(codes.view(), vec![k]);
+        let given = Dataset::new(&data.x, &classes).sample_weight(&data.weights[..]).y_mask(Mask::from(&unknown));
+        let found = config.fit(&given).unwrap();
+        let cell = |of: &dyn Fn(usize, usize) -> bool| Array2::from_shape_fn((data.x.nrows(), k as usize), |(i, j)| of(i, j));
+        let as_labels = Data {
+            y: cell(&|i, j| codes[[i, 0]] as usize == j),
+            unknown: cell(&|i, _| unknown[[i, 0]]),
+            ..data.clone()
+        };
+        let expected = as_labels.fit(&config);
+        prop_assert_eq!(found.trees(), expected.trees());
+        prop_assert_eq!(found.n_labels(), k as usize);
+        let scores = expected.predict_scores(&data.x, &control).unwrap();
+        let proba = found.predict_at_least(&data.x, 0.0, &control).unwrap();
+        for i in 0..data.x.nrows() {
+            let (scores, proba) = (row(&scores, i, k as usize), row(&proba, i, k as usize));
+            let of = |score: &Option<f64>| score.map_or(0.0, f64::exp);
+            let sum: f64 = scores.iter().map(of).sum();
+            // Exponentials and sums of a few numbers in another order; all of them may be too small for float64.
+            prop_assume!(sum > 1e-300);
+            let is_near = |(a, b): (&Option<f64>, &Option<f64>)| (of(a) / sum - b.unwrap_or(0.0)).abs() < 1e-9;
+            prop_assert!(scores.iter().zip(&proba).all(is_near));
         }
     }
 
@@ -448,12 +469,12 @@ fn slow_clusters(points: &[&[f32]], members: &[u32], k: usize, key: Key) -> Vec<
 fn labels_with_the_same_samples_are_divided_all_the_same() {
     let (x, y) = (ndarray::array![[1.0f32, 0.0], [0.0, 1.0]], Array2::from_elem((2, 50), true));
     for children in [2, 10] {
-        let model = LabelTreeConfig::default().max_children(children).max_leaf_labels(3);
+        let model = LabelTreeConfig::default().max_children(children).max_leaf_labels(3).beam_width(50);
         let model = model.fit((&x, label_view(&y))).unwrap();
         // Halves of 50 labels: 25, 13, 7, 4, 2.
         assert!(model.trees()[0].depth() <= 5);
         let top = model.predict_topk(&x, 50, &Control::default()).unwrap();
-        assert_eq!(top.scores.iter().filter(|score| score.is_finite()).count(), 100);
+        assert_eq!(top.scores.iter().filter(|score| **score > 0.0).count(), 100);
     }
 }
 
@@ -464,7 +485,7 @@ fn a_model_without_any_label_predicts_none() {
     let control = Control::default();
     assert_eq!(model.predict_scores(&x, &control).unwrap().values.len(), 0);
     let top = model.predict_topk(&x, 3, &control).unwrap();
-    assert!(top.scores.iter().all(|score| *score == f64::NEG_INFINITY));
+    assert!(top.scores.iter().all(|score| *score == 0.0));
     assert_eq!(top.indices.row(0).to_vec(), [0, 1, 2]);
 }
 
@@ -494,11 +515,14 @@ fn bad_input_is_an_error() {
     assert_eq!(what(config().max_leaf_labels(0)), "max_leaf_labels");
     assert_eq!(what(config().max_leaf_labels(65537)), "max_leaf_labels");
     assert_eq!(what(config().beam_width(0)), "beam_width");
-    let codes = ndarray::array![[0u32], [1]];
-    let classes = config().fit((&x, &Targets::classes(codes.view(), vec![2]))).unwrap_err();
+    assert_eq!(what(config().beam_width(1 << 32)), "beam_width");
+    let codes = ndarray::array![[0u32, 1], [1, 0]];
+    let classes = config().fit((&x, &Targets::classes(codes.view(), vec![2, 2]))).unwrap_err();
     assert!(matches!(classes.kind(), ErrorKind::Unsupported { what: "y", .. }));
+    let numbers = config().fit((&x, &Targets::Real(ndarray::array![[1.0], [2.0]].view()))).unwrap_err();
+    assert!(matches!(numbers.kind(), ErrorKind::Unsupported { what: "y", .. }));
     let model = config().fit((&x, label_view(&y))).unwrap();
-    assert!(model.predict_proba(&ndarray::array![[1.0f32, 2.0]], &Control::default()).is_err());
+    assert!(model.predict_at_least(&ndarray::array![[1.0f32, 2.0]], 0.0, &Control::default()).is_err());
     assert!(model.predict_topk(&x, 2, &Control::default()).is_err());
     assert!(model.with_beam_width(0).is_err());
 }

@@ -95,27 +95,13 @@ impl LabelTree {
         offsets + of_columns + size_of_val(&*self.features) + of_weights
     }
 
-    fn targets_of(&self, node: usize) -> &[u32] {
+    pub(crate) fn targets_of(&self, node: usize) -> &[u32] {
         &self.targets[self.column_ptr[node]..self.column_ptr[node + 1]]
     }
 
     fn stored(&self, at: usize) -> (&[u16], &[f32]) {
         let range = self.weight_ptr[at]..self.weight_ptr[at + 1];
         (&self.columns[range.clone()], &self.values[range])
-    }
-
-    /// Returns the number of labels below each node.
-    pub(super) fn n_labels_below(&self) -> Result<Vec<u32>> {
-        let mut below = PURPOSE.filled(0, self.n_nodes())?;
-        // Children come after their parents.
-        for node in (0..self.n_nodes()).rev() {
-            let targets = self.targets_of(node);
-            below[node] = match self.is_leaf[node] {
-                true => targets.len() as u32,
-                false => targets.iter().map(|&child| below[child as usize]).sum(),
-            };
-        }
-        Ok(below)
     }
 
     /// Calls `found` with each column of a node, its target, and the margin of a sample with increasing features.

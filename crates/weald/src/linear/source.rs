@@ -69,6 +69,18 @@ impl Cells {
         Ok(Cells { positives, unknown, n_columns: slots.width })
     }
 
+    /// Returns a column for each of two classes, of which this is the second one.
+    pub(crate) fn of_both_classes(&self) -> Result<Self> {
+        let (mut positives, mut unknown) = (Lists::new()?, Lists::new()?);
+        for row in 0..self.positives.len() {
+            let is_unknown = !self.unknown_of(row).is_empty();
+            let class = u32::from(!self.positives.of(row).is_empty());
+            positives.push((!is_unknown).then_some(class).into_iter())?;
+            unknown.push(if is_unknown { 0..2 } else { 0..0 })?;
+        }
+        Ok(Cells { positives, unknown: self.unknown.is_some().then_some(unknown), n_columns: 2 })
+    }
+
     pub(super) fn unknown_of(&self, row: usize) -> &[u32] {
         self.unknown.as_ref().map_or(&[], |unknown| unknown.of(row))
     }

@@ -5,7 +5,7 @@ use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::linear::{Features, LinearConfig};
 
 /// The number of columns of a block.
-const LANES: u128 = 16;
+pub(super) const LANES: u128 = 16;
 
 /// The bytes of a weight while the blocks are put together: its feature, column and value, twice, and the result.
 const WEIGHT: u128 = 28;

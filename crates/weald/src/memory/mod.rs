@@ -8,7 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | `trees` | what all learners of trees have in common: columns of X, leaves, masks of y, sets of categories |
-//! | `forest`, `boosting`, `centroids`, `linear`, `compression` | one file for each learner |
+//! | `forest`, `boosting`, `centroids`, `linear`, `label_tree`, `compression` | one file for each learner |
 //!
 //! ```
 //! use weald::{Criterion, FitShapes, ForestConfig, LayoutOfX};
@@ -22,6 +22,7 @@ mod boosting;
 mod centroids;
 mod compression;
 mod forest;
+mod label_tree;
 mod linear;
 #[cfg(test)]
 mod tests;

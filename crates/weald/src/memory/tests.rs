@@ -6,6 +6,7 @@ use crate::centroid::CentroidForestConfig;
 use crate::compress::CompressConfig;
 use crate::criterion::Criterion;
 use crate::forest::{ForestConfig, Sampling};
+use crate::label_tree::LabelTreeConfig;
 use crate::linear::{Features, LinearConfig};
 use crate::loss::LossKind;
 use crate::model::StepDtype;
@@ -73,6 +74,30 @@ fn a_linear_model_of_sparse_labels() {
     let standardized = config.features(Features::Standardized).fit_memory(&shapes, 9);
     assert_eq!(found(&standardized)[0], ("X by samples", 8 * 100 * 10, false));
     assert_eq!(found(&standardized)[5], ("the weights of blocks", 3 * 64 * 10, false));
+}
+
+#[test]
+fn a_label_tree_of_sparse_labels() {
+    // 100 samples with 300 stored values of 10 features, 40 labels of which a sample has 1.5; two trees.
+    let shapes = FitShapes::new((100, 10), LayoutOfX::Csc(300), 40).is_dense_numbers(false).n_entries(150).n_unknown(7);
+    let terms = found(&LabelTreeConfig::default().n_trees(2).fit_memory(&shapes, 2));
+    assert_eq!(
+        terms,
+        [
+            ("X by samples", 8 * 300, false),
+            ("the samples in their order", 8 * 300 + 16 * 100, false),
+            ("the samples of nodes", 16 * 300, false),
+            ("the transposed X", 8 * 300, false),
+            ("the labels of samples", 16 * 150, false),
+            ("the unknown labels of samples", 16 * 7, false),
+            // Two labels of a sample, of which each has its three features.
+            ("the labels as points", 8 * 600, false),
+            ("the centres of clusters", 2 * 64 * 10, false),
+            ("the weights of blocks", 2 * 64 * 10, false),
+            ("the dual variables of blocks", 2 * 74 * 100, false),
+            ("the weights of all columns", 8 * 2 * 800 + 12 * 40, false),
+        ]
+    );
 }
 
 #[test]

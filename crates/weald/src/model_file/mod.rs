@@ -2,7 +2,7 @@
 //!
 //! | | contents |
 //! |---|---|
-//! | [`Model`] | a forest, a boosted model, a compressed model, a centroid forest or a linear model, depending on the file |
+//! | [`Model`] | a forest, a boosted model, a compressed model, a centroid forest, a linear model or a label tree, depending on the file |
 //! | [`ModelFile`] | a model and an [`Extra`]: a text and named arrays that are stored with it |
 //! | [`inspect()`] | a summary of a file, from its header alone |
 //!
@@ -95,8 +95,26 @@
 //! | `proba_slopes`, `proba_intercepts` | columns | log-odds are slope times margin plus intercept; absent if they are the margins |
 //! | `fit_passes` | 2 | largest number of passes over the samples, and number of columns whose fit did not reach the tolerance |
 //!
+//! The trees of a label tree have these tensors alone. The columns of a node are its children, which are the nodes that
+//! follow in a numbering level by level, or in a leaf its labels. All trees have the same labels:
+//!
+//! | tensor | length | contents |
+//! |---|---|---|
+//! | `beam_width` | 1 | number of nodes that predictions follow at a time |
+//! | `n_nodes` | trees | number of nodes of each tree |
+//! | `n_columns`, `is_leaf` | nodes | number of columns; 1 for leaves, 0 for other nodes |
+//! | `leaf_labels` | columns of leaves | labels, in increasing order for each leaf; each label is in one leaf of a tree at most |
+//! | `intercepts` | columns | intercepts |
+//! | `n_node_features` | nodes | number of features with a weight |
+//! | `node_features` | features of nodes | features, in increasing order for each node |
+//! | `weight_sizes` | features of nodes | number of weights, at least one |
+//! | `weight_columns` | weights | columns of the node, in increasing order for each feature |
+//! | `weight_values` | weights | weights, none of which is zero |
+//! | `idf` | features | factors of features, if they are weighted |
+//! | `fit_passes` | 2 × trees | as for a linear model, tree by tree |
+//!
 //! The header's entry `weald` is a JSON object. It has the format version, the outputs, the criterion, the number of
-//! features and, for boosted, compressed and linear models, how predictions are made. The entry `estimator` and the tensors
+//! features and, for boosted, compressed and linear models and label trees, how predictions are made. The entry `estimator` and the tensors
 //! `estimator.*` are the [`Extra`], whose size is limited and which is not interpreted. The types that read only a
 //! model ignore it. Other entries and tensors, and names that occur twice, are errors.
 //!

@@ -39,8 +39,16 @@ const FEATURES: [(Features, &str); 4] = [
     (Features::Standardized, "standardized"),
 ];
 
-fn name(features: Features) -> &'static str {
+/// Returns the name of a way to prepare X.
+pub(super) fn name(features: Features) -> &'static str {
     FEATURES.iter().find(|(known, _)| *known == features).map_or("unknown", |(_, name)| name)
+}
+
+/// Reads the way to prepare X.
+pub(super) fn features(fields: &Fields) -> Result<Features> {
+    let features = fields.text("features")?;
+    let features = FEATURES.iter().find(|(_, name)| *name == features).map(|(features, _)| *features);
+    features.ok_or_else(|| Error::corrupt("`features` is unknown"))
 }
 
 impl Codec for LinearModel {
@@ -51,9 +59,7 @@ impl Codec for LinearModel {
     fn parse(head: &Head) -> Result<(Outputs, Features)> {
         let fields = head.header.form_of(KEY)?;
         fields.check_names(&["features"])?;
-        let features = fields.text("features")?;
-        let features = FEATURES.iter().find(|(_, name)| *name == features).map(|(features, _)| *features);
-        let features = features.ok_or_else(|| Error::corrupt("`features` of a linear model is unknown"))?;
+        let features = features(fields)?;
         let outputs = head.header.outputs.try_clone()?;
         if matches!(outputs, Outputs::Real { .. }) {
             return Err(Error::corrupt("a linear model has numerical outputs"));
@@ -74,7 +80,7 @@ impl Codec for LinearModel {
         let mut tensors = vec![
             narrowest("weight_sizes", || weights.ptr.windows(2).map(|range| (range[1] - range[0]) as f64))?,
             narrowest("weight_columns", || weights.columns.iter().map(|&column| f64::from(column)))?,
-            weight_values(&weights.values)?,
+            weight_values(|| weights.values.iter())?,
             floats("intercepts", || weights.intercepts.iter().copied())?,
             narrowest("fit_passes", || [weights.n_iter, weights.n_unfinished].into_iter().map(|n| n as f64))?,
         ];
@@ -102,14 +108,14 @@ impl Codec for LinearModel {
 }
 
 /// Returns the weights in float16 if it represents all of them exactly, and otherwise in float32.
-fn weight_values(values: &[f32]) -> Result<Tensor> {
+pub(super) fn weight_values<'t, I: Iterator<Item = &'t f32>>(values: impl Fn() -> I) -> Result<Tensor> {
     const NAME: &str = "weight_values";
     let half = |value: f32| Half::nearest(value.into());
     let is_half = |&value: &f32| f64::from(value.abs()) <= Half::LARGEST && f64::from(half(value)) == f64::from(value);
-    if values.iter().all(is_half) {
-        return bytes(NAME, Dtype::F16, values.len(), values.iter().map(|&value| half(value).bits().to_le_bytes()));
+    if values().all(is_half) {
+        return bytes(NAME, Dtype::F16, values().count(), values().map(|&value| half(value).bits().to_le_bytes()));
     }
-    floats(NAME, || values.iter().copied())
+    floats(NAME, || values().copied())
 }
 
 /// Checks the lengths of all tensors.
@@ -136,7 +142,7 @@ fn check_lengths(head: &Head, n_columns: u64) -> Result<()> {
 }
 
 /// Reads a tensor of numbers that are finite in float32.
-fn singles(file: &File<'_>, name: &'static str) -> Result<Option<Vec<f32>>> {
+pub(super) fn singles(file: &File<'_>, name: &'static str) -> Result<Option<Vec<f32>>> {
     let Some(mut stored) = file.optional(name)? else { return Ok(None) };
     let n = stored.len();
     let numbers = stored.collect(PURPOSE, n, |number| number as f32)?;
@@ -232,7 +238,7 @@ mod tests {
 
     #[test]
     fn weights_are_half_floats_where_these_are_exact() {
-        let dtype = |values: &[f32]| weight_values(values).unwrap().dtype;
+        let dtype = |values: &[f32]| weight_values(|| values.iter()).unwrap().dtype;
         assert_eq!(dtype(&[0.5, -0.25, 65_504.0]), Dtype::F16);
         assert_eq!(dtype(&[0.5, 0.1]), Dtype::F32);
         assert_eq!(dtype(&[65_536.0]), Dtype::F32);

@@ -4,6 +4,7 @@ mod boosted;
 mod centroid;
 mod compressed;
 mod forest;
+mod label_tree;
 mod linear;
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use crate::compress::Compressed;
 use crate::data::Outputs;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
+use crate::label_tree::LabelTreeModel;
 use crate::linear::LinearModel;
 use crate::model_file::codec::{About, Codec, Parts};
 use crate::model_file::disk;
@@ -155,6 +157,8 @@ kinds! {
     Centroid(CentroidForest),
     /// Weights of features for each label or class.
     Linear(LinearModel),
+    /// Trees of labels, with linear columns at each node.
+    LabelTree(LabelTreeModel),
 }
 
 impl Model {

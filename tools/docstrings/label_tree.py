@@ -1,0 +1,70 @@
+"""Texts on the parameters and attributes of label trees."""
+
+from __future__ import annotations
+
+from docstrings.linear import LINEAR
+
+LABEL_TREES = {
+    "C": """
+C : float, default={default}
+    Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it.
+""",
+    "features": """
+features : {"auto", "given", "normalized", "tfidf"}, default={default}
+    What is done with X, in `fit` and in predictions. What is learned for it is part of the model:
+
+    - "given": nothing;
+    - "normalized": each sample is divided by its length √(Σ x²);
+    - "tfidf": for counts of words x, sign(x) ln(1 + abs(x)) times the inverse document frequency of the word,
+      1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
+    - "auto": "tfidf" if all values of X are whole numbers and none is negative, and otherwise "normalized".
+""",
+    "n_estimators": """
+n_estimators : int, default={default}
+    Number of trees, which differ by the random centres from which the clusters of labels start.
+""",
+    "max_children": """
+max_children : int, default={default}
+    Maximum number of children of a node, from 2 to 65,536. With 2, each child has half of the labels of its node.
+""",
+    "max_leaf_labels": """
+max_leaf_labels : int, default={default}
+    Maximum number of labels of a leaf, from 1 to 65,536. Nodes with more labels are divided. Larger leaves rank labels better
+    and take longer.
+""",
+    "beam_width": """
+beam_width : int, default={default}
+    Number of nodes of each tree that a prediction follows, at each depth: labels of other nodes have the probability 0. More
+    nodes rank labels better and take longer. It is part of the fitted model.
+""",
+    "intercept_scaling": LINEAR["intercept_scaling"],
+    "tol": """
+tol : float, default={default}
+    A child or label is fitted when the gradient of no sample is larger than this.
+""",
+    "max_iter": """
+max_iter : int, default={default}
+    Maximum number of passes over the samples of a node. If it does not suffice, `fit` warns.
+""",
+    "min_weight": """
+min_weight : float, default={default}
+    Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
+    difference in predictions.
+""",
+    "random_state": """
+random_state : int, RandomState instance or None, default={default}
+    Controls the clusters of labels, and the order in which samples are visited. Each call of `fit` draws one seed from it.
+""",
+    "attributes": """
+features_ : {"given", "normalized", "tfidf"}
+    What is done with X.
+n_iter_ : int
+    The largest number of passes over the samples, of all columns of nodes.
+idf_ : ndarray of shape (n_features,)
+    The inverse document frequencies. They exist only with `features_` "tfidf".
+{classes_}
+{n_classes_}
+{sizes}
+{names_in_}
+""",
+}
