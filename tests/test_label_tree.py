@@ -287,6 +287,9 @@ def test_files_and_predictors_have_the_same_predictions(tmp_path):
     for found, expected in zip(predictor.predict_topk(sample, 4), fitted.predict_topk(frame.iloc[[5]], 4), strict=True):
         np.testing.assert_array_equal(found, expected[0])
     assert (predictor.predict(sample) != fitted.predict(frame.iloc[[5]])).nnz == 0
+    spoken = {word: count for word, count in sample.items() if count}
+    indices, _ = weald.Predictor(again, absent="zero").predict_topk(spoken, 4)
+    np.testing.assert_array_equal(indices, predictor.predict_topk(sample, 4)[0])
 
 
 @pytest.mark.parametrize(
