@@ -418,7 +418,7 @@ def inspect_model(path: Path) -> _ModelSummary:
     -------
     dict
         - `format_version` : int
-        - `kind` : {"forest", "centroid", "linear", "boosted", "compressed"}; a single tree is a forest of one tree
+        - `kind` : {"forest", "centroid", "linear", "label_tree", "boosted", "compressed"}; a single tree is a forest of one tree
         - `outputs` : {"numbers", "classes", "labels"}; regression targets are "numbers"
         - `n_outputs`, `n_features`, `n_trees`, `n_nodes` : int
         - `width` : int, number of columns of the predictions: one for each regression target and each label, and one
