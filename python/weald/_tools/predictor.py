@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 from importlib import import_module
+from inspect import unwrap
 from typing import Any, Literal
 
 import numpy as np
@@ -497,9 +498,8 @@ def _is_sparse(model: BaseEstimator, name: str) -> bool:
 
 
 def _method(model: BaseEstimator, name: str) -> Callable[..., Any]:
-    """The method without the wrapper that copies the model, since the predictor's model never changes."""
-    method: Callable[..., Any] = getattr(type(model), name)
-    return getattr(method, "__wrapped__", method)
+    """The method without the wrappers that copy the model, since the predictor's model never changes."""
+    return unwrap(getattr(type(model), name))
 
 
 def _is_table(sample: object) -> bool:
