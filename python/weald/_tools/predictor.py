@@ -499,7 +499,8 @@ def _is_sparse(model: BaseEstimator, name: str) -> bool:
 
 def _method(model: BaseEstimator, name: str) -> Callable[..., Any]:
     """The method without the wrappers that copy the model, since the predictor's model never changes."""
-    return unwrap(getattr(type(model), name))
+    method: Callable[..., Any] = unwrap(getattr(type(model), name))
+    return method
 
 
 def _is_table(sample: object) -> bool:
