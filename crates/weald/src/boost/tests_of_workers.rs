@@ -51,9 +51,11 @@ impl Samples {
             }
         });
         let numbers = Array2::from_shape_fn((n, d), |(i, j)| {
+            // Nodes without the outliers are rounded to finer grids.
+            let outlier = if seed.is_multiple_of(5) && below(9) == 0 { 1e9 } else { 0.0 };
             let value = x[[i, j % p]];
             let value = if value.is_finite() && value.abs() < 1e9 { f64::from(value) } else { -1.0 };
-            value + below(5) as f64 / 3.0
+            value + below(5) as f64 / 3.0 + outlier
         });
         // Halves are exact in units; quotients are rounded to units, and all the more over many decades.
         let mut weight = |i: usize| match (seed % 4, below(4)) {
@@ -232,6 +234,70 @@ proptest! {
         for part in parts {
             prop_assert_eq!(&part, &whole);
         }
+    }
+}
+
+/// Features of which each has the values 0 to 8, and one output that depends on some of them.
+fn nine_values(n: usize, y: impl Fn(bool, u64) -> f64) -> Samples {
+    let mut stream = Stream::new(Key::from_seed(3));
+    let x =
+        Array2::from_shape_fn((n, 4), |(i, j)| if i < 9 { i as f32 } else { (stream.below(9 + j as u64) % 9) as f32 });
+    let numbers = Array2::from_shape_fn((n, 1), |(i, _)| y(x[[i, 0]] > 3.0 || x[[i, 1]] > 6.0, stream.below(100)));
+    Samples { x, numbers, weights: None }
+}
+
+/// Compares the fit of one worker with those of all workers, and returns the calls of the last stage whose buffers are
+/// as long as bins: whether they are floats, and the number of values. The other buffers, those of nodes and leaves, are
+/// shorter.
+fn calls_of_bins(config: &BoostConfig, is_sparse: bool, samples: &Samples, n_workers: usize) -> Vec<(bool, usize)> {
+    let control = Control::default();
+    let cut: Vec<usize> = (0..samples.x.nrows()).map(|row| row % n_workers).collect();
+    fits(config, Kind::Numbers, is_sparse, samples, n_workers, &cut);
+    let calls = |n_stages: usize| {
+        let config = config.clone().n_estimators(n_stages);
+        let fit = |worker, reduce: Arc<dyn AllReduce>| {
+            let fit = |data: &Dataset<'_>| config.fit_part(data, Arc::clone(&reduce), &control);
+            samples.of(worker, &cut).fit(Kind::Numbers, is_sparse, fit).unwrap();
+        };
+        let (_, calls) = on_reduces(n_workers, usize::MAX, fit);
+        // The last value is the mark.
+        calls.into_iter().map(|call| (call.is_float, call.len - 1)).filter(|call| call.1 > 30).collect::<Vec<_>>()
+    };
+    // Those before the first stage are the same for any number of stages.
+    let (one, two) = (calls(1), calls(2));
+    two[one.len()..].to_vec()
+}
+
+#[test]
+fn workers_send_one_word_for_each_bin_of_one_output() {
+    let samples = nine_values(300, |is_high, noise| if is_high { 3.0 } else { -1.0 } + noise as f64 / 50.0);
+    let config = BoostConfig::new(LossKind::SquaredError).seed(5).max_leaf_nodes(Some(8)).n_estimators(2);
+    // Sparse X has no cells of zeros.
+    for (is_sparse, n_bins) in [(false, 36), (true, 32)] {
+        let calls = calls_of_bins(&config, is_sparse, &samples, 3);
+        assert!(calls.len() >= 5, "{calls:?}");
+        // Pairs of floats would be twice as many values.
+        assert!(calls.iter().all(|&call| call == (false, n_bins)), "{calls:?}");
+        // Weights have more bits, and samples are counted: these were three floats for each bin. Seven numbers share a
+        // word where they have no room in those of bins.
+        let weights = (0..300).map(|i| 1.0 + f64::from(i % 2) / 16.0).collect();
+        let weighted = Samples { weights: Some(weights), ..samples.clone() };
+        let calls = calls_of_bins(&config.clone().min_samples_leaf(2), is_sparse, &weighted, 3);
+        assert!(calls.len() >= 5 && calls.iter().all(|call| !call.0 && call.1 < 2 * n_bins), "{calls:?}");
+    }
+}
+
+#[test]
+fn bins_of_all_workers_may_not_have_the_room_that_those_of_each_have() {
+    // Σ w is about 2¹⁴ and Σ w |t| about 2⁵¹, so that weights have no room. For a worker both are an eighth of that.
+    let mut samples = nine_values(160, |is_high, noise| if is_high == (noise < 90) { 1.99 } else { -1.99 });
+    samples.weights = Some((0..160).map(|i| if i < 8 { 1.0 } else { 107.0 }).collect());
+    let config = BoostConfig::new(LossKind::SquaredError).seed(5).max_leaf_nodes(Some(8)).n_estimators(2);
+    for (is_sparse, n_bins) in [(false, 36), (true, 32)] {
+        let calls = calls_of_bins(&config, is_sparse, &samples, 8);
+        // Four weights of 14 bits share a word in the root; smaller nodes have room.
+        assert_eq!(calls[0], (false, n_bins + n_bins / 4));
+        assert_eq!(calls.last(), Some(&(false, n_bins)));
     }
 }
 

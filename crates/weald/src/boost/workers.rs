@@ -34,9 +34,13 @@ impl BoostConfig {
     /// evaluate samples one by one; [`LineSearch::Brent`], and line searches for three or more classes; early stopping;
     /// categories, monotonic constraints, masked y, margins and balanced class weights.
     ///
-    /// A worker sends, for each stage: for each node that is searched, its histogram of 8 × (bins of the features
-    /// drawn) × (1 + targets of the tree) bytes, only for the smaller child if the histogram of the parent is
-    /// available; for each leaf, 8 to 24 × scores bytes; and some hundred bytes for each node. Before the first stage,
+    /// A worker sends, for each stage: for each node that is searched, the histogram of the features drawn, only for the
+    /// smaller child if the histogram of the parent is available; for each leaf, 8 to 24 × scores bytes; and some hundred
+    /// bytes for each node. A histogram takes 8 × bins × (1 + targets of the tree) bytes for several targets. For one
+    /// target it takes 8 × bins bytes if the bits of Σ w and of Σ w |t| over all samples of the node, for weights w and
+    /// rounded targets t, are 62 together; otherwise weights share words of their own, and it takes 8 × bins ×
+    /// (1 + 1/k) bytes if k of them have room in 63 bits. Numbers of samples are sent for each bin only with a minimum
+    /// number of samples of leaves and weights that differ. Before the first stage,
     /// it sends 16 bytes for each distinct value of each feature on each worker, and with [`BoostConfig::subsample`] 24
     /// bytes for each sample. Each worker has in memory, at the same time, the scores of its own samples, and a
     /// histogram for each node that waits.

@@ -297,6 +297,20 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         &self.workers
     }
 
+    /// Returns bounds of sums over samples of the node that was entered last.
+    ///
+    /// They follow from sums that all workers have: (Σ w |z|)² ≤ Σ w · Σ w z² for targets z that are not rounded, in
+    /// spacings. Squares have lost less than one of their units for each output and unit of weight, and |w t| is larger
+    /// than w |z| by half the weight at most.
+    pub(crate) fn bounds(&self) -> Bounds {
+        // More than the operations on floats lose.
+        const MARGIN: f64 = 1.0 + 1.0 / (1u64 << 20) as f64;
+        let (weight, n_samples) = (self.node.weight, self.n_samples);
+        let lost = weight * self.moved.n_outputs() as f64;
+        let squares = (self.node.squares as f64 + lost) * self.frame.square_unit;
+        Bounds { weight, target: (weight * squares).sqrt() * MARGIN + weight, n_samples }
+    }
+
     /// Returns sums number `i`, where sums have the layout of samples.
     #[inline]
     pub(crate) fn sums<'t>(&self, sums: &'t [f64], i: usize) -> &'t [f64] {
@@ -356,6 +370,16 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         let impurity = self.frame.square_size.times(variance / self.moved.n_outputs() as f64);
         Ok(NodeStats { n, weight, impurity, pure: false })
     }
+}
+
+/// Bounds of sums over any of the samples of a node, in its frame. They are the same for all workers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bounds {
+    /// The weight of the node.
+    pub(crate) weight: f64,
+    /// At least Σ w |t| of each output, where t are rounded targets.
+    pub(crate) target: f64,
+    pub(crate) n_samples: u32,
 }
 
 /// The samples of one node in their frame.

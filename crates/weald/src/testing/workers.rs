@@ -9,7 +9,7 @@ use crate::exact::reduce::{AllReduce, ReduceBuffer, ReduceOp, Workers};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Call {
     op: ReduceOp,
-    is_float: bool,
+    pub(crate) is_float: bool,
     pub(crate) len: usize,
 }
 

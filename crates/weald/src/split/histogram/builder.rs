@@ -9,7 +9,7 @@ use super::spare::PURPOSE;
 use super::words::{Gathered, Gatherings};
 use crate::control::Control;
 use crate::criterion::Units;
-use crate::criterion::variance::Variance;
+use crate::criterion::variance::{Bounds, Variance};
 use crate::data::Codes;
 use crate::data::codes::CodeColumn;
 use crate::error::Result;
@@ -87,6 +87,8 @@ pub(crate) struct Histogram {
     /// The features whose bins are filled. The contents of the others are not specified.
     pub(super) is_filled: Vec<bool>,
     pub(super) frame: u32,
+    /// Bounds of its sums.
+    pub(super) bounds: Bounds,
 }
 
 impl Histogram {
@@ -157,8 +159,8 @@ impl Builder<'_> {
         missing.iter().for_each(|&feature| histogram.is_filled[feature as usize] = true);
         let x = self.x;
         let places = missing.iter().map(|&feature| (feature, x.bins(feature)));
-        let Histogram { sums, counts, .. } = histogram;
-        let filled = self.fill(criterion, rows, node, places, (sums, counts), control);
+        let Histogram { sums, counts, bounds, .. } = histogram;
+        let filled = self.fill(criterion, rows, node, places, (sums, counts, *bounds), control);
         self.missing = missing;
         filled
     }
@@ -178,7 +180,8 @@ impl Builder<'_> {
             batch = self.histogram(n_bins)?;
         }
         let places = drawn.iter().map(|drawn| (drawn.feature, drawn.bins.clone()));
-        let filled = self.fill(criterion, rows, node, places, (&mut batch.sums, &mut batch.counts), control);
+        let sums = (&mut batch.sums[..], &mut batch.counts[..], criterion.bounds());
+        let filled = self.fill(criterion, rows, node, places, sums, control);
         self.batch = batch;
         filled
     }
@@ -228,7 +231,7 @@ impl Builder<'_> {
         rows: &[u32],
         node: &Range<u32>,
         places: impl Iterator<Item = (u32, Range<usize>)>,
-        (mut sums, mut counts): (&mut [f64], &mut [u32]),
+        (mut sums, mut counts, bounds): (&mut [f64], &mut [u32], Bounds),
         control: &Control,
     ) -> Result<()> {
         let (x, of_all) = (self.x, &self.of_all[..]);
@@ -292,8 +295,8 @@ impl Builder<'_> {
                 Ok(())
             },
         )?;
-        sum_over(&mut columns, criterion.workers(), self.len)?;
-        sum_over(&mut wide_columns, criterion.workers(), self.len)
+        sum_over(&mut columns, criterion.workers(), self.len, bounds)?;
+        sum_over(&mut wide_columns, criterion.workers(), self.len, bounds)
     }
 }
 

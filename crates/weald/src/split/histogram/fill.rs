@@ -1,10 +1,11 @@
 //! The sums of bins, in the innermost loops.
 
+use super::sent::sum_bins;
 use super::words::{Form, Gatherings};
-use crate::criterion::variance::{Many, MovedSums, One};
+use crate::criterion::variance::{Bounds, Many, MovedSums, One};
 use crate::data::codes::Code;
 use crate::error::{Purpose, Result};
-use crate::exact::reduce::{Part, Reduce, Workers};
+use crate::exact::reduce::{Reduce, Workers};
 
 /// The samples of a node.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,12 @@ impl<C> BinnedColumn<'_, C> {
 const SENT_AT_ONCE: usize = 1 << 22;
 
 /// Replaces the bins of this worker by the sums over all workers. A sample has `len` items.
-pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers, len: usize) -> Result<()> {
+pub(super) fn sum_over<C>(
+    columns: &mut [BinnedColumn<'_, C>],
+    workers: &Workers,
+    len: usize,
+    bounds: Bounds,
+) -> Result<()> {
     const PURPOSE: Purpose = Purpose("the sums of all workers");
     if workers.has_all_rows() {
         return Ok(());
@@ -64,11 +70,7 @@ pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers
             PURPOSE.extend(&mut sums, column.sums.iter().copied())?;
             PURPOSE.extend(&mut counts, column.counts.iter().copied())?;
         }
-        if counts.is_empty() {
-            workers.sum(&mut sums)?;
-        } else {
-            workers.sum_together([Part::Floats(&mut sums), Part::Counts(&mut counts)])?;
-        }
+        sum_bins(workers, bounds, len, (&mut sums, &mut counts))?;
         let (mut sums, mut counts) = (&sums[..], &counts[..]);
         for column in batch {
             let (of_column, after) = sums.split_at(column.sums.len());

@@ -5,7 +5,8 @@
 //! × rounded target (see [`crate::criterion::variance`]). Scanning bins instead of samples visits the same cuts with
 //! the same sums, so that the result is bit for bit that of every other search on the same codes.
 //!
-//! While bins are filled, those of one output are one word each where that has room (see [`words`]).
+//! While bins are filled, those of one output are one word each where that has room (see [`words`]). So are those that
+//! workers send to each other (see [`sent`]).
 //!
 //! Sums are exact ([`Total`](crate::exact::Total)): the histogram of the larger child is that of its parent minus that
 //! of the smaller child, and no bit is lost. A bin has no sample if and only if its weight is zero, because each sample
@@ -26,6 +27,7 @@ mod cells;
 mod columns;
 mod fill;
 mod part;
+mod sent;
 mod spare;
 mod sparse;
 #[cfg(test)]
@@ -50,7 +52,7 @@ use super::scan::Scan;
 use super::{Rules, Task};
 use crate::control::Control;
 use crate::criterion::Units;
-use crate::criterion::variance::Variance;
+use crate::criterion::variance::{Bounds, Variance};
 use crate::data::Codes;
 use crate::error::Result;
 use crate::exact::debug_assert_exact;
@@ -182,8 +184,8 @@ impl<'a> Histograms<'a> {
         Ok(())
     }
 
-    /// Returns a histogram in which no feature is filled.
-    fn empty(&mut self, frame: u32) -> Result<Histogram> {
+    /// Returns a histogram in which no feature is filled, for samples in this frame with sums within these bounds.
+    fn empty(&mut self, frame: u32, bounds: Bounds) -> Result<Histogram> {
         let bytes = self.builder.bytes(self.x.n_bins());
         let used = self.unused.take();
         // An earlier tree may have had other outputs.
@@ -192,7 +194,7 @@ impl<'a> Histograms<'a> {
         histogram.is_filled.clear();
         PURPOSE.reserve(&mut histogram.is_filled, self.x.n_features())?;
         histogram.is_filled.resize(self.x.n_features(), false);
-        histogram.frame = frame;
+        (histogram.frame, histogram.bounds) = (frame, bounds);
         Ok(histogram)
     }
 }
@@ -234,7 +236,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         if self.n_places == 0 || self.is_small(span) {
             return Ok(None);
         }
-        self.empty(criterion.number_of_last_frame()).map(Some)
+        self.empty(criterion.number_of_last_frame(), criterion.bounds()).map(Some)
     }
 
     /// Computes the features that the search of the larger child draws. Features that the smaller child does not have
@@ -258,12 +260,14 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         }
         let part = match part {
             Some(part) => part,
-            None => part.insert(self.empty(whole.frame)?),
+            // The bounds of all samples hold for the smaller child.
+            None => part.insert(self.empty(whole.frame, whole.bounds)?),
         };
         self.draw(lottery, 0..lottery.n_examined(), &larger.samples, true)?;
         self.drawn.retain(|drawn| whole.is_filled[drawn.feature as usize]);
         let rows = self.samples.rows(smaller.samples.clone());
         self.builder.fill_whole(criterion, rows, &smaller.samples, &self.drawn, part, &self.control)?;
+        whole.bounds = criterion.bounds();
         whole.is_filled.fill(false);
         self.drawn.iter().for_each(|drawn| whole.is_filled[drawn.feature as usize] = true);
         self.builder.take_away::<M>(&mut whole, part, &mut self.drawn)?;

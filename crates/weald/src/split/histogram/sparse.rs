@@ -11,13 +11,14 @@ use super::builder::{Counting, Histogram, MANY};
 use super::cells::SparseCells;
 use super::columns::ColumnCells;
 use super::part::PIECES;
+use super::sent::sum_bins;
 use super::spare::{MOST_BYTES, PURPOSE, Spare, Unused};
 use super::{BinnedSums, FEW_SAMPLES, debug_assert_rest};
 use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::error::{Purpose, Result};
-use crate::exact::reduce::{Part, Reduce};
+use crate::exact::reduce::Reduce;
 use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
@@ -295,12 +296,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         let mut histogram = self.empty()?;
         histogram.frame = criterion.number_of_last_frame();
         self.move_rows::<_, _, true>(criterion, &mut histogram, span)?;
-        if histogram.counts.is_empty() {
-            criterion.workers().sum(&mut histogram.sums)?;
-        } else {
-            let parts = [Part::Floats(&mut histogram.sums), Part::Counts(&mut histogram.counts)];
-            criterion.workers().sum_together(parts)?;
-        }
+        let bins = (&mut histogram.sums[..], &mut histogram.counts[..]);
+        sum_bins(criterion.workers(), criterion.bounds(), self.len, bins)?;
         Ok(Some(histogram))
     }
 

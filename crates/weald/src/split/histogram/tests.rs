@@ -339,26 +339,68 @@ proptest! {
         let raw = DenseColumns::new(problem.x.view(), &Control::default()).unwrap();
         let (_, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), |row| data.units[row], &Control::default()).unwrap();
         let all = Lottery::new(Key::from_seed(0), problem.x.ncols(), problem.x.ncols() as u32).unwrap();
-        let found = |workers: &Workers, is_own: &dyn Fn(u32) -> bool| {
+        fn found<M: BinnedSums>(
+            (problem, data, codes): (&Problem, &Data, &Codes<'_>),
+            (sums, all): (M, &Lottery),
+            workers: &Workers,
+            is_own: impl Fn(u32) -> bool,
+        ) -> (Vec<f64>, Vec<u32>) {
             let rows: Vec<u32> = data.rows.iter().copied().filter(|&row| is_own(row)).collect();
-            let sums = variance::Many::new(problem.q).unwrap();
             let criterion = Variance::new(&data.y, &data.units, data.exact, sums, &Control::default()).unwrap();
             let mut criterion = criterion.with_workers(workers);
             criterion.enter(&rows).unwrap();
-            let (spare, rules, control) = (Spare::default(), problem.rules(&data), Control::default());
-            let mut store = Histograms::new(&codes, &spare, &rows, &criterion, &rules, control.clone()).unwrap();
-            let mut histogram = store.empty(0).unwrap();
+            let (spare, rules, control) = (Spare::default(), problem.rules(data), Control::default());
+            let mut store = Histograms::new(codes, &spare, &rows, &criterion, &rules, control.clone()).unwrap();
+            let mut histogram = store.empty(0, criterion.bounds()).unwrap();
             let node = 0..rows.len() as u32;
-            store.draw(&all, 0..all.n_examined(), &node, true).unwrap();
+            store.draw(all, 0..all.n_examined(), &node, true).unwrap();
             store.builder.fill_whole(&criterion, &rows, &node, &store.drawn, &mut histogram, &control).unwrap();
             // The contents of bins without samples are not specified.
             let bins = histogram.sums.chunks_exact_mut(criterion.sample_len());
             bins.filter(|bin| bin[0] == 0.0).for_each(|bin| bin.fill(0.0));
             (histogram.sums, histogram.counts)
-        };
-        let of_one = found(&Workers::One, &|_| true);
-        for of_two in by_two(|worker, workers| found(workers, &|row| usize::from(row % 3 == 0) == worker)) {
+        }
+        let problem = (&problem, &data, &codes);
+        let many = || (variance::Many::new(problem.0.q).unwrap(), &all);
+        let of_one = found(problem, many(), &Workers::One, |_| true);
+        let is_of = |worker| move |row: u32| usize::from(row.is_multiple_of(3)) == worker;
+        for of_two in by_two(|worker, workers| found(problem, many(), workers, is_of(worker))) {
             prop_assert_eq!(&of_two, &of_one);
+        }
+        if problem.0.q == 1 {
+            for of_two in by_two(|worker, workers| found(problem, (variance::One, &all), workers, is_of(worker))) {
+                prop_assert_eq!(&of_two, &of_one);
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_nodes_are_within_their_bounds(problem in problem(), parts in 2u32..5) {
+        let (data, q) = (problem.data(), problem.q);
+        let many = variance::Many::new(q).unwrap();
+        let mut criterion = Variance::new(&data.y, &data.units, data.exact, many, &Control::default()).unwrap();
+        // Samples of equal targets are not rounded.
+        let check = |criterion: &Variance<'_, u64, variance::Many>, rows: &[u32], is_pure: bool| {
+            let samples = || rows.iter().map(|&row| criterion.sums(criterion.samples(), row as usize)).filter(|_| !is_pure);
+            let bounds = criterion.bounds();
+            prop_assert_eq!(bounds.n_samples as usize, rows.len());
+            prop_assert_eq!(bounds.weight, rows.iter().map(|&row| data.units[row as usize] as f64).sum::<f64>());
+            for j in 1..=q {
+                let target: f64 = samples().map(|sample| sample[j].abs()).sum();
+                prop_assert!(target <= bounds.target, "{} {}", target, bounds.target);
+            }
+            Ok(())
+        };
+        let stats = criterion.enter(&data.rows).unwrap();
+        check(&criterion, &data.rows, stats.pure)?;
+        let (part, rest): (Vec<u32>, Vec<u32>) = data.rows.iter().partition(|row| row.is_multiple_of(parts));
+        if !stats.pure && !part.is_empty() && !rest.is_empty() {
+            let mut memory = variance::Memory::default();
+            let is_remembered = criterion.remember(&mut memory).unwrap();
+            let stats = criterion.enter(&part).unwrap();
+            check(&criterion, &part, stats.pure)?;
+            let stats = if is_remembered { criterion.enter_rest(&memory, &rest) } else { criterion.enter(&rest) };
+            check(&criterion, &rest, stats.unwrap().pure)?;
         }
     }
 
