@@ -377,6 +377,9 @@ def test_parameters_lower_the_estimate():
     assert size(max_leaf_nodes=10) < base
     assert size(n_estimators=10) < base
     assert size(min_samples_leaf=20) < base
+    # A tenth of the samples: leaves are the largest part.
+    assert size(max_samples=0.1) == size(max_samples=1_000) < base / 2
+    assert size(max_samples=0.1) < size(max_samples=0.5) < base
     assert size(output_projection="gaussian", n_projections=1) < base
     assert size(n_jobs=4) > base
 

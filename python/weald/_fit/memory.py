@@ -142,7 +142,8 @@ def _config_of_forest(model: BaseModel, shapes: Shapes) -> _ForestConfig:
     if model.output_projection is not None:
         tree["output_projection"] = _projection(model, shapes.width)
     n_trees, bootstrap = int(getattr(model, "n_estimators", 1)), bool(getattr(model, "bootstrap", False))
-    return {"tree": tree, "trees": (0, n_trees), "bootstrap": bootstrap, "max_samples": None}
+    max_samples = model._n_draws() if bootstrap else None
+    return {"tree": tree, "trees": (0, n_trees), "bootstrap": bootstrap, "max_samples": max_samples}
 
 
 def of_forest(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:

@@ -4,7 +4,6 @@ use super::trees::{Growth, STORED, leaf_bytes, n_projections};
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::centroid::CentroidForestConfig;
 use crate::centroid::config::MOST_DIRECTIONS;
-use crate::forest::Sampling;
 
 /// The bytes of an entry of a centroid, with the spare capacity of its lists.
 const CENTROID_ENTRY: f64 = 6.0;
@@ -23,8 +22,7 @@ impl CentroidForestConfig {
     /// Parameters that the fit refuses may count as nothing.
     pub fn fit_memory(&self, shapes: &FitShapes, n_threads: usize) -> Vec<MemoryTerm> {
         let (n, p) = (count(shapes.n_samples), count(shapes.n_features));
-        let Growth { n_trees, at_once, n_rows } =
-            Growth::new(self.n_trees, n_threads, shapes, self.sampling != Sampling::All);
+        let Growth { n_trees, at_once, n_rows } = Growth::new(self.n_trees, n_threads, shapes, self.sampling);
         let stored = shapes.layout.n_stored().unwrap_or(n * p);
         let q = match &self.output_projection {
             Some(projection) => n_projections(&projection.family, projection.n_projections, shapes.width),

@@ -11,7 +11,7 @@ impl ForestConfig {
     /// Parameters that the fit refuses may count as nothing.
     pub fn fit_memory(&self, shapes: &FitShapes, n_threads: usize) -> Vec<MemoryTerm> {
         let draws = self.sampling != Sampling::All;
-        let growth = Growth::new(self.n_trees, n_threads, shapes, draws);
+        let growth = Growth::new(self.n_trees, n_threads, shapes, self.sampling);
         let Growth { n_trees, at_once, n_rows } = growth;
         let mut found = columns(&self.tree, shapes, growth, draws || shapes.is_weighted);
         let projection = self.tree.output_projection.as_ref();

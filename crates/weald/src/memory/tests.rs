@@ -140,6 +140,28 @@ fn a_forest_of_sparse_labels_with_gaps_and_categories() {
 }
 
 #[test]
+fn trees_of_fewer_samples_have_fewer_leaves() {
+    let shapes = FitShapes::new((1000, 4), LayoutOfX::ColumnMajor, 1);
+    let n_leaves = |sampling| {
+        let terms = forest().n_trees(1).sampling(sampling).fit_memory(&shapes, 1);
+        terms.iter().find(|term| term.what == "the leaves of all trees").unwrap().n_bytes / 8
+    };
+    assert_eq!(n_leaves(Sampling::All), 1000);
+    assert_eq!(n_leaves(Sampling::WithoutReplacement(70)), 70);
+    assert_eq!(n_leaves(Sampling::WithoutReplacement(2000)), 1000);
+    assert_eq!([Sampling::Bootstrap(None), Sampling::Bootstrap(Some(1000))].map(n_leaves), [640; 2]);
+    // A hundred draws of a thousand samples have 95 distinct samples on average.
+    for sampling in [Sampling::Bootstrap(Some(100)), Sampling::BootstrapShare(0.1)] {
+        assert!((95..=100).contains(&n_leaves(sampling)));
+    }
+    assert_eq!(n_leaves(Sampling::Bootstrap(Some(50_000))), 1000);
+    // A fit refuses such shares.
+    for refused in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
+        assert!(n_leaves(Sampling::BootstrapShare(refused)) <= 1000);
+    }
+}
+
+#[test]
 fn projections_replace_the_targets_of_a_tree() {
     let shapes = FitShapes::new((10, 4), LayoutOfX::ColumnMajor, 50);
     let of_targets = |config: ForestConfig| {

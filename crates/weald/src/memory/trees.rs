@@ -3,6 +3,7 @@
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::data::Category;
 use crate::data::known::Known;
+use crate::forest::Sampling;
 use crate::partition::{Entry, sorted_entries};
 use crate::projection::{NProjections, Projection};
 use crate::tree::TreeConfig;
@@ -29,11 +30,24 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    pub(super) fn new(n_trees: usize, n_threads: usize, shapes: &FitShapes, bootstrap: bool) -> Self {
-        // A bootstrap sample has 1 − 1/e of the samples on average, if there are many.
-        let n_rows = if bootstrap { (shapes.n_samples as f64 * 0.64) as usize } else { shapes.n_samples };
+    pub(super) fn new(n_trees: usize, n_threads: usize, shapes: &FitShapes, sampling: Sampling) -> Self {
+        let n_rows = samples_of_a_tree(sampling, shapes.n_samples);
         let at_once = n_threads.min(n_trees).max(1);
         Growth { n_trees: count(n_trees), at_once: count(at_once), n_rows: count(n_rows) }
+    }
+}
+
+/// Returns the number of distinct samples that a tree draws from `n`, with weights that are no counts.
+fn samples_of_a_tree(sampling: Sampling, n: usize) -> usize {
+    // As many draws as there are samples hit 1 − 1/e of them on average, if there are many, and s times as many hit
+    // 1 − e⁻ˢ.
+    const OF_ALL: f64 = 0.64;
+    let of_share = |share: f64| ((OF_ALL * (-share).exp_m1() / (-1.0f64).exp_m1()).min(1.0) * n as f64) as usize;
+    match sampling {
+        Sampling::All => n,
+        Sampling::Bootstrap(n_draws) => of_share(n_draws.map_or(1.0, |n_draws| n_draws as f64 / n.max(1) as f64)),
+        Sampling::BootstrapShare(share) => of_share(share),
+        Sampling::WithoutReplacement(n_draws) => n_draws.min(n),
     }
 }
 
