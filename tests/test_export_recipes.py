@@ -1,4 +1,4 @@
-"""The recipes of docs/export.md for skops and MLflow, with linear models, boosting from them and centroid forests."""
+"""The recipes of docs/export.md for skops and MLflow, with linear models, boosting from them, label trees and centroid forests."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ TRUSTED = {
     "linear": ["weald.linear.LinearClassifier"],
     "linear start": ["weald.boosting.GradientBoostingClassifier", "weald.linear.LinearClassifier"],
     "centroids": ["weald.centroid.CentroidForestClassifier"],
+    "label tree": ["weald.label_tree.LabelTreeClassifier"],
 }
 OF_LABELS = ["weald.multilabel.LabelFormat", "numpy.dtype"]
 X, Y = words()
@@ -30,6 +31,7 @@ def fitted(name):
         "linear": weald.LinearClassifier(random_state=0),
         "linear start": boosting(init="linear"),
         "centroids": weald.CentroidForestClassifier(n_estimators=3, random_state=0),
+        "label tree": weald.LabelTreeClassifier(random_state=0),
     }[name]
     return model.fit(X, Y)
 

@@ -312,6 +312,17 @@ mod tests {
             },
             "a label is twice in a tree",
         );
+        refused(
+            &|model| {
+                // Class 5 is one that no sample has.
+                model.outputs = Outputs::Classes { n_classes: vec![6] };
+                let tree = &mut model.trees[0];
+                let of_leaf = (0..tree.n_nodes()).rfind(|&node| tree.is_leaf[node]).unwrap();
+                let last = tree.column_ptr[of_leaf + 1] - 1;
+                tree.targets[last] = 5;
+            },
+            "trees have different labels",
+        );
         refused(&|model| model.trees[0].columns[0] = 9, "out of range or not in increasing order");
         refused(&|model| model.trees[0].features[0] = 4, "features of a node are out of range");
         refused(&|model| model.trees[0].values[0] = 0.0, "other than zero");
