@@ -1,9 +1,9 @@
 """
-Forests and boosting in Annif
-=============================
+Linear models, label trees and forests in Annif
+===============================================
 
-`Annif <https://annif.org>`_ is the toolkit of libraries for subject indexing. This file is a backend for it (written
-for Annif 1.4). The command ::
+`Annif <https://annif.org>`_ is the toolkit of libraries for subject indexing. This file is a backend for it (tried with
+Annif 1.4.3). The command ::
 
     python annif_backend.py train my-project documents.tsv
 
@@ -19,25 +19,25 @@ with ::
 A project in ``projects.cfg``::
 
     [my-project]
-    name=Subjects by a forest
+    name=Subjects by a linear model
     language=en
     backend=weald
     analyzer=snowball(english)
     vocab=my-vocabulary
-    model=forest
-    trees=200
-    label_weight=balanced
+    model=linear
 
 Parameters of the backend:
 
-* ``model``: forest or boosting;
-* ``trees``: number of trees of the forest, or of stages of boosting;
-* ``label_weight``: none, balanced or propensity;
+* ``model``: linear, label_tree (for more than some thousand subjects), centroid_forest, forest or boosting (from a
+  linear start if that helps);
+* ``C``: strength of the fit of linear and label_tree; by default the former chooses it;
+* ``trees``: number of trees of label_tree and forests, or of stages of boosting;
+* ``label_weight``: balanced or propensity, of forest and boosting;
 * ``min_df`` and ``ngram``: of the words;
 * ``limit``: maximum number of suggestions.
 
 The model is a file of ``weald.save``, which runs no code when it is loaded. The vectorizer is Annif's own, saved by
-joblib.
+joblib. The backend does not learn: ``annif learn`` is refused, and ``annif train`` with all documents is the way.
 """
 
 from __future__ import annotations
@@ -58,19 +58,36 @@ try:
 except ImportError:
     if __name__ != "__main__":
         raise
-    print("Forests and boosting in Annif. Left out: it needs pip install annif")
+    print(
+        "Linear models, label trees and forests in Annif. "
+        "Left out: it needs pip install annif"
+    )
     sys.exit(0)
 
 
+# The models, with the parameters that suit words whose weights are tf-idf.
+MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "linear": (weald.LinearClassifier, {"features": "given"}),
+    "label_tree": (weald.LabelTreeClassifier, {"features": "given"}),
+    "centroid_forest": (weald.CentroidForestClassifier, {"idf": False}),
+    "forest": (weald.RandomForestClassifier, {}),
+    "boosting": (weald.GradientBoostingClassifier, {"init": "auto"}),
+}
+# Parameters of the models by the names that they have in projects.
+OPTIONS = {
+    "C": ("C", float),
+    "trees": ("n_estimators", int),
+    "label_weight": ("label_weight", str),
+}
+
+
 class WealdBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
-    """Documents as TF-IDF, one forest or one boosted model for all subjects."""
+    """Documents as TF-IDF, one model for all subjects."""
 
     name = "weald"
     MODEL_FILE = "weald-model.safetensors"
     DEFAULT_PARAMETERS: ClassVar[dict[str, Any]] = {
-        "model": "forest",
-        "trees": 100,
-        "label_weight": "none",
+        "model": "linear",
         "min_df": 1,
         "ngram": 1,
     }
@@ -94,6 +111,7 @@ class WealdBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
             "min_df": int(params["min_df"]),
             "ngram_range": (1, int(params["ngram"])),
             "tokenizer": self.project.analyzer.tokenize_words,
+            "sublinear_tf": True,
             "dtype": np.float32,
         }
         X = self.create_vectorizer(texts, words)
@@ -115,24 +133,22 @@ class WealdBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         return [text for text, _ in known], [subjects for _, subjects in known]
 
     def _unfitted(self, params: dict[str, Any], jobs: int) -> Any:
-        kinds = {
-            "forest": weald.RandomForestClassifier,
-            "boosting": weald.GradientBoostingClassifier,
-        }
-        if params["model"] not in kinds:
+        if params["model"] not in MODELS:
             raise NotSupportedException(
-                f"model must be one of {', '.join(kinds)}, got {params['model']!r}"
+                f"model must be one of {', '.join(MODELS)}, got {params['model']!r}"
             )
-        weight = params["label_weight"]
-        rest = {
-            "label_weight": None if weight == "none" else weight,
-            "random_state": 0,
-            "multi_label": True,
-        }
+        kind, chosen = MODELS[params["model"]]
         # In Annif, 0 stands for the number of processors.
-        return kinds[params["model"]](
-            n_estimators=int(params["trees"]), n_jobs=jobs if jobs > 0 else -1, **rest
-        )
+        n_jobs = jobs if jobs > 0 else -1
+        model = kind(n_jobs=n_jobs, random_state=0, multi_label=True, **chosen)
+        for name in OPTIONS.keys() & params.keys():
+            parameter, read = OPTIONS[name]
+            if parameter not in model.get_params():
+                raise NotSupportedException(
+                    f"model={params['model']} has no parameter {name}"
+                )
+            model.set_params(**{parameter: read(params[name])})
+        return model
 
     # --- suggestions -----------------------------------------------------------------
 
@@ -199,10 +215,11 @@ if __name__ == "__main__":
         cli()
     else:
         print(
-            "Forests and boosting in Annif: this file is a backend for Annif, the "
-            "toolkit of\n"
-            "libraries for subject indexing. With arguments it does what the "
-            "command annif does."
+            "Linear models, label trees and forests in Annif: this file is a backend "
+            "for Annif, the\n"
+            "toolkit of libraries for subject indexing. With arguments it does what "
+            "the command\n"
+            "annif does."
         )
         known = annif.backend._backend_fns
         print(

@@ -144,7 +144,14 @@ def made(backend_class, folder, **params):
     return backend_class("weald", {name: str(value) for name, value in params.items()}, project)
 
 
-PARAMS = [{}, {"label_weight": "balanced", "trees": 20, "min_df": 2}, {"model": "boosting", "trees": 30, "ngram": 2}]
+PARAMS = [
+    {},
+    {"C": 3, "ngram": 2},
+    {"model": "label_tree", "trees": 2},
+    {"model": "centroid_forest", "trees": 20},
+    {"model": "forest", "label_weight": "balanced", "trees": 20, "min_df": 2},
+    {"model": "boosting", "trees": 30, "ngram": 2},
+]
 
 
 @pytest.mark.parametrize("params", PARAMS, ids=str)
@@ -182,8 +189,14 @@ def test_what_it_cannot_do_is_said(backend_class, tmp_path):
     ]:
         with pytest.raises(RefusalError, match=message):
             backend.train(corpus)
-    with pytest.raises(RefusalError, match="model must be one of forest, boosting, got 'svm'"):
-        made(backend_class, tmp_path, model="svm").train(Corpus(documents()))
+    known = "linear, label_tree, centroid_forest, forest, boosting"
+    for params, message in [
+        ({"model": "svm"}, f"model must be one of {known}, got 'svm'"),
+        ({"trees": 5}, "model=linear has no parameter trees"),
+        ({"model": "label_tree", "label_weight": "balanced"}, "model=label_tree has no parameter label_weight"),
+    ]:
+        with pytest.raises(RefusalError, match=message):
+            made(backend_class, tmp_path, **params).train(Corpus(documents()))
     backend.train(Corpus(documents()))
     (tmp_path / "weald-model.safetensors").unlink()
     with pytest.raises(NotInitializedError, match="not found"):

@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
-from weald import distribute, inspection, model_selection
+from sklearn.preprocessing import MaxAbsScaler
+from weald import _weald, distribute, inspection, model_selection
 from weald.metrics import make_topk_scorer
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
@@ -360,6 +361,23 @@ def test_meta_estimators_take_linear_models(around, tmp_path):
         np.testing.assert_array_equal(found, expected)
     best = inspection.top_features(fitted, 0, 3)
     assert best == inspection.top_features(fitted.estimator_, 0, 3)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_fits_to_folds_take_what_the_fit_to_all_samples_has_chosen(piped, monkeypatch):
+    asked = []
+    fit_linear = _weald.fit_linear
+
+    def noted(x, y, weights, config, *rest):
+        asked.append((config["c"], config["features"]))
+        return fit_linear(x, y, weights, config, *rest)
+
+    monkeypatch.setattr(_weald, "fit_linear", noted)
+    estimator = make_pipeline(MaxAbsScaler(), model()) if piped else model()
+    found = TunedThresholds(estimator, cv=3, random_state=0).fit(COUNTS, LABELS)
+    best = found.estimator_[-1] if piped else found.estimator_
+    assert (best.C, best.features) == ("auto", "auto")
+    assert asked == [(None, None), *[(best.C_, best.features_)] * 3]
 
 
 def test_model_selection_takes_linear_models():

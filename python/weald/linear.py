@@ -354,6 +354,10 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
             "seed": seed,
         }
 
+    def _chosen_parameters(self) -> dict[str, Any]:
+        """The parameters that held-out samples have chosen."""
+        return {"C": self.C_, "features": self.features_}
+
     def _config_of_fit(self) -> _LinearConfig:
         """The parameters with what was chosen, in the engine's form."""
         return self._config(self._seed) | {"c": self.C_, "features": self.features_}

@@ -84,7 +84,8 @@ class TunedThresholds(LabelsAround):
         - a cross-validation generator is used as it is;
         - None uses "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.
 
-        It has no effect if the estimator is frozen.
+        It has no effect if the estimator is frozen. `C` and `features` of a `LinearClassifier` are chosen once, by the fit to
+        all samples, and the fits to folds take them.
     min_score : float, default=0.01
         Scores below this value are not stored, and no label is predicted by them. With 0 all scores that are not zero
         are stored, which for estimators other than trees and forests usually is every entry of a dense matrix.

@@ -93,6 +93,16 @@ def fitted(
     return model.fit(X, y, **{f"{step}{name}": value for name, value in told.items() if value is not None})
 
 
+def as_chosen(estimator: BaseEstimator, model: BaseEstimator) -> BaseEstimator:
+    """An estimator with the parameters that `model`, its fit to all samples, has chosen, if it says so."""
+    chosen = getattr(apart(model)[0], "_chosen_parameters", None)
+    if chosen is None:
+        return estimator
+    found = clone(estimator)
+    apart(found)[0].set_params(**chosen())
+    return found
+
+
 def cross_validated(
     estimator: BaseEstimator,
     X: Any,
@@ -112,7 +122,7 @@ def cross_validated(
         model = fitted(estimator, safe_indexing(X, train), y[train], w, gaps)
         parts.append(scores_at_least(model, safe_indexing(X, test), floor, d))
         rows.append(test)
-        progress(len(rows))
+        progress(1 + len(rows))
     order = np.concatenate(rows)
     known = np.zeros(n, dtype=np.bool_)
     known[order] = True
@@ -195,8 +205,10 @@ def unseen_scores(
     with Progress(name, "fit", n_fits, verbose) as progress:
         if isinstance(cv, str):
             model, scores, known = _out_of_bag(estimator, X, y, weights, floor, mask)
+            progress(1)
         else:
-            scores, known = cross_validated(estimator, X, y, weights, folds, floor, mask, progress)
             model = fitted(estimator, X, y, weights, mask)
-        progress(n_fits)
+            progress(1)
+            like = as_chosen(estimator, model)
+            scores, known = cross_validated(like, X, y, weights, folds, floor, mask, progress)
     return model, scores, known
