@@ -83,8 +83,10 @@ impl Choice {
 /// A choice is scored by as many folds as have this number of different samples.
 const SCORED: usize = 1000;
 
-/// Of more columns than these, as many are looked at for a choice.
+/// Of more columns than these, as many are looked at for a choice, or a part of all if that is more: of 16 000 columns,
+/// 256 chose by chance.
 const COMPARED: usize = 256;
+const COMPARED_PART: usize = 16;
 
 /// The strength with which kinds of features are compared.
 const FIRST_C: f64 = 0.3;
@@ -94,8 +96,8 @@ impl LinearConfig {
     ///
     /// First, the kinds of features are compared, with the C that is nearest 0.3. Then larger values of C are tried for
     /// the best kind as long as they are better, or else smaller ones. Folds depend on the content of samples, so that the
-    /// choice does not depend on their order, on the layout of X, or on threads. Of more than 256 columns, 256 are
-    /// looked at: half of them the most frequent ones, and half of them spread over the others.
+    /// choice does not depend on their order, on the layout of X, or on threads. Of more than 256 columns, 256 or a
+    /// sixteenth of them are looked at: half of these the most frequent ones, and half of them spread over the others.
     ///
     /// If the grid has several kinds of features, some are left out: standardised features if fewer than a tenth of the
     /// cells of X are not zero; tf-idf if more than a quarter are not, or if some are negative; features as they are given
@@ -125,7 +127,7 @@ impl LinearConfig {
         let strengths = self.strengths(grid)?;
         Source::with(&data.into(), |source| {
             let folds = self.folds(source, grid.n_folds, control)?;
-            let looked = Looked::new(source, &folds, COMPARED)?;
+            let looked = Looked::new(source, &folds, COMPARED.max(source.y.n_columns / COMPARED_PART))?;
             let narrowed = looked.of(&source.y)?;
             let y = narrowed.as_ref().unwrap_or(&source.y);
             let kinds = suitable(grid, source, control)?;

@@ -8,7 +8,8 @@
 //! At the start all dual variables are 0 and all margins −1, so that samples without the label have nothing to say.
 //! First come the samples that have the label, then passes over all of them. A sample is left out of the passes over a
 //! column while it cannot move its variable (shrinking); when a column is finished without such samples, all are looked
-//! at once more.
+//! at once more. The limit is the memory that must be read: the weights of a few thousand rare features, and the entries
+//! of samples, which are in an order of their own already, so that each pass only moves eights of neighbours.
 //!
 //! The columns of a block share the reading of X and nothing else: what a column does is a function of the samples, of
 //! their order in each pass, and of its own y. So the result does not depend on the columns that share its block, on
@@ -30,8 +31,57 @@ pub(super) const LANES: usize = 16;
 
 type Lanes = [f32; LANES];
 
+/// The weights of a feature, in one line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Row(pub(super) Lanes);
+
 /// A bit for each column of a block.
 type Columns = u16;
+
+/// The number for the bit of each column. A sum of different ones is exact.
+const BITS: Lanes = {
+    let mut bits = [0.0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        bits[lane] = (1u32 << lane) as f32;
+        lane += 1;
+    }
+    bits
+};
+
+/// For each eight bits, 1 where one is set and else 0.
+static ONES: [[f32; 8]; 256] = {
+    let mut ones = [[0.0; 8]; 256];
+    let mut bits = 0;
+    while bits < 256 {
+        let mut lane = 0;
+        while lane < 8 {
+            ones[bits][lane] = (bits >> lane & 1) as f32;
+            lane += 1;
+        }
+        bits += 1;
+    }
+    ones
+};
+
+/// Returns 1 for the columns that are there, and 0 for the others. So all columns of a sample are computed by the same
+/// vector instructions, without a branch for each.
+#[inline(always)]
+fn ones(columns: Columns) -> Lanes {
+    let [low, high] = columns.to_le_bytes();
+    let mut lanes = [0.0; LANES];
+    lanes[..8].copy_from_slice(&ONES[low as usize]);
+    lanes[8..].copy_from_slice(&ONES[high as usize]);
+    lanes
+}
+
+/// So many neighbours stay together in the order of a pass. Their entries follow each other in memory.
+const TOGETHER: u32 = 8;
+
+/// Of a column that fewer than one sample in so many has, samples are left out from the first pass on: few of them have
+/// something to say.
+const RARE: usize = 128;
 
 /// What all blocks share.
 #[derive(Debug)]
@@ -66,10 +116,10 @@ impl<'p> Problem<'p> {
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     /// The weights of each feature, numbered by frequency.
-    pub(super) weights: Vec<Lanes>,
+    pub(super) weights: Vec<Row>,
     pub(super) intercepts: Lanes,
     /// The dual variables of each sample.
-    duals: Vec<Lanes>,
+    duals: Vec<Row>,
     /// For each sample, the columns that it has, those whose y is known, and those whose dual variable may move.
     positive: Vec<Columns>,
     known: Vec<Columns>,
@@ -97,6 +147,12 @@ fn refill<T: Copy>(items: &mut Vec<T>, value: T, n: usize) -> Result<()> {
     PURPOSE.resize(items, n, value)
 }
 
+/// Returns the larger of two numbers, and the second if one is NaN; an instruction, other than [`f32::max`].
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
 impl Block {
     /// Fits the weights of some columns, at most [`LANES`], whose positive and unknown samples are given. A block may be
     /// used again, for other problems too.
@@ -108,9 +164,9 @@ impl Block {
     ) -> Result<()> {
         let all = Columns::MAX >> (LANES - columns.len());
         let (n, n_features) = (problem.samples.len(), problem.samples.n_features());
-        refill(&mut self.weights, [0.0; LANES], n_features)?;
+        refill(&mut self.weights, Row([0.0; LANES]), n_features)?;
         self.intercepts = [-1.0; LANES];
-        refill(&mut self.duals, [0.0; LANES], n)?;
+        refill(&mut self.duals, Row([0.0; LANES]), n)?;
         refill(&mut self.positive, 0, n)?;
         refill(&mut self.known, all, n)?;
         refill(&mut self.active, 0, n)?;
@@ -132,6 +188,10 @@ impl Block {
         // The columns of which some samples were left out, and the gradient above which a sample is.
         let mut shrunk: Columns = 0;
         let mut bound = anything_goes;
+        for lane in (0..columns.len()).filter(|lane| columns[*lane].0.len() * RARE < n) {
+            shrunk |= 1 << lane;
+            bound[lane] = 0.0;
+        }
         for pass in 1..=problem.config.max_iter as u64 {
             let found = self.pass(problem, pass, unfinished, bound, control)?;
             self.n_passes = pass as usize;
@@ -180,38 +240,37 @@ impl Block {
             let i = i as usize;
             let (features, values) = samples.x(i);
             pulse.after(features.len() * LANES)?;
-            let mut margins = self.intercepts;
             let mut products = [0.0; LANES];
             for (&feature, &value) in features.iter().zip(values) {
-                let weights = &self.weights[feature as usize];
+                let Row(weights) = &self.weights[feature as usize];
                 (0..LANES).for_each(|k| products[k] += value * weights[k]);
             }
-            (0..LANES).for_each(|k| margins[k] += products[k]);
 
-            let (on, positive) = (self.active[i] & unfinished, self.positive[i]);
+            let (is_on, is_positive) = (ones(self.active[i] & unfinished), ones(self.positive[i]));
             let (slack, step) = (problem.slack[i], problem.step[i]);
-            let duals = &mut self.duals[i];
-            let mut changes = [0.0; LANES];
-            let (mut moved, mut left) = (0.0f32, self.active[i] & !unfinished);
+            let Row(duals) = &mut self.duals[i];
+            let (mut changes, mut staying, mut moved) = ([0.0; LANES], [0.0; LANES], [0u32; LANES]);
             for k in 0..LANES {
-                let is_on = on >> k & 1 != 0;
-                let y = if positive >> k & 1 != 0 { 1.0 } else { -1.0 };
-                let gradient = y * margins[k] - 1.0 + duals[k] * slack;
-                let is_bound = duals[k] == 0.0 && gradient >= 0.0;
-                let projected = if is_on && !is_bound { gradient } else { 0.0 };
-                let next = if projected == 0.0 { duals[k] } else { (duals[k] - projected * step).max(0.0) };
+                let y = 2.0 * is_positive[k] - 1.0;
+                let gradient = y * (self.intercepts[k] + products[k]) - 1.0 + duals[k] * slack;
+                let projected = larger(0.0, -gradient);
+                let projected = if duals[k] == 0.0 { -projected } else { gradient };
+                let projected = if is_on[k] != 0.0 { projected } else { 0.0 };
+                let next = larger(duals[k] - projected * step, 0.0);
                 changes[k] = (next - duals[k]) * y;
                 duals[k] = next;
-                moved = moved.max(changes[k].abs());
-                found.worst[k] = found.worst[k].max(projected.abs());
-                found.largest[k] = found.largest[k].max(projected);
-                let stays = is_on && !(next == 0.0 && gradient > bound[k]);
-                left |= Columns::from(stays) << k;
+                // All bits but the sign.
+                moved[k] = changes[k].to_bits() << 1;
+                found.worst[k] = larger(projected.abs(), found.worst[k]);
+                found.largest[k] = larger(projected, found.largest[k]);
+                let leaves = if gradient > bound[k] { 1.0 } else { 0.0 };
+                let leaves = if next == 0.0 { leaves } else { 0.0 };
+                staying[k] = is_on[k] * (1.0 - leaves) * BITS[k];
             }
-            self.active[i] = left;
-            if moved > 0.0 {
+            self.active[i] = self.active[i] & !unfinished | staying.iter().sum::<f32>() as Columns;
+            if moved.iter().fold(0, |all, bits| all | bits) != 0 {
                 for (&feature, &value) in features.iter().zip(values) {
-                    let weights = &mut self.weights[feature as usize];
+                    let Row(weights) = &mut self.weights[feature as usize];
                     (0..LANES).for_each(|k| weights[k] += value * changes[k]);
                 }
                 (0..LANES).for_each(|k| self.intercepts[k] += scaling * changes[k]);
@@ -220,10 +279,10 @@ impl Block {
         Ok(found)
     }
 
-    /// Orders the active samples by eight bits of a hash, and within equal ones by their numbers: an order of all samples
-    /// that every column has in common, whichever are active for it.
+    /// Orders the active samples by eight bits of a hash of each few neighbours, and within equal ones by their numbers: an
+    /// order of all samples that every column has in common, whichever are active for it.
     fn set_order(&mut self, key: Key, unfinished: Columns) {
-        let digit = |i: u32| (key.child(u64::from(i)).bits() >> 56) as usize;
+        let digit = |i: u32| (key.child(u64::from(i / TOGETHER)).bits() >> 56) as usize;
         let active = || (0u32..).zip(&self.active).filter(|(_, active)| **active & unfinished != 0).map(|(i, _)| i);
         let mut ends = [0u32; 257];
         active().for_each(|i| ends[digit(i) + 1] += 1);

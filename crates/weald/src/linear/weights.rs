@@ -1,7 +1,7 @@
 //! The weights of a fitted model, feature by feature: those that are not zero, with their columns.
 
 use super::features::Standard;
-use super::solve::Block;
+use super::solve::{Block, Row};
 use crate::error::{Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the weights of a linear model");
@@ -22,7 +22,7 @@ impl Kept {
     /// `features` are the features of X in the order of the block.
     pub(super) fn of(block: &Block, columns: &[usize], features: &[u32], least: f32) -> Result<Self> {
         let mut kept = Kept::default();
-        for (&feature, weights) in features.iter().zip(&block.weights) {
+        for (&feature, Row(weights)) in features.iter().zip(&block.weights) {
             if weights.iter().all(|weight| *weight == 0.0) {
                 continue;
             }
