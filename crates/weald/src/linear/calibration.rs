@@ -2,7 +2,9 @@
 //!
 //! One line, slope · margin + intercept, is fitted to the held-out margins of all columns by log loss, and then one for each
 //! column. Normal distributions of variance 1 around the common line, and around slope 2 and intercept 0 for that, keep
-//! columns with few positives near the common line: half the squared distance is added to the loss.
+//! columns with few positives near the common line: half the squared distance is added to the loss. Columns with less than
+//! a weight of [`POSITIVES`] have the common line. Their fits without a fold have seen far fewer samples of the column than
+//! the model has, so that their margins say little about its margins.
 //!
 //! Sources: Platt, *Probabilistic outputs for support vector machines*, 1999; Lin, Lin and Weng, *A note on Platt's
 //! probabilistic outputs for support vector machines*, 2007.
@@ -47,6 +49,9 @@ pub(super) struct Line {
 
 /// Where no samples say anything else.
 pub(super) const START: Line = Line { slope: 2.0, intercept: 0.0 };
+
+/// The least weight of held-out samples with a column for which it has a line of its own.
+const POSITIVES: f64 = 20.0;
 
 /// Larger margins have larger probabilities, whatever the samples say.
 const LEAST_SLOPE: f64 = 1e-3;
@@ -194,7 +199,13 @@ impl Looked {
         unit: f64,
         control: &Control,
     ) -> Result<Calibration> {
-        let (common, lines) = self.lines(counts, unit, control)?;
+        let (common, mut lines) = self.lines(counts, unit, control)?;
+        for (column, (line, _)) in lines.iter_mut().enumerate() {
+            let positives: f64 = counts.of_column(column, unit)?.iter().map(|point| point.on).sum();
+            if positives < POSITIVES {
+                *line = common;
+            }
+        }
         let mut calibration = Calibration {
             slopes: PURPOSE.filled(common.slope as f32, n_columns)?,
             intercepts: PURPOSE.filled(common.intercept as f32, n_columns)?,
