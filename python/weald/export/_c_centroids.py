@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -217,7 +218,7 @@ def parts(model: Centroids, name: str, array: Array, most_items: int) -> Iterato
     part, most = "", 1
     if rules.sharpness > 0:
         coefficients = ", ".join(map(float.hex, exp_coefficients()))
-        constants = {"log2_e": float.hex(float(np.log2(np.e))), "round": float.hex(ROUND)}
+        constants = {"log2_e": math.log2(math.e).hex(), "round": float.hex(ROUND)}
         ln_2, rest = map(float.hex, LN_2)
         yield _EXP.format(name=name, coefficients=coefficients, ln_2=ln_2, ln_2_rest=rest, **constants)
         part = _PART.format(name=name, sharpness=float.hex(rules.sharpness), least=float.hex(rules.least))
