@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from weald._fit.samples import prepare
+from weald._rounds import linear_start
 
 pytestmark = pytest.mark.quick
 
@@ -115,6 +117,77 @@ def test_auto_has_no_linear_start_where_it_does_not_help_or_cannot_be() -> None:
     np.testing.assert_array_equal(boosting(init="auto").fit(X, y).decision_function(X), plain.decision_function(X))
     squared = boosting(init="auto", loss="squared_error").fit(words_X, Y)
     assert squared._init is None
+
+
+def test_auto_keeps_the_stages_that_help_on_top_of_the_linear_model() -> None:
+    """Labels are sums of words, and one of them is also there if exactly one of two words is."""
+    X, Y = words(900, 60, 8)
+    rng = np.random.default_rng(0)
+    X = sparse.hstack([X, sparse.csr_array(rng.random((900, 2)) < 0.5).astype(float)], format="csr")
+    one, other = (X[:, [60, 61]].toarray() > 0).T
+    Y[:, 0] |= one ^ other
+    train, test = slice(0, 700), slice(700, None)
+    model = boosting(init="auto", n_estimators=40).fit(X[train], Y[train])
+    assert type(model._init) is weald.LinearClassifier
+    assert 1 < model.n_estimators_ <= 40
+    assert loss(model.predict_proba(X[test]), Y[test]) < loss(model._init.predict_proba(X[test]), Y[test])
+    # Random labels of other words: the linear model says how frequent they are, and stages add nothing.
+    nothing = boosting(init="auto").fit(words(300)[0], (rng.random((300, 2)) < 0.3).astype(int))
+    assert nothing._init is None or nothing.n_estimators_ < 10
+
+
+class Losses:
+    """Losses after each stage, without and with a start, and of the start alone."""
+
+    def __init__(self, alone: list[float], both: list[float], linear: float) -> None:
+        self.of, self.linear = (alone, both), linear
+
+    def losses(self, config: object, start: object, n_threads: int) -> list[float]:
+        return self.of[start is not None]
+
+    def loss(self, *_: object) -> float:
+        return self.linear
+
+
+@pytest.mark.parametrize(
+    ("alone", "both", "linear", "expected"),
+    [
+        ([3, 2, 5], [2, 1, 9], 4, (True, 2)),
+        ([3, 2, 5], [4, 5, 9], 1, (True, 0)),
+        ([3, 1, 5], [4, 2, 9], 3, (False, 2)),
+        ([2], [2], 2, (True, 0)),
+    ],
+)
+def test_the_least_losses_say_what_helps(alone: Any, both: Any, linear: float, expected: tuple[bool, int]) -> None:
+    start = np.zeros((1, 1))
+    found = linear_start.worth(Losses(alone, both, linear), {}, start, 1)  # type: ignore[arg-type]
+    assert (found.start, found.n_stages) == expected
+
+
+def test_samples_that_judge_have_no_part_in_what_they_judge() -> None:
+    X, Y = words(200)
+    linear = weald.LinearClassifier(random_state=0).fit(X, Y)
+    fold = (np.arange(200) % 3).astype(np.uint32)
+    other = np.where(fold[:, None] == 0, 1 - Y, Y)
+
+    def start(y: NDArray[np.int64]) -> NDArray[np.float64]:
+        samples = prepare(linear, X, y, None, None, None)
+        judged = linear_start.Judged.by_fold(samples, None, fold)
+        assert judged is not None
+        return judged.start(linear, np.zeros(Y.shape), 3, 1)
+
+    scores = start(Y)
+    np.testing.assert_array_equal(scores, start(other))
+    assert (scores[fold == 0] == 0).all()
+    assert (scores[fold > 0] != 0).any()
+
+
+def test_auto_takes_the_start_where_no_samples_can_judge_it() -> None:
+    X, Y = words()
+    holes = Y.astype(float)
+    holes[1:, 1] = np.nan  # one sample knows this label: it judges, or is judged
+    assert boosting(init="auto").fit(X, holes).n_estimators_ == 10
+    assert boosting(init="auto").fit(X[:1], Y[:1]).n_estimators_ == 10
 
 
 def test_a_warm_start_goes_on_from_the_same_linear_model() -> None:

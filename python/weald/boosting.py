@@ -559,8 +559,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
           the other samples. For sparse text, trees on top of a linear model usually rank labels better than both alone.
           Requires finite X without categories, and a loss with probabilities.
         - "auto": "linear" if it helps, else None. Boosting without and with a linear start is fitted to two thirds of the
-          samples; that with the smaller log loss of the others is fitted to all samples, with a single stage if more do not
-          help. If linear models do not support X or the loss, there is no linear start. A fit takes about 2.5 times as long.
+          samples; that with the smaller least loss of the others is fitted to all samples. With a linear start it has as many
+          stages as had the least loss, and a single one if none helps. If linear models do not support X or the loss, there is
+          no linear start. A fit takes about 2.5 times as long.
         - an estimator: it is cloned and fitted to the same data, or used as it is if it is wrapped in
           `sklearn.frozen.FrozenEstimator`. Its `predict_proba` is used, or else its `decision_function`, which must return
           log-odds. It receives X as float32, dense or sparse.
@@ -1177,18 +1178,17 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         start = self._scores_of_linear(linear, found.scores)
         if self.init == "linear" or grown is not None:
             return start, n_rounds
+        judged = linear_start.Judged.by_fold(samples, weights, found.fold)
+        if judged is None:
+            return start, n_rounds
         config = self._boost_config(samples.n_positive, samples.target, of_labels)
         config["n_iter_no_change"] = None
-
-        def fit(weights: Float, start: Float | None) -> _weald.Boosted:
-            data = samples.X, samples.target.engine, weights, config
-            return _weald.fit_boosting(*data, None, None, n_threads, base_margin=start, y_mask=samples.mask)
-
-        useful = linear_start.worth(fit, samples, weights, start, found.fold)
+        apart = self._scores_of_linear(linear, judged.start(linear, found.scores, n_folds, n_threads))
+        useful = linear_start.worth(judged, config, apart, n_threads)
         if not useful.start:
             del self._init
             return None, n_rounds
-        return start, n_rounds if useful.stages else 1
+        return start, max(useful.n_stages, 1)
 
     def _scores_of_linear(self, linear: LinearClassifier, scores: Float) -> Float:
         """Scores of the linear model in the unit of the stages."""

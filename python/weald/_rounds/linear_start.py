@@ -6,9 +6,8 @@ from too small errors. Each training sample has the score of a linear model that
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,10 @@ from weald import _weald
 from weald._input import masks
 from weald._input.checks import Float
 from weald._input.sparse import is_sparse
-from weald._input.targets import Target
 
 if TYPE_CHECKING:
     from weald._fit.samples import Samples
+    from weald._weald import _BoostConfig
     from weald.linear import LinearClassifier
 
 # The folds of the scores that stages start from, unless `init_cv` is another number.
@@ -65,58 +64,89 @@ def held_out(linear: LinearClassifier, samples: Samples, n_folds: int, n_threads
 
 @dataclass(frozen=True)
 class Worth:
-    """What helps, by the log loss of the samples of a fold."""
+    """What helps, by the loss of the samples of a fold."""
 
     start: bool
-    stages: bool
+    # The number of stages on top of the start with the least loss; 0 if none is better than the start alone.
+    n_stages: int
 
 
-def worth(
-    fit: Callable[[Float, Float | None], _weald.Boosted],
-    samples: Samples,
-    weights: Float | None,
-    start: Float,
-    fold: NDArray[np.uint32],
-) -> Worth:
-    """Whether to start from the scores `start`, and whether stages help on top of them.
+@dataclass(frozen=True)
+class Judged:
+    """Training samples of which those of the first fold judge models that do not know them."""
 
-    `fit(weights, start)` fits the stages to samples with these weights. Samples of the first fold judge them.
-    """
-    X, target = samples.X, samples.target
-    kept = np.ones(X.shape[0]) if weights is None else weights.copy()
-    held = np.flatnonzero((fold == 0) & (kept > 0))
-    of_held = kept[held]
-    kept[held] = 0
-    if len(held) == 0 or not kept.any():
-        return Worth(start=True, stages=True)
-    X_held = X.tocsr()[held] if is_sparse(X) else X[held]
-    model, on_top = fit(kept, None), fit(kept, start)
+    samples: Samples
+    held: NDArray[np.intp]
+    # The weights of the other samples, with zeros for those of the fold.
+    kept: Float
+    of_held: Float
 
-    def loss(scores: Float) -> float:
-        return log_loss(model.to_predictions(scores), target, held, of_held)
+    @classmethod
+    def by_fold(cls, samples: Samples, weights: Float | None, fold: NDArray[np.uint32]) -> Judged | None:
+        """None if no samples are left on one of the sides, or none that knows one of the outputs."""
+        kept = np.ones(samples.X.shape[0]) if weights is None else weights.copy()
+        held = np.flatnonzero((fold == 0) & (kept > 0))
+        of_held = kept[held]
+        kept[held] = 0
+        if len(held) == 0 or not kept.any():
+            return None
+        if (mask := samples.target.mask) is not None:
+            for there in (held, np.flatnonzero(kept)):
+                if np.any(masks.dense(mask[there]).all(axis=0)):
+                    return None
+        return cls(samples, held, kept, of_held)
 
-    alone = loss(model.predict_scores(X_held, 1))
-    linear = loss(start[held])
-    both = loss(start[held] + on_top.predict_scores(X_held, 1))
-    if alone < min(linear, both):
-        return Worth(start=False, stages=True)
-    return Worth(start=True, stages=both < linear)
+    def start(self, linear: LinearClassifier, scores: Float, n_folds: int, n_threads: int) -> Float:
+        """Scores of a linear model for samples to learn from, by models that do not know the held samples either.
+
+        `scores` are those of `held_out`: stages on top of them would learn to undo what they know of the held samples.
+        """
+        found = scores.copy()
+        others = replace(self.samples, row_weights=(self.kept, None))
+        there = self.kept > 0
+        found[there] = held_out(linear, others, n_folds, n_threads).scores[there]
+        return found
+
+    def losses(self, config: _BoostConfig, start: Float | None, n_threads: int) -> list[float]:
+        """The loss of the held samples after each stage."""
+        samples, found = self.samples, list[float]()
+        X = samples.X.tocsr()[self.held] if is_sparse(samples.X) else samples.X[self.held]
+        validation = X, samples.target.rows(self.held), self.of_held, None if start is None else start[self.held]
+
+        def observer(*told: Any) -> None:
+            found.append(told[2])
+
+        _weald.fit_boosting(
+            samples.X,
+            samples.target.engine,
+            self.kept,
+            config,
+            validation,
+            None,
+            n_threads,
+            base_margin=start,
+            observer=observer,
+            y_mask=samples.mask,
+            y_mask_val=self._mask(),
+        )
+        return found
+
+    def loss(self, config: _BoostConfig, start: Float, n_threads: int) -> float:
+        """The loss of the held samples by the start alone."""
+        of_held = self.samples.target.rows(self.held), self.of_held, config, start[self.held]
+        found = _weald.mean_loss(*of_held, n_threads, y_mask=self._mask())
+        assert found is not None
+        return found
+
+    def _mask(self) -> Any:
+        mask = self.samples.target.mask
+        return None if mask is None else masks.to_engine(mask[self.held])
 
 
-def log_loss(proba: Float, target: Target, rows: NDArray[np.intp], weights: Float) -> float:
-    """The weighted mean over `rows` of the log loss, summed over the outputs; unknown values count nothing."""
-    p: Float = np.clip(proba, 1e-12, 1 - 1e-12)
-    if target.kind == "classes":
-        codes, _ = target.rows(rows)
-        ends = np.cumsum([len(classes) for classes in target.classes])
-        starts = ends - [len(classes) for classes in target.classes]
-        if p.shape[1] == 1:
-            p = np.hstack([1 - p, p])
-        found = -sum(np.log(p[np.arange(len(rows)), start + codes[:, j]]) for j, start in enumerate(starts))
-        return float(weights @ found / weights.sum())
-    positive = target.original[rows].tocoo()
-    cells = -np.log1p(-p)
-    cells[positive.row, positive.col] = -np.log(p[positive.row, positive.col])
-    if target.mask is not None:
-        cells[masks.dense(target.mask[rows])] = 0.0
-    return float(weights @ cells.sum(axis=1) / weights.sum())
+def worth(judged: Judged, config: _BoostConfig, start: Float, n_threads: int) -> Worth:
+    """Whether to start from the scores `start`, and how many stages help on top of them."""
+    alone = min(judged.losses(config, None, n_threads))
+    both = judged.losses(config, start, n_threads)
+    linear = judged.loss(config, start, n_threads)
+    n_stages = int(np.argmin(both)) + 1 if min(both) < linear else 0
+    return Worth(start=min(linear, *both) <= alone, n_stages=n_stages)
