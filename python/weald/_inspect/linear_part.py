@@ -15,8 +15,8 @@ from scipy import sparse
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.prepared import prepared
 from weald._input.checks import Float, Matrix
+from weald._input.prepared import prepared
 from weald._input.sparse import csr_of, is_sparse
 
 

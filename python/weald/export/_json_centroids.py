@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald._files.centroid_tables import Rules, Table, leaves_and_parents
-from weald._fit.prepared import prepared
 from weald._input.checks import Float, Matrix
+from weald._input.prepared import prepared
 from weald._input.sparse import has_nan
 from weald.export._c_centroids import LN_2, ROUND, exp_coefficients
 from weald.export._centroids import Centroids, CentroidTree
