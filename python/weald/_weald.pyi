@@ -229,13 +229,7 @@ class _CentroidForestConfig(TypedDict):
     store_rows: bool
 
 @type_check_only
-class _LinearConfig(TypedDict):
-    # None: chosen by held-out samples.
-    c: float | None
-    # "given", "normalized", "tfidf" or "standardized"; None: chosen in the same way
-    features: str | None
-    # Whether probabilities are calibrated by held-out samples.
-    calibration: bool
+class _ColumnsConfig(TypedDict):
     intercept_scaling: float
     tol: float
     max_iter: int
@@ -243,7 +237,16 @@ class _LinearConfig(TypedDict):
     seed: int
 
 @type_check_only
-class _LabelTreeConfig(TypedDict):
+class _LinearConfig(_ColumnsConfig):
+    # None: chosen by held-out samples.
+    c: float | None
+    # "given", "normalized", "tfidf" or "standardized"; None: chosen in the same way
+    features: str | None
+    # Whether probabilities are calibrated by held-out samples.
+    calibration: bool
+
+@type_check_only
+class _LabelTreeConfig(_ColumnsConfig):
     c: float
     # "given", "normalized" or "tfidf"
     features: str
@@ -251,11 +254,6 @@ class _LabelTreeConfig(TypedDict):
     max_children: int
     max_leaf_labels: int
     beam_width: int
-    intercept_scaling: float
-    tol: float
-    max_iter: int
-    min_weight: float
-    seed: int
 
 @type_check_only
 class _BoostConfig(TypedDict):

@@ -10,25 +10,21 @@ extreme multi-label classification", Machine Learning 2020.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from weald import _weald
 from weald._fit import memory
 from weald._fit.base import as_size, keep
-from weald._fit.finite import Absent, OfFiniteX
-from weald._fit.predictions import BaseClassifier
-from weald._fit.samples import prepare
+from weald._fit.finite import Absent, OfPreparedX
+from weald._fit.samples import Samples
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import Proof
-from weald._input import warned
-from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
+from weald._input.checks import MOST, Float, Matrix, Number
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import csr_of, is_sparse
 from weald._input.targets import Target
@@ -57,7 +53,7 @@ class LabelTreeProof(Proof):
         self.seed()
 
 
-class LabelTreeClassifier(OfFiniteX, BaseClassifier):
+class LabelTreeClassifier(OfPreparedX):
     """Trees of linear models, for text with more than some thousand labels or classes.
 
     Each tree clusters the labels. Each of its nodes has a linear model of its children, and each leaf one of its labels,
@@ -181,12 +177,8 @@ class LabelTreeClassifier(OfFiniteX, BaseClassifier):
     """
 
     _proof = LabelTreeProof
-    _has_trees = False
-    _scored_by_engine = False
-    _masks_y = True
     _memory_terms = staticmethod(memory.of_label_tree)
     _inspected_by = None
-    _why_finite = "a weight times a missing value is unknown"
     _why_no_tests = "it has a linear model of many features at each node of its trees"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Number(Real, 1e-9, 1e9, closed="both")],
@@ -195,14 +187,7 @@ class LabelTreeClassifier(OfFiniteX, BaseClassifier):
         "max_children": [Interval(Integral, 2, 2**16, closed="both")],
         "max_leaf_labels": [Interval(Integral, 1, 2**16, closed="both")],
         "beam_width": [Interval(Integral, 1, 2**32 - 1, closed="both")],
-        "intercept_scaling": [Number(Real, 0.0, 1e3, closed="both")],
-        "tol": [Number(Real, 1e-9, 1e9, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "min_weight": [Number(Real, 0.0, None, closed="left")],
-        **BaseClassifier._parameter_constraints,
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **OfPreparedX._parameter_constraints,
     }
 
     C: float
@@ -211,15 +196,8 @@ class LabelTreeClassifier(OfFiniteX, BaseClassifier):
     max_children: int
     max_leaf_labels: int
     beam_width: int
-    intercept_scaling: float
-    tol: float
-    max_iter: int
-    min_weight: float
-    random_state: RandomState
-    verbose: int
 
     _model: _weald.LabelTreeModel
-    _seed: int
 
     feature_importances_ = Absent(
         "each node has weights of its own for each of its children or labels; see sklearn.inspection.permutation_importance"
@@ -310,29 +288,14 @@ class LabelTreeClassifier(OfFiniteX, BaseClassifier):
             new._fit(X, y, sample_weight, y_mask, label_names)
         return self
 
-    def _fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
-    ) -> None:
-        self._check_parameters()
-        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
-        self._seed = draw_seed(self.random_state)
-        self._set_outputs(samples.target)
-        samples.reserve(self)
+    def _fit_columns(self, samples: Samples, told: Progress | None) -> None:
+        data = samples.X, samples.target.engine, samples.row_weights
         features = chosen_features(samples.X, samples.row_weights[0]) if self.features == "auto" else self.features
         config = self._config(self._seed, features)
-        data = samples.X, samples.target.engine, samples.row_weights
-        with (
-            Progress(type(self).__name__, "block of columns", None, self.verbose)
-            if self.verbose
-            else nullcontext() as told
-        ):
-            self._model = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.mask)
-        if n := self._model.n_unfinished:
-            warned.warn(
-                f"{n} of {self._model.n_columns} columns of nodes did not reach tol={self.tol!r} within "
-                f"max_iter={self.max_iter} passes: set a larger max_iter or tol, or a smaller C",
-                ConvergenceWarning,
-            )
+        self._model = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.mask)
+
+    def _columns(self) -> str:
+        return f"{self._model.n_columns} columns of nodes"
 
     def _check_y(
         self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None
@@ -354,45 +317,8 @@ class LabelTreeClassifier(OfFiniteX, BaseClassifier):
             "max_children": int(self.max_children),
             "max_leaf_labels": int(self.max_leaf_labels),
             "beam_width": int(self.beam_width),
-            "intercept_scaling": float(self.intercept_scaling),
-            "tol": float(self.tol),
-            "max_iter": as_size(self.max_iter) or 1,
-            "min_weight": float(self.min_weight),
-            "seed": seed,
+            **self._config_of_columns(seed),
         }
-
-    def _check_parameters(self) -> None:
-        if 0 < self.intercept_scaling < 1e-3:
-            raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
-
-    # --- what was learned --------------------------------------------------------------------------------------------
-
-    def _fitted(self, attribute: str) -> _weald.LabelTreeModel:
-        """The engine's model. Before a fit, `attribute` does not exist, as for any estimator of scikit-learn."""
-        if "_model" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
-        return self._model
-
-    @property
-    @of_one_fit
-    def n_iter_(self) -> int:
-        """The largest number of passes over the samples, of all columns of nodes."""
-        return self._fitted("n_iter_").n_iter
-
-    @property
-    @of_one_fit
-    def features_(self) -> str:
-        """What is done with X: "given", "normalized" or "tfidf"."""
-        return self._fitted("features_").features
-
-    @property
-    @of_one_fit
-    def idf_(self) -> NDArray[np.float32]:
-        """The inverse document frequency of each feature: a copy, of shape (n_features,). Only with "tfidf"."""
-        idf = self._fitted("idf_").idf()
-        if idf is None:
-            raise AttributeError(f"{type(self).__name__} has no idf_ with features_={self._model.features!r}")
-        return idf
 
     # --- predictions -------------------------------------------------------------------------------------------------
 

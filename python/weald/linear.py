@@ -10,27 +10,24 @@ Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent 
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from weald import _weald
 from weald._fit import memory
-from weald._fit.base import as_size, keep
-from weald._fit.finite import Absent, OfFiniteX
-from weald._fit.predictions import BaseClassifier, label_probabilities
-from weald._fit.samples import prepare
+from weald._fit.base import keep
+from weald._fit.finite import Absent, OfPreparedX
+from weald._fit.predictions import label_probabilities
+from weald._fit.samples import Samples
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import Proof, check_fitted
-from weald._input import warned
-from weald._input.checks import Float, Matrix, Number, draw_seed
+from weald._input.checks import Float, Matrix, Number
 from weald._input.described import described
-from weald._input.sklearn_private import Interval, StrOptions
+from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import csr_of
 from weald._parameters.types import ClassWeight, MatrixLike, MultiLabel, Prediction, RandomState, fit_context
 from weald._ranking import best, ranks
@@ -59,7 +56,7 @@ class LinearProof(Proof):
         self.need(is_positive, "C_", f"must be a positive number, got {described(C)}")
 
 
-class LinearClassifier(OfFiniteX, BaseClassifier):
+class LinearClassifier(OfPreparedX):
     """A linear classifier for labels or classes, for text above all.
 
     For each label, or for each class, it fits a weight of each feature, so that samples with the label have positive
@@ -194,42 +191,24 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
     """
 
     _proof = LinearProof
-    _has_trees = False
-    _scored_by_engine = False
-    _masks_y = True
     _memory_terms = staticmethod(memory.of_linear)
     _inspected_by = "top_features"
-    _why_finite = "a weight times a missing value is unknown"
     _threshold = 0.0
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [StrOptions({"auto"}), Number(Real, 1e-9, 1e9, closed="both")],
         "features": [StrOptions(_FEATURES | {"auto"})],
-        "intercept_scaling": [Number(Real, 0.0, 1e3, closed="both")],
-        "tol": [Number(Real, 1e-9, 1e9, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "min_weight": [Number(Real, 0.0, None, closed="left")],
         "calibrate": ["boolean"],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
-        **BaseClassifier._parameter_constraints,
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        **OfPreparedX._parameter_constraints,
     }
 
     C: float | Literal["auto"]
     features: Literal["auto", "given", "normalized", "tfidf", "standardized"]
-    intercept_scaling: float
-    tol: float
-    max_iter: int
-    min_weight: float
     calibrate: bool
     class_weight: ClassWeight
-    random_state: RandomState
-    verbose: int
 
     C_: float
     _model: _weald.LinearModel
-    _seed: int
 
     feature_importances_ = Absent(
         "each label has weights of its own; see coef_, weald.inspection.top_features, or "
@@ -318,28 +297,13 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
             new._fit(X, y, sample_weight, y_mask, label_names)
         return self
 
-    def _fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
-    ) -> None:
-        self._check_parameters()
-        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
-        self._seed = draw_seed(self.random_state)
-        self._set_outputs(samples.target)
-        samples.reserve(self)
-        config = self._config(self._seed)
+    def _fit_columns(self, samples: Samples, told: Progress | None) -> None:
         data = samples.X, samples.target.engine, samples.row_weights
-        with (
-            Progress(type(self).__name__, "block of columns", None, self.verbose)
-            if self.verbose
-            else nullcontext() as told
-        ):
-            self._model, self.C_ = _weald.fit_linear(*data, config, self._n_threads(), told, samples.mask)
-        if n := self._model.n_unfinished:
-            warned.warn(
-                f"{n} of {self._model.width} labels or classes did not reach tol={self.tol!r} within "
-                f"max_iter={self.max_iter} passes: set a larger max_iter or tol, or a smaller C",
-                ConvergenceWarning,
-            )
+        config = self._config(self._seed)
+        self._model, self.C_ = _weald.fit_linear(*data, config, self._n_threads(), told, samples.mask)
+
+    def _columns(self) -> str:
+        return f"{self._model.width} labels or classes"
 
     def _config(self, seed: int) -> _LinearConfig:
         """The parameters in the engine's form."""
@@ -347,11 +311,7 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
             "c": None if self.C == "auto" else float(self.C),
             "features": None if self.features == "auto" else self.features,
             "calibration": bool(self.calibrate),
-            "intercept_scaling": float(self.intercept_scaling),
-            "tol": float(self.tol),
-            "max_iter": as_size(self.max_iter) or 1,
-            "min_weight": float(self.min_weight),
-            "seed": seed,
+            **self._config_of_columns(seed),
         }
 
     def _chosen_parameters(self) -> dict[str, Any]:
@@ -362,17 +322,7 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
         """The parameters with what was chosen, in the engine's form."""
         return self._config(self._seed) | {"c": self.C_, "features": self.features_}
 
-    def _check_parameters(self) -> None:
-        if 0 < self.intercept_scaling < 1e-3:
-            raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
-
     # --- weights -----------------------------------------------------------------------------------------------------
-
-    def _fitted(self, attribute: str) -> _weald.LinearModel:
-        """The engine's model. Before a fit, `attribute` does not exist, as for any estimator of scikit-learn."""
-        if "_model" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
-        return self._model
 
     @property
     @of_one_fit
@@ -391,28 +341,8 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
     @of_one_fit
     def intercept_(self) -> Float:
         """The intercept of each column of `decision_function`: a copy, of shape (n_columns,)."""
-        return self._fitted("intercept_").intercepts()
-
-    @property
-    @of_one_fit
-    def n_iter_(self) -> int:
-        """The largest number of passes over the samples, of all labels or classes."""
-        return self._fitted("n_iter_").n_iter
-
-    @property
-    @of_one_fit
-    def features_(self) -> str:
-        """What is done with X: "given", "normalized", "tfidf" or "standardized"."""
-        return self._fitted("features_").features
-
-    @property
-    @of_one_fit
-    def idf_(self) -> NDArray[np.float32]:
-        """The inverse document frequency of each feature: a copy, of shape (n_features,). Only with "tfidf"."""
-        idf = self._fitted("idf_").idf()
-        if idf is None:
-            raise AttributeError(f"{type(self).__name__} has no idf_ with features_={self._model.features!r}")
-        return idf
+        found: Float = self._fitted("intercept_").intercepts()
+        return found
 
     # --- predictions -------------------------------------------------------------------------------------------------
 

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from contextlib import nullcontext
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from weald._fit.base import BaseModel
-from weald._input import schema
-from weald._input.checks import Matrix
+from weald._fit.base import BaseModel, as_size
+from weald._fit.predictions import BaseClassifier
+from weald._fit.samples import Samples, prepare
+from weald._fitted.at_once import of_one_fit
+from weald._input import schema, warned
+from weald._input.checks import Matrix, Number, draw_seed
+from weald._input.sklearn_private import Interval
 from weald._input.sparse import Raw, has_nan
+from weald._parameters.types import MatrixLike, RandomState
+from weald._rounds.progress import Progress
+
+if TYPE_CHECKING:
+    from weald._weald import _ColumnsConfig
 
 
 class Absent:
@@ -60,3 +74,100 @@ class OfFiniteX(BaseModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         return tags
+
+
+class OfPreparedX(OfFiniteX, BaseClassifier):
+    """Classifiers with weights of features that are prepared: columns of weights, fitted sixteen at a time."""
+
+    _has_trees = False
+    _scored_by_engine = False
+    _masks_y = True
+    _why_finite = "a weight times a missing value is unknown"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "intercept_scaling": [Number(Real, 0.0, 1e3, closed="both")],
+        "tol": [Number(Real, 1e-9, 1e9, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "min_weight": [Number(Real, 0.0, None, closed="left")],
+        **BaseClassifier._parameter_constraints,
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    intercept_scaling: float
+    tol: float
+    max_iter: int
+    min_weight: float
+    random_state: RandomState
+    verbose: int
+
+    _model: Any
+    _seed: int
+
+    def _fit(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
+    ) -> None:
+        if 0 < self.intercept_scaling < 1e-3:
+            raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
+        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        self._seed = draw_seed(self.random_state)
+        self._set_outputs(samples.target)
+        samples.reserve(self)
+        with (
+            Progress(type(self).__name__, "block of columns", None, self.verbose)
+            if self.verbose
+            else nullcontext() as told
+        ):
+            self._fit_columns(samples, told)
+        if n := self._model.n_unfinished:
+            warned.warn(
+                f"{n} of {self._columns()} did not reach tol={self.tol!r} within "
+                f"max_iter={self.max_iter} passes: set a larger max_iter or tol, or a smaller C",
+                ConvergenceWarning,
+            )
+
+    def _fit_columns(self, samples: Samples, told: Progress | None) -> None:
+        """Set `_model`, and what was chosen by the fit."""
+        raise NotImplementedError
+
+    def _columns(self) -> str:
+        """How many columns the model has, and what they are."""
+        raise NotImplementedError
+
+    def _config_of_columns(self, seed: int) -> _ColumnsConfig:
+        """The parameters that all these models have, in the engine's form."""
+        return {
+            "intercept_scaling": float(self.intercept_scaling),
+            "tol": float(self.tol),
+            "max_iter": as_size(self.max_iter) or 1,
+            "min_weight": float(self.min_weight),
+            "seed": seed,
+        }
+
+    def _fitted(self, attribute: str) -> Any:
+        """The engine's model. Before a fit, `attribute` does not exist, as for any estimator of scikit-learn."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
+        return self._model
+
+    @property
+    @of_one_fit
+    def n_iter_(self) -> int:
+        """The largest number of passes over the samples, of all columns."""
+        n_iter: int = self._fitted("n_iter_").n_iter
+        return n_iter
+
+    @property
+    @of_one_fit
+    def features_(self) -> str:
+        """What is done with X: one of the values of `features`, and not "auto"."""
+        features: str = self._fitted("features_").features
+        return features
+
+    @property
+    @of_one_fit
+    def idf_(self) -> NDArray[np.float32]:
+        """The inverse document frequency of each feature: a copy, of shape (n_features,). Only with "tfidf"."""
+        idf: NDArray[np.float32] | None = self._fitted("idf_").idf()
+        if idf is None:
+            raise AttributeError(f"{type(self).__name__} has no idf_ with features_={self._model.features!r}")
+        return idf

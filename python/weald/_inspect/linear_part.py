@@ -17,7 +17,7 @@ from weald import _weald
 from weald._fit.base import BaseModel
 from weald._input.checks import Float, Matrix
 from weald._input.prepared import prepared
-from weald._input.sparse import csr_of, is_sparse
+from weald._input.sparse import csr_of, has_nan, is_sparse
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,7 @@ class LinearPart:
 
     def prepared(self, X: Matrix, name: str) -> sparse.csr_array:
         """X as the weights take it."""
-        X = sparse.csr_array(X)
-        if np.isnan(X.data).any():
+        if has_nan(X):
             raise ValueError(f"{name} must be finite, since a weight times a missing value is unknown, got NaN")
         features = self.engine.features
         are_scaled = features in ("normalized", "tfidf")
