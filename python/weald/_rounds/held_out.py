@@ -65,24 +65,30 @@ def validation_set(
         raise ValueError(
             f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
         ) from error
-    held = target.rows(held_rows)
+    kept, X_held, held, mask = set_aside(X, target, weights, held_rows)
     loss = boosting._loss
     if target.kind == "numbers" and (refused := loss._refused(held)) is not None:
         # The engine would name y_val in its error.
         raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
-    kept = np.ones(X.shape[0]) if weights is None else weights.copy()
-    kept[held_rows] = 0
-    X_held = X.tocsr()[held_rows] if is_sparse(X) else X[held_rows]
     w_held = None if weights is None else weights[held_rows]
     y_held = y.tocsr() if is_sparse(y) else y
     y_held = safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
     start_held = None if start is None else start[held_rows]
-    mask = None if target.mask is None else target.mask[held_rows]
     if mask is not None:
         # An output may have known values in the validation samples only.
         masks.weights_of_known(target.mask, kept, target.names)
         mask = mask if mask.sum() else None
     return kept, (X_held, held, w_held, start_held), y_held, mask
+
+
+def set_aside(
+    X: Matrix, target: Target, weights: Float | None, rows: NDArray[np.intp]
+) -> tuple[Float, Matrix, Any, Any]:
+    """The weights of all samples, with zeros for those of `rows`, and X, y in the engine's form, and the mask of these."""
+    kept = np.ones(X.shape[0]) if weights is None else weights.copy()
+    kept[rows] = 0
+    X_held = X.tocsr()[rows] if is_sparse(X) else X[rows]
+    return kept, X_held, target.rows(rows), None if target.mask is None else target.mask[rows]
 
 
 def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Raw, target: Target, weights: Float | None) -> Float:

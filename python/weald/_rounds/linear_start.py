@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from weald import _weald
 from weald._input import masks
-from weald._input.checks import Float
-from weald._input.sparse import is_sparse
+from weald._input.checks import Float, Matrix
+from weald._rounds.held_out import set_aside
 
 if TYPE_CHECKING:
     from weald._fit.samples import Samples
-    from weald._weald import _BoostConfig
+    from weald._weald import _BoostConfig, _Targets
     from weald.linear import LinearClassifier
 
 # The folds of the scores that stages start from, unless `init_cv` is another number.
@@ -79,22 +79,26 @@ class Judged:
     held: NDArray[np.intp]
     # The weights of the other samples, with zeros for those of the fold.
     kept: Float
-    of_held: Float
+    # X, y and weights of the samples of the fold, and their unknown values.
+    X: Matrix
+    y: _Targets
+    weights: Float
+    mask: Any
 
     @classmethod
     def by_fold(cls, samples: Samples, weights: Float | None, fold: NDArray[np.uint32]) -> Judged | None:
         """None if no samples are left on one of the sides, or none that knows one of the outputs."""
-        kept = np.ones(samples.X.shape[0]) if weights is None else weights.copy()
-        held = np.flatnonzero((fold == 0) & (kept > 0))
-        of_held = kept[held]
-        kept[held] = 0
-        if len(held) == 0 or not kept.any():
+        there = np.ones(samples.X.shape[0]) if weights is None else weights
+        held = np.flatnonzero((fold == 0) & (there > 0))
+        kept, X, y, mask = set_aside(samples.X, samples.target, weights, held)
+        others = np.flatnonzero(kept)
+        if len(held) == 0 or len(others) == 0:
             return None
-        if (mask := samples.target.mask) is not None:
-            for there in (held, np.flatnonzero(kept)):
-                if np.any(masks.dense(mask[there]).all(axis=0)):
-                    return None
-        return cls(samples, held, kept, of_held)
+        if mask is not None:
+            if any(masks.dense(side).all(axis=0).any() for side in (mask, samples.target.mask[others])):
+                return None
+            mask = masks.to_engine(mask)
+        return cls(samples, held, kept, X, y, there[held], mask)
 
     def start(self, linear: LinearClassifier, scores: Float, n_folds: int, n_threads: int) -> Float:
         """Scores of a linear model for samples to learn from, by models that do not know the held samples either.
@@ -110,8 +114,6 @@ class Judged:
     def losses(self, config: _BoostConfig, start: Float | None, n_threads: int) -> list[float]:
         """The loss of the held samples after each stage."""
         samples, found = self.samples, list[float]()
-        X = samples.X.tocsr()[self.held] if is_sparse(samples.X) else samples.X[self.held]
-        validation = X, samples.target.rows(self.held), self.of_held, None if start is None else start[self.held]
 
         def observer(*told: Any) -> None:
             found.append(told[2])
@@ -121,26 +123,21 @@ class Judged:
             samples.target.engine,
             self.kept,
             config,
-            validation,
+            (self.X, self.y, self.weights, None if start is None else start[self.held]),
             None,
             n_threads,
             base_margin=start,
             observer=observer,
             y_mask=samples.mask,
-            y_mask_val=self._mask(),
+            y_mask_val=self.mask,
         )
         return found
 
     def loss(self, config: _BoostConfig, start: Float, n_threads: int) -> float:
         """The loss of the held samples by the start alone."""
-        of_held = self.samples.target.rows(self.held), self.of_held, config, start[self.held]
-        found = _weald.mean_loss(*of_held, n_threads, y_mask=self._mask())
+        found = _weald.mean_loss(self.y, self.weights, config, start[self.held], n_threads, y_mask=self.mask)
         assert found is not None
         return found
-
-    def _mask(self) -> Any:
-        mask = self.samples.target.mask
-        return None if mask is None else masks.to_engine(mask[self.held])
 
 
 def worth(judged: Judged, config: _BoostConfig, start: Float, n_threads: int) -> Worth:
