@@ -559,9 +559,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
           the other samples. For sparse text, trees on top of a linear model usually rank labels better than both alone.
           Requires finite X without categories, and a loss with probabilities.
         - "auto": "linear" if it helps, else None. Boosting without and with a linear start is fitted to two thirds of the
-          samples; that with the smaller least loss of the others is fitted to all samples. With a linear start it has as many
-          stages as had the least loss, and a single one if none helps. If linear models do not support X or the loss, there is
-          no linear start. A fit takes about 2.5 times as long.
+          samples. The one whose smallest loss on the other samples is lower is fitted to all samples; with a linear start, by as
+          many stages as had the smallest loss, or by one stage if none helps. If linear models do not support X or the loss,
+          there is no linear start. Without the linear models, a fit takes about 2.5 times as long.
         - an estimator: it is cloned and fitted to the same data, or used as it is if it is wrapped in
           `sklearn.frozen.FrozenEstimator`. Its `predict_proba` is used, or else its `decision_function`, which must return
           log-odds. It receives X as float32, dense or sparse.
