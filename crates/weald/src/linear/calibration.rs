@@ -166,13 +166,15 @@ impl Looked {
         self.columns.as_ref().map(|columns| y.narrowed(columns)).transpose()
     }
 
-    /// Returns the line that columns have in common, and the line of each of these columns with its loss.
-    fn lines(&self, counts: &Counts, unit: f64, control: &Control) -> Result<(Line, Vec<(Line, f64)>)> {
+    /// Returns the line that columns have in common, and the line of each of these columns with its loss. Columns with less
+    /// than a weight of `positives` have the common line.
+    fn lines(&self, counts: &Counts, unit: f64, positives: f64, control: &Control) -> Result<(Line, Vec<(Line, f64)>)> {
         let common = Line::fitted(&counts.together(|column| self.stands_for_more[column], self.factor, unit)?, START);
         let lines = pool::map(control.n_threads(), self.stands_for_more.len(), |column| {
             control.check()?;
             let points = counts.of_column(column, unit)?;
-            let line = Line::fitted(&points, common);
+            let is_rare = points.iter().map(|point| point.on).sum::<f64>() < positives;
+            let line = if is_rare { common } else { Line::fitted(&points, common) };
             Ok((line, line.loss(&points)))
         })?;
         Ok((common, lines))
@@ -181,7 +183,7 @@ impl Looked {
     /// Returns the loss of the lines of all columns, each with a total of weights of `weight`, for weight one. It is
     /// rounded to 2⁻⁴⁰, so that its sum does not depend on the order of columns.
     pub(super) fn loss(&self, counts: &Counts, unit: f64, weight: f64, control: &Control) -> Result<f64> {
-        let (_, lines) = self.lines(counts, unit, control)?;
+        let (_, lines) = self.lines(counts, unit, 0.0, control)?;
         let grid = 2f64.powi(40);
         let of_column = |(&more, &(_, loss)): (&bool, &(Line, f64))| {
             let loss = (loss / weight * if more { self.factor } else { 1.0 } * grid).round();
@@ -199,13 +201,7 @@ impl Looked {
         unit: f64,
         control: &Control,
     ) -> Result<Calibration> {
-        let (common, mut lines) = self.lines(counts, unit, control)?;
-        for (column, (line, _)) in lines.iter_mut().enumerate() {
-            let positives: f64 = counts.of_column(column, unit)?.iter().map(|point| point.on).sum();
-            if positives < POSITIVES {
-                *line = common;
-            }
-        }
+        let (common, lines) = self.lines(counts, unit, POSITIVES, control)?;
         let mut calibration = Calibration {
             slopes: PURPOSE.filled(common.slope as f32, n_columns)?,
             intercepts: PURPOSE.filled(common.intercept as f32, n_columns)?,
