@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import weald
 from conftest import (
@@ -323,12 +324,21 @@ def in_polars(X, dtype=None):
     return frame.with_columns(pl.col("colour").cast(getattr(pl, dtype))) if dtype else frame
 
 
+def in_arrow(X):
+    """A table of pyarrow with a column of dictionary type."""
+    pa = pytest.importorskip("pyarrow")
+    colour = pa.array([None if pd.isna(value) else value for value in X["colour"]])
+    return pa.table({"colour": colour.dictionary_encode(), "size": pa.array(X["size"].to_numpy())})
+
+
 FORMS = {
     "text": lambda X: X,
     "category": lambda X: X.astype({"colour": "category"}),
     "string": lambda X: X.astype({"colour": "string"}),
     "polars": in_polars,
     "polars categories": lambda X: in_polars(X, "Categorical"),
+    "pyarrow": in_arrow,
+    "pandas over pyarrow": lambda X: in_arrow(X).to_pandas(types_mapper=pd.ArrowDtype),
     "objects": lambda X: X.to_numpy(dtype=object),
 }
 
@@ -396,8 +406,8 @@ def test_what_is_no_category_is_refused():
     X, y = colours()
     codes = np.array([[0.0, 1], [1, 2], [2, 3], [0, 4]])
     for wrong, message in [
-        (-1.0, r"X must have integers from 0 or NaN in feature 0, which is in categorical_features, got -1"),
-        (0.5, r"X must have integers from 0 or NaN in feature 0, which is in categorical_features, got 0\.5"),
+        (-0.5, r"X must have whole numbers or NaN in feature 0, which is in categorical_features, got -0\.5"),
+        (0.5, r"X must have whole numbers or NaN in feature 0, which is in categorical_features, got 0\.5"),
         (
             65_535.0,
             r"X must have at most 65535 categories, .*in feature 0, which is in .*, got the code 65535",
@@ -434,6 +444,49 @@ def test_what_is_no_category_is_refused():
     many = pd.DataFrame({"id": [f"n{i}" for i in range(65_536)]})
     with pytest.raises(ValueError, match="X must have at most 65535 categories in feature 'id', got 65536"):
         weald.DecisionTreeRegressor().fit(many, np.arange(65_536))
+
+
+FORMS_OF_CODES = {
+    "F": np.asfortranarray,
+    "C": np.ascontiguousarray,
+    "float64": lambda X: X.astype(np.float64),
+    "CSR": sparse.csr_array,
+    "CSC": sparse.csc_matrix,
+    "integers": lambda X: X.astype(np.int16),
+    "pandas": lambda X: pd.DataFrame(X, columns=["a", "b"]).astype({"a": "int8"}),
+    "polars": lambda X: pl.DataFrame(X.astype(np.int64), schema=["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS_OF_CODES)
+@pytest.mark.parametrize("name", [*TREES, *FORESTS, *BOOSTING])
+def test_negative_codes_are_missing(name, form):
+    """Models and predictions are those of NaN in the same places, and X is as it was."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(-2, 4, (60, 2)).astype(np.float32)
+    y = (codes[:, 0] % 2 + rng.random(60) > 0.7).astype(int)
+    missing = codes.copy()
+    missing[codes[:, 0] < 0, 0] = np.nan
+    X, untouched = FORMS_OF_CODES[form](codes), FORMS_OF_CODES[form](codes.copy())
+    rules = {"categorical_features": [0], "random_state": 0}
+    model, twin = make(name, **rules).fit(X, y), make(name, **rules).fit(missing, y)
+    assert model.categories_[0].tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(model.predict(X), twin.predict(missing))
+    np.testing.assert_array_equal(model.apply(X), twin.apply(missing))
+    read = weald.export.from_json(weald.export.to_json(model))
+    np.testing.assert_array_equal(read.predict(X), model.predict(X))
+    assert [weald.Predictor(model).predict(row) for row in FORMS_OF_CODES["C"](codes)] == model.predict(X).tolist()
+    if form not in ("pandas", "polars"):
+        assert model_bytes(model) == model_bytes(twin)
+    for one, other in zip(*((Z.data, Z.indices) if sparse.issparse(Z) else (Z,) for Z in (X, untouched)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_codes_that_are_all_negative_are_one_unknown_category():
+    X = np.full((4, 1), -1.0)
+    model = weald.DecisionTreeRegressor(categorical_features=[0]).fit(X, [0, 1, 2, 3])
+    assert model.categories_[0].tolist() == [0]
+    assert model.predict([[-1], [0], [np.nan]]).tolist() == [1.5] * 3
 
 
 @pytest.mark.parametrize("max_features", [None, 0.5])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import weald
 from scipy import sparse
@@ -71,6 +72,26 @@ MISTAKES = {
     "a series of texts": (fit(pd.Series(TEXTS)), ValueError, "^X must .*got texts.*TfidfVectorizer"),
     "texts when predicting": (lambda: fitted().predict(TEXTS), ValueError, "^X must .*got texts.*TfidfVectorizer"),
     "a cell with a text": (fit([["a", 1.0]] * N), ValueError, "X must have numbers in feature 0, got 'a'"),
+    "a query of polars": (
+        fit(pl.LazyFrame(X)),
+        TypeError,
+        r"^X must be in memory, got a LazyFrame.*its method collect\(\)",
+    ),
+    "a query when predicting": (lambda: fitted().predict(pl.LazyFrame(X)), TypeError, "^X must be in memory"),
+    "a query for one sample": (
+        lambda: weald.Predictor(fitted()).predict(pl.LazyFrame(X[:1])),
+        TypeError,
+        "^sample must be in memory",
+    ),
+    "a query as y": (fit(X, pl.LazyFrame(Y)), TypeError, r"^y must be in memory, .*collect\(\)"),
+    "a query as labels": (fit(X, pl.LazyFrame(LABELS), LinearClassifier), TypeError, "^y must be in memory"),
+    "a query as weights": (fit(fit={"sample_weight": pl.LazyFrame(y)}), TypeError, "^sample_weight must be in memory"),
+    "a query as a mask": (fit(X, Y, fit={"y_mask": pl.LazyFrame(Y > 0.5)}), TypeError, "^y_mask must be in memory"),
+    "a query whose memory is estimated": (
+        lambda: weald.estimate_fit_memory(Regressor(), pl.LazyFrame(X), y),
+        TypeError,
+        "^X must be in memory",
+    ),
     "a path": (fit("data.csv"), TypeError, r"^X must be an array.*got 'data.csv'.*pandas.read_csv"),
     "a dict of columns": (fit({"a": y, "b": y}), TypeError, r"^X must be .*got a dict.*pandas.DataFrame\(X\)"),
     "a list of dicts": (fit([{"a": 1.0}] * N), TypeError, "^X must be .*list of dicts.*DataFrame.*DictVectorizer"),
@@ -246,7 +267,11 @@ MISTAKES = {
         "^categorical_features must have names of columns of X, got 'z'",
     ),
     "an index without column": (fit(categorical_features=[9]), ValueError, "^categorical_features .*0 to 3, got 9"),
-    "categories that are no integers": (fit(categorical_features=[0]), ValueError, "X must have integers .*feature 0"),
+    "categories that are no integers": (
+        fit(categorical_features=[0]),
+        ValueError,
+        "X must have whole numbers .*feature 0",
+    ),
     "constraints of other features": (fit(monotonic_cst=[1, 0]), ValueError, "monotonic_cst .*4 features"),
     "a constraint of 2": (fit(monotonic_cst=[2, 0, 0, 0]), ValueError, "monotonic_cst .*-1, 0 or 1, got"),
     "gauss": (fit(X, Y, output_projection="gauss"), ValueError, "'output_projection' .*'gaussian'"),

@@ -149,9 +149,10 @@ class RandomForestClassifier(BaseForestClassifier):
 
         A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
         recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
-        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
-        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
-        side to which the split sends categories that it has not seen.
+        must hold codes, which are whole numbers from 0; negative ones, such as the code -1 of pandas, are missing. In
+        sparse X an entry that is not stored is category 0. A feature may have at most 65,535 categories. Missing
+        categories, and categories that are unknown at prediction, go to the side to which the split sends categories that
+        it has not seen.
 
         For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
         of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
@@ -394,9 +395,10 @@ class RandomForestRegressor(BaseForestRegressor):
 
         A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
         recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
-        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
-        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
-        side to which the split sends categories that it has not seen.
+        must hold codes, which are whole numbers from 0; negative ones, such as the code -1 of pandas, are missing. In
+        sparse X an entry that is not stored is category 0. A feature may have at most 65,535 categories. Missing
+        categories, and categories that are unknown at prediction, go to the side to which the split sends categories that
+        it has not seen.
 
         For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
         of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
@@ -635,9 +637,10 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
         A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
         recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
-        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
-        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
-        side to which the split sends categories that it has not seen.
+        must hold codes, which are whole numbers from 0; negative ones, such as the code -1 of pandas, are missing. In
+        sparse X an entry that is not stored is category 0. A feature may have at most 65,535 categories. Missing
+        categories, and categories that are unknown at prediction, go to the side to which the split sends categories that
+        it has not seen.
 
         For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
         of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
@@ -856,9 +859,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
         A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
         recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
-        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
-        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
-        side to which the split sends categories that it has not seen.
+        must hold codes, which are whole numbers from 0; negative ones, such as the code -1 of pandas, are missing. In
+        sparse X an entry that is not stored is category 0. A feature may have at most 65,535 categories. Missing
+        categories, and categories that are unknown at prediction, go to the side to which the split sends categories that
+        it has not seen.
 
         For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
         of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,

@@ -289,7 +289,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         if not reset:
             schema = Schema.of(self)
             X = self._to_matrix(schema.read(X), reset=False, fitting=fitting)
-            schema.check_codes(X)
+            X = schema.with_codes(X)
         elif kept is None:
             asked = self._asked_categories()
             if (
@@ -303,10 +303,10 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
                 return self._to_matrix(X, reset=True, fitting=fitting)
             X, learned = _schema.learn(asked, X)
             X = self._to_matrix(X, reset=True, fitting=fitting)
-            _schema.declare(self, X, learned)
+            X = _schema.declare(self, X, learned)
         else:
             X = self._to_matrix(kept.read_again(X), reset=True, fitting=fitting)
-            kept.keep_in(self, X)
+            X = kept.keep_in(self, X)
         return X
 
     def _to_matrix(self, X: MatrixLike, *, reset: bool, fitting: bool) -> Matrix:

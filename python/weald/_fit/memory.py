@@ -15,6 +15,7 @@ from sklearn.base import is_classifier
 from weald import _weald
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
+from weald._input.containers import check_collected
 from weald._input.sparse import Raw, is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target
@@ -242,6 +243,7 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | Non
         n_bytes += 8 * (n + p)  # the offsets
     else:
         if not hasattr(X, "shape"):
+            check_collected(X, "X")
             with checks.named("X"):
                 X = np.asarray(X)
         if len(X.shape) != 2:

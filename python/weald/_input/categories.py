@@ -73,14 +73,19 @@ class Category:
             f"categorical_features, got {got}; its categories are {kind}, as in fit"
         )
 
-    def check_codes(self, values: NDArray[Any], what: str = "X") -> None:
-        """Raise for values that are not codes. Codes that did not occur in training are unknown categories."""
-        wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
+    def checked_codes(self, values: NDArray[Any], what: str = "X") -> NDArray[Any]:
+        """The codes, in a copy with NaN if some are negative, which are missing as those of pandas and scikit-learn are.
+
+        Raises for values that are not whole numbers. Codes that did not occur in training are unknown categories.
+        """
+        wrong = (values != np.floor(values)) & ~np.isnan(values)
         if wrong.any():
             raise ValueError(
-                f"{what} must have integers from 0 or NaN in feature {self.name}, which is in categorical_features, "
+                f"{what} must have whole numbers or NaN in feature {self.name}, which is in categorical_features, "
                 f"got {values[wrong][0]:g}"
             )
+        is_missing = values < 0
+        return np.where(is_missing, np.float32(np.nan), values) if is_missing.any() else values
 
     def _places(self, narrow: np.dtype[Any] | None) -> dict[Any, int]:
         keys = self.values.tolist()

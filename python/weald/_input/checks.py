@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from weald._input import warned
 from weald._input.columns import check_no_dates, naming_columns, with_nan
-from weald._input.containers import check_container, check_holds_samples
+from weald._input.containers import check_collected, check_container, check_holds_samples
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
 from weald._input.sklearn_private import Interval, check_n_features, get_feature_names, num_samples, safe_indexing
@@ -365,6 +365,7 @@ def check_weights(sample_weight: object, n_samples: int) -> Float | None:
     """One weight for each sample, none negative and not all zero; a number stands for equal weights."""
     if sample_weight is None:
         return None
+    check_collected(sample_weight, "sample_weight")
     if isinstance(sample_weight, Real):
         sample_weight = np.broadcast_to(np.asarray(sample_weight), n_samples)
     with named("sample_weight"):

@@ -17,6 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from weald._input.containers import check_collected
 from weald._input.described import cut
 from weald._input.sparse import Raw
 
@@ -38,10 +39,11 @@ _OF_OTHERS = (
 def as_frame(table: Any, what: str = "X") -> nw.DataFrame[Any] | None:
     """The table as a frame of narwhals, or None if it is no frame with its data in memory.
 
-    `what` is the name of the argument in the error that is raised for duplicate names.
+    `what` is the name of the argument in errors: for duplicate names, and for a query that is no frame yet.
     """
     if isinstance(table, np.ndarray | list | tuple):
         return None
+    check_collected(table, what)
     try:
         found = nw.from_native(table, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:

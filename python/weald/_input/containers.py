@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Set
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 
 from weald._input.described import cut, described
@@ -26,7 +27,10 @@ def check_container(X: Raw, what: str = "X") -> None:
     The caller's name for the argument is `what`. Costs nothing for arrays of numbers, sparse matrices and frames, and
     a pass over the samples of a list.
     """
-    if is_sparse(X) or hasattr(X, "columns"):
+    if is_sparse(X):
+        return
+    check_collected(X, what)
+    if hasattr(X, "columns"):
         return
     check_holds_samples(X, what)
     if isinstance(X, list | tuple):
@@ -41,8 +45,18 @@ def check_container(X: Raw, what: str = "X") -> None:
         raise _of_one_axis(what, described(X))
 
 
+def check_collected(data: Any, what: str) -> None:
+    """Raise for a query of polars, which has no rows yet. Its columns are not looked at, which would plan the query."""
+    if nw.dependencies.is_polars_lazyframe(data):
+        raise TypeError(
+            f"{what} must be in memory, got a LazyFrame of polars, which is a query: pass the frame that its method "
+            "collect() returns"
+        )
+
+
 def check_holds_samples(data: Any, what: str) -> None:
     """Raise for data that is no container of samples, whatever a sample is."""
+    check_collected(data, what)
     if (how := _refused(data)) is not None:
         raise TypeError(f"{what} must be {_ACCEPTED}, got {described(data)}{how}")
 

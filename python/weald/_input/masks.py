@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from weald._input.checks import Float, named, over_same_memory
+from weald._input.containers import check_collected
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import Mask, MatrixLike, Raw, is_sparse
 
@@ -43,6 +44,7 @@ def check(y_mask: MatrixLike | None, shape: tuple[int, int]) -> Any:
         mask.sum_duplicates()
         mask.eliminate_zeros()
         return mask if mask.nnz else None
+    check_collected(y_mask, "y_mask")
     with named("y_mask"):
         dense = np.asarray(y_mask)
     if dense.shape not in (shape, *([(shape[0],)] if shape[1] == 1 else [])):

@@ -7,7 +7,7 @@ of the columns of these samples are.
 
 A category is a number or a text. Numbers are compared by value (1, 1.0 and True are one category), and a text is not
 the number that it writes. Values of other types, such as intervals, are known by their text. A numerical feature that
-is declared as categorical contains codes, which are whole numbers from 0.
+is declared as categorical contains codes, which are whole numbers from 0, or negative ones, which are missing.
 """
 
 from __future__ import annotations
@@ -182,17 +182,22 @@ class Schema:
             f"{category.name}, which is in categorical_features, got numbers"
         )
 
-    def check_codes(self, X: MatrixLike) -> None:
-        """Raise an error for values of validated X that are not codes."""
+    def with_codes(self, X: Matrix) -> Matrix:
+        """Validated X with NaN in place of negative codes, copied if there are any. Raises for values that are no codes."""
+        found: dict[int, NDArray[Any]] = {}
         for j, category in self.categories().items():
             if category.are_codes:
-                category.check_codes(_codes_of(X, j))
+                values = _codes_of(X, j)
+                codes = category.checked_codes(values)
+                if codes is not values:
+                    found[j] = codes
+        return _with_columns(X, found) if found else X
 
-    def keep_in(self, model: BaseEstimator, X: MatrixLike) -> None:
-        """Validate the codes of X, and set the attributes of a model whose fit went on with these features."""
+    def keep_in(self, model: BaseEstimator, X: Matrix) -> Matrix:
+        """X with validated codes; sets the attributes of a model whose fit went on with these features."""
         if model.n_features_in_ != self.n_features:
-            return  # an error is raised later
-        self.check_codes(X)
+            return X  # an error is raised later
+        X = self.with_codes(X)
         if self.names is not None:
             setattr(model, NAMES, self.names)
         if self.labels:
@@ -201,6 +206,7 @@ class Schema:
             model.__dict__.pop(CATEGORIES, None)
         else:
             setattr(model, CATEGORIES, self.known)
+        return X
 
     def row(self, values: Sequence[Any]) -> list[float]:
         """The values of one sample in the order of the features as numbers."""
@@ -219,7 +225,7 @@ class Schema:
             else:
                 codes = category.codes([plain(value)], narrow, "sample")
                 if category.are_codes:
-                    category.check_codes(codes, "sample")
+                    codes = category.checked_codes(codes, "sample")
                 found.append(float(codes[0]))
         return found
 
@@ -250,7 +256,7 @@ class Schema:
                 distinct = [values[text] if text in values else _number(text) for text in distinct]
             codes = category.codes(distinct, what="the grid")
             if category.are_codes:
-                category.check_codes(codes, "the grid")
+                codes = category.checked_codes(codes, "the grid")
             elif not (of_samples or category.is_text) and np.isnan(codes).any():
                 unknown = distinct[int(np.isnan(codes).argmax())]
                 raise ValueError(
@@ -303,22 +309,25 @@ def learn(asked: object, X: MatrixLike) -> tuple[Any, Learned]:
     return _with_numbers(columns, X, codes), learned
 
 
-def declare(estimator: BaseEstimator, X: MatrixLike, learned: Learned) -> None:
-    """Set `categories_` and the labels of columns on the estimator, from encoded X."""
+def declare(estimator: BaseEstimator, X: Matrix, learned: Learned) -> Matrix:
+    """Set `categories_` and the labels of columns on the estimator, from encoded X, which is returned with codes or NaN."""
     known, labels = learned.known, learned.labels
     for attribute in (CATEGORIES, LABELS):
         estimator.__dict__.pop(attribute, None)
     if labels is not None and labels != list(map(str, range(len(labels)))):
         setattr(estimator, LABELS, np.array(labels, dtype=object))
     if known is None:
-        return
+        return X
     schema = Schema.of(estimator)
+    negative: dict[int, NDArray[Any]] = {}
     for j, categories in enumerate(known):
         if categories is not None and len(categories) == 0:
             values = _codes_of(X, j)
             category = Category(schema.name(j), np.arange(1))
-            category.check_codes(values)
-            most = int(np.nanmax(values, initial=0.0)) + 1
+            codes = category.checked_codes(values)
+            if codes is not values:
+                negative[j] = codes
+            most = int(np.nanmax(codes, initial=0.0)) + 1
             if most > MOST_CATEGORIES:
                 raise ValueError(
                     f"X must have at most {MOST_CATEGORIES} categories, with smaller codes, in feature "
@@ -326,6 +335,7 @@ def declare(estimator: BaseEstimator, X: MatrixLike, learned: Learned) -> None:
                 )
             known[j] = np.arange(most)
     estimator.categories_ = known
+    return _with_columns(X, negative) if negative else X
 
 
 def is_by_value(columns: Columns, j: int) -> bool:
@@ -459,16 +469,25 @@ def _dense_column(X: Matrix, j: int) -> NDArray[Any]:
     return column if column.dtype.kind == "f" else column.astype(np.float64)
 
 
+def _place_of(X: Matrix, j: int) -> Any:
+    """Where the values of a column of validated X are: in X itself, or in its stored values if it is sparse."""
+    if not is_sparse(X):
+        return np.s_[:, j]
+    return slice(X.indptr[j], X.indptr[j + 1]) if X.format == "csc" else X.indices == j
+
+
 def _codes_of(X: Matrix, j: int) -> NDArray[Any]:
     """The values of a column of validated X, or its stored values if X is sparse."""
-    values: NDArray[Any]
-    if not is_sparse(X):
-        values = X[:, j]
-    elif X.format == "csc":
-        values = X.data[X.indptr[j] : X.indptr[j + 1]]
-    else:
-        values = X.data[X.indices == j]
+    values: NDArray[Any] = (X.data if is_sparse(X) else X)[_place_of(X, j)]
     return values
+
+
+def _with_columns(X: Matrix, columns: dict[int, NDArray[Any]]) -> Matrix:
+    """A copy of validated X, in its layout, with other values in these columns, or other stored ones if it is sparse."""
+    values = np.array(X.data if is_sparse(X) else X, order="K")
+    for j, column in columns.items():
+        values[_place_of(X, j)] = column
+    return type(X)((values, X.indices, X.indptr), shape=X.shape) if is_sparse(X) else values
 
 
 def _listed(names: NDArray[np.object_] | None) -> list[Any]:

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from weald._input import warned
 from weald._input.checks import Float, canonical, is_float, named, over_same_memory, rows_there
 from weald._input.columns import Columns, is_missing, with_nan
+from weald._input.containers import check_collected
 from weald._input.described import described
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import Raw, is_sparse
@@ -57,6 +58,7 @@ def check_array_of_y(y: Raw, what: str) -> None:
     """
     if y is None or is_sparse(y) or (type(y) is np.ndarray and y.dtype.kind != "O"):
         return
+    check_collected(y, what)
     if isinstance(y, np.ma.MaskedArray):
         raise TypeError(f"{what} must not be a masked array: pass {what}.data, and {what}.mask as y_mask")
     if isinstance(y, str | bytes | Mapping | Set | Iterator) or not (hasattr(y, "__len__") or hasattr(y, "__array__")):

@@ -22,6 +22,7 @@ from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
 from weald._input import frames
 from weald._input.checks import Matrix, renamed, shown
+from weald._input.containers import check_collected
 from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
@@ -505,6 +506,7 @@ def _method(model: BaseEstimator, name: str) -> Callable[..., Any]:
 
 def _is_table(sample: object) -> bool:
     """Whether the sample is a frame or a sparse matrix."""
+    check_collected(sample, "sample")
     return is_sparse(sample) or (hasattr(sample, "columns") and not isinstance(sample, Mapping))
 
 

@@ -95,8 +95,7 @@ class JsonModel:
         checked = check_rows(schema.read(X))
         if checked.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {checked.shape[1]}")
-        schema.check_codes(checked)
-        return checked
+        return schema.with_codes(checked)
 
     def _predicted(self, X: MatrixLike) -> Float:
         engine: Any = self._engine
