@@ -182,6 +182,21 @@ def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_
     check_refused(warm, ValueError, r"loss must be .* with warm_start=True, .*got .*\(0.2, 0.5, 0.8\)", X, Y)
 
 
+def test_sorted_quantiles_of_one_output_do_not_cross_and_have_no_larger_loss():
+    """What docs/boosting.md says of a column of y for each level."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y, levels = X[:, 0] + rng.normal(size=200), [0.4, 0.5, 0.6]
+    found = make(NAME, loss=Quantile(levels), n_estimators=30).fit(X, np.column_stack([y] * 3)).predict(X)
+    assert (np.diff(found, axis=1) < 0).any()
+    losses = [
+        sum(np.maximum(q * (y - f), (q - 1) * (y - f)) for q, f in zip(levels, columns.T, strict=True))
+        for columns in (found, np.sort(found, axis=1))
+    ]
+    # The sums have the same terms up to rounding where nothing crosses.
+    assert (losses[1] <= losses[0] + 1e-12).all()
+
+
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile"])
 def test_new_samples_are_predicted_as_well_as_by_histograms_of_scikit_learn(loss):
     """The loss on new samples is at most 5 % above scikit-learn's with as many leaves; splitting rules differ."""

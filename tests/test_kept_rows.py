@@ -59,6 +59,10 @@ def test_weights_and_quantiles_are_those_of_plain_loops(draw):
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     q = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
     quantiles = model.predict_quantiles(queries, q).reshape(len(queries), y.shape[1], len(q))
+    assert (np.diff(quantiles, axis=2) >= 0).all()
+    some = draw.draw(st.permutations(range(5)))
+    again = model.predict_quantiles(queries, q[some]).reshape(quantiles.shape)
+    np.testing.assert_array_equal(again, quantiles[:, :, some])
     for i in range(len(queries)):
         for j in range(y.shape[1]):
             assert [naive_quantile(y[:, j], expected[i], share) for share in q] == quantiles[i, j].tolist()
