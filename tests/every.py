@@ -61,8 +61,8 @@ class Entry:
 
     @property
     def is_meta(self) -> bool:
-        """Whether the estimator is around another one, whose model it holds."""
-        return issubclass(self.cls, TunedThresholds | CalibratedLabels)
+        """Whether the estimator is around others, whose models it holds."""
+        return issubclass(self.cls, TunedThresholds | CalibratedLabels | weald.Mean)
 
 
 @dataclass
@@ -203,7 +203,54 @@ def _table() -> dict[str, Entry]:
             "random_state": 0,
         },
     )
+    _add_means(table)
     return table.entries
+
+
+def _add_means(table: _Table) -> None:
+    """Means of classifiers and of regressors."""
+
+    def mean(*estimators: Callable[[], Any], **more: Any) -> dict[str, Any]:
+        def pairs() -> Any:
+            return [(f"part{i}", build()) for i, build in enumerate(estimators)]
+
+        return {"estimators": pairs, **more}
+
+    def forest() -> Any:
+        return _small_forest()
+
+    def boosting() -> Any:
+        return weald.GradientBoostingClassifier(n_estimators=3, random_state=0)
+
+    def linear() -> Any:
+        return weald.LinearClassifier(random_state=0)
+
+    def centroids() -> Any:
+        return weald.CentroidForestClassifier(n_estimators=3, random_state=0)
+
+    def piped() -> Any:
+        return make_pipeline(MaxAbsScaler(), _small_forest())
+
+    def numbers() -> Any:
+        return _small_forest(True)
+
+    def boosted_numbers() -> Any:
+        return weald.GradientBoostingRegressor(n_estimators=3, random_state=0)
+
+    add = table.add
+    dense = {"missing": False, "categories": False}
+    add(weald.Mean, outputs=CLASSES, params=mean(forest, forest, weights=[1, 3]))
+    add(weald.Mean, "boosting", outputs=CLASSES, masks=LABELS, params=mean(boosting, forest, forest, weights=[2, 1, 0]))
+    add(weald.Mean, "linear", outputs=CLASSES, masks=(), **dense, params=mean(linear, centroids, boosting))
+    add(weald.Mean, "pipeline", outputs=CLASSES, categories=False, params=mean(forest, piped))
+    add(weald.Mean, "frozen", outputs=LABELS, categories=False, refits=False, params=mean(_fitted_forest, forest))
+    others: dict[str, Any] = {"masks": (), **dense}
+    one_by_one = mean(lambda: OneVsRestClassifier(LogisticRegression(solver="liblinear")), forest)
+    add(weald.Mean, "others", outputs=(*LABELS, "class"), weights=False, **others, params=one_by_one)
+    add(weald.Mean, "numbers", outputs=NUMBERS, params=mean(numbers, numbers))
+    add(weald.Mean, "boosted numbers", outputs=NUMBERS, params=mean(boosted_numbers, numbers))
+    others |= {"outputs": ("number", "numbers")}
+    add(weald.Mean, "numbers of others", **others, params=mean(lambda: LinearRegression(), numbers, weights=[0.1, 0.3]))
 
 
 def problem(kind: str, refit: int = 0, n: int = 60) -> tuple[np.ndarray, Any]:

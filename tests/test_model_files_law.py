@@ -277,7 +277,11 @@ def test_files_of_any_number_of_threads_differ_in_the_parameter_alone(name):
         model = entry.build()
         ours = [key for key in model.get_params() if key.split("__")[-1] == "n_jobs"]
         model.set_params(**dict.fromkeys(ours, n_jobs)).fit(X, y)
-        for part in (model, getattr(model, "estimator_", model)):
+        for part in (
+            model,
+            getattr(model, "estimator_", model),
+            *(model.estimators_ if entry.cls is weald.Mean else ()),
+        ):
             part.set_params(**{key: None for key in part.get_params() if key.split("__")[-1] == "n_jobs"})
         found.add(weald.dumps(model))
     assert len(found) == 1

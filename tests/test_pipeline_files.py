@@ -38,6 +38,13 @@ ESTIMATORS = {
     "linear": weald.LinearClassifier(random_state=0),
     "label tree": weald.LabelTreeClassifier(random_state=0),
     "boosting": weald.GradientBoostingClassifier(n_estimators=4, random_state=0),
+    "mean": weald.Mean(
+        [
+            ("forest", weald.RandomForestClassifier(4, random_state=0)),
+            ("linear", weald.LinearClassifier(random_state=0)),
+        ],
+        weights=[1, 2],
+    ),
     "compressed": weald.CompressedForestClassifier(weald.ExtraTreesClassifier(3, random_state=0)),
     "thresholds": weald.multilabel.TunedThresholds(weald.RandomForestClassifier(4, random_state=0)),
     "sigmoids": weald.multilabel.CalibratedLabels(weald.RandomForestClassifier(4, random_state=0), min_positives=1),

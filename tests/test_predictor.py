@@ -61,6 +61,16 @@ MODELS = {
         CalibratedLabels(weald.RandomForestClassifier(**SMALL), min_positives=1, random_state=0),
         LABELS,
     ),
+    "mean": (
+        weald.Mean(
+            [
+                ("forest", weald.RandomForestClassifier(**SMALL)),
+                ("linear", weald.LinearClassifier(random_state=0)),
+                ("boosting", weald.GradientBoostingClassifier(**SMALL)),
+            ]
+        ),
+        LABELS,
+    ),
     "pipeline": (make_pipeline(StandardScaler(with_mean=False), weald.RandomForestClassifier(**SMALL)), LABELS),
     "thresholds after steps": (
         make_pipeline(
@@ -159,11 +169,11 @@ def test_hostile_samples_are_predicted_as_among_many(name):
     model = clone(MODELS[name][0])
     if "n_estimators" in model.get_params():
         model.set_params(n_estimators=19)  # more trees than are processed at once, and a remainder
-    if name.startswith(("centroids", "linear", "compressed")) or name in LABEL_TREES:
+    if name.startswith(("centroids", "linear", "compressed", "mean")) or name in LABEL_TREES:
         train = X  # the former models do not support missing values
     model.fit(train, MODELS[name][1])
     samples = np.where(rng.random((60, 6)) < 0.5, rng.choice(HOSTILE, (60, 6)), rng.choice(X.ravel(), (60, 6)))
-    if name.startswith(("centroids", "linear")) or name in LABEL_TREES:
+    if name.startswith(("centroids", "linear", "mean")) or name in LABEL_TREES:
         samples = np.nan_to_num(samples)
     predictor = weald.Predictor(model)
     if name in WITH_STEPS:
@@ -197,7 +207,7 @@ def test_the_engine_alone_scores_what_it_can(name):
     if name in ("pipeline", "thresholds after steps"):
         predictor = predictor._steps._last
     by_engine = predictor._steps is None and predictor._scores_of is not None
-    is_of_trees = not name.startswith(("centroids", "linear", "calibrated")) and name not in LABEL_TREES
+    is_of_trees = not name.startswith(("centroids", "linear", "calibrated", "mean")) and name not in LABEL_TREES
     assert by_engine == (is_of_trees and "thresholds" not in name)
     if by_engine:
         for form in (X[0], X[0].astype(np.float32), X[:1], X[0].tolist(), tuple(X[0])):

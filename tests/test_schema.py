@@ -54,6 +54,9 @@ def model(name):
         "labels": lambda: weald.RandomForestClassifier(**SMALL).fit(X, LABELS),
         "numbers": lambda: weald.RandomForestRegressor(keep_rows=True, **SMALL).fit(X, NUMBER),
         "boosting": lambda: weald.GradientBoostingClassifier(**SMALL).fit(X, CLASSES),
+        "mean": lambda: weald.Mean(
+            [("a", weald.RandomForestClassifier(**SMALL)), ("b", weald.GradientBoostingClassifier(**SMALL))]
+        ).fit(X, LABELS),
         "compressed": lambda: weald.CompressedForestRegressor(random_state=0, l1_norm=5.0).fit(X, NUMBER),
         "thresholds": lambda: weald.multilabel.TunedThresholds(weald.RandomForestClassifier(**SMALL), cv=2).fit(
             X, LABELS
@@ -123,6 +126,7 @@ OF_SAMPLES = {
     "compressed": lambda form: model("compressed").predict(form),
     "thresholds": lambda form: model("thresholds").predict(form),
     "calibrated": lambda form: model("calibrated").predict_proba(form),
+    "mean": lambda form: model("mean").predict_proba(form),
     "from_json": lambda form: weald.export.from_json(weald.export.to_json(model("forest"))).predict_proba(form),
     "loads": lambda form: weald.loads(weald.dumps(model("forest"))).predict_proba(form),
     "pickle": lambda form: pickle.loads(pickle.dumps(model("boosting"))).predict_proba(form),

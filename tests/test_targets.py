@@ -90,6 +90,9 @@ DOORS = {
     "forest": of_fit(forest),
     "boosting": of_fit(boosting),
     "stopped boosting": of_fit(lambda: boosting(n_iter_no_change=1, validation_fraction=0.3)),
+    "Mean": lambda y, y_mask: (
+        weald.Mean([("forest", forest()), ("boosting", boosting())]).fit(X, y, y_mask=y_mask).predict_proba(X)
+    ),
     "TunedThresholds": lambda y, y_mask: TunedThresholds(forest(n_estimators=8)).fit(X, y, y_mask=y_mask).threshold_,
     "TunedThresholds, folds": lambda y, y_mask: (
         TunedThresholds(boosting(), cv=2, random_state=0).fit(X, y, y_mask=y_mask).threshold_
@@ -285,6 +288,7 @@ FITS = {
     "tree",
     "LinearClassifier",
     "LabelTreeClassifier",
+    "Mean",
     "forest",
     "boosting",
     "stopped boosting",

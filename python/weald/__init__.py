@@ -12,6 +12,8 @@ Modules
     Losses of boosting with their parameters, and losses of your own.
 `weald.projection`
     Random projections of the outputs.
+`weald.mean`
+    Estimators whose predictions are averaged.
 `weald.multilabel`
     Tuned decision thresholds and calibrated probabilities for many labels.
 `weald.metrics`
@@ -53,6 +55,7 @@ from weald import (
     label_tree,
     linear,
     loss,
+    mean,
     metrics,
     model_selection,
     multilabel,
@@ -81,6 +84,7 @@ from weald.forest import (
 )
 from weald.label_tree import LabelTreeClassifier
 from weald.linear import LinearClassifier
+from weald.mean import Mean
 from weald.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -105,6 +109,7 @@ __all__ = [
     "InducedForestRegressor",
     "LabelTreeClassifier",
     "LinearClassifier",
+    "Mean",
     "Predictor",
     "RandomForestClassifier",
     "RandomForestRegressor",
@@ -126,6 +131,7 @@ __all__ = [
     "load",
     "loads",
     "loss",
+    "mean",
     "merge",
     "metrics",
     "model_selection",

@@ -27,6 +27,10 @@ X : {array-like, sparse matrix} of shape (n_samples, n_features)
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     Samples, in any form that the estimator accepts.
 """,
+    "X_of_estimators": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Samples, in any form that all estimators accept.
+""",
     "y": """
 y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
     The target values.

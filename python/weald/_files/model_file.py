@@ -60,11 +60,11 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     ----------
     estimator : estimator or Pipeline
         A fitted tree, forest, centroid forest, linear, boosted or compressed model of weald; `TunedThresholds` or
-        `CalibratedLabels` around any classifier; or a fitted `sklearn.pipeline.Pipeline`. Pipelines, and objects of
-        scikit-learn inside a model, are written in the format of skops, see the notes. As in a pickle, compressed
-        forests are saved without the forest before compression, and without their path unless `keep_path=True`; a
-        loss of your own is saved as its name, domain and link; and a fitted model that is a parameter, which a fit
-        would clone, is saved unfitted.
+        `CalibratedLabels` around any classifier; a `Mean` of any estimators; or a fitted
+        `sklearn.pipeline.Pipeline`. Pipelines, and objects of scikit-learn inside a model, are written in the format of
+        skops, see the notes. As in a pickle, compressed forests are saved without the forest before
+        compression, and without their path unless `keep_path=True`; a loss of your own is saved as its name, domain and link;
+        and a fitted model that is a parameter, which a fit would clone, is saved unfitted.
     path : str, os.PathLike or binary file object
         The path of the file, or an object with a method `write`, which is called once with all bytes of the file.
 
@@ -281,10 +281,13 @@ def _is_archived(model: BaseEstimator) -> bool:
     """Whether a model is saved as an archive: a pipeline, or a meta-estimator around a model of scikit-learn."""
     if registry.META_ESTIMATORS.get(type(model).__name__) is not type(model):
         return isinstance(model, Pipeline)
-    inner = getattr(model, "estimator_", None)
-    while isinstance(inner, FrozenEstimator):
-        inner = inner.estimator
-    return archives.is_of_others(inner) or _is_archived(inner)
+    inside = getattr(model, "estimators_", None) or [getattr(model, "estimator_", None)]
+    for inner in inside:
+        while isinstance(inner, FrozenEstimator):
+            inner = inner.estimator
+        if archives.is_of_others(inner) or _is_archived(inner):
+            return True
+    return False
 
 
 def _archive_of(model: BaseEstimator) -> bytes:
@@ -474,12 +477,13 @@ def _proven(summary: _ModelSummary) -> Any:
     }
     prove_arrays(content, arrays)
     part = content
-    while isinstance(part, dict):
+    while isinstance(part, dict) and not isinstance(part.get("members"), list):
         fitted = part.get("fitted")
         for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
             n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
             if n_values > (most := _most_values(attribute, summary)):
                 raise ValueError(f"{attribute[:80]} must have at most {most} values in arrays, got {n_values}")
+        # Of several models, the file alone limits the attributes.
         part = part.get("inner")
     return content
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _KEYS = {"class", "params", "fitted"}
 # For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
 _KEYS_AROUND = _KEYS | {"inner", "frozen"}
+# For a meta-estimator with several members the same of each of them.
+_KEYS_OF_MEMBERS = _KEYS | {"members"}
 
 # Parameters that were added after the first version of the format. A file contains them only if they differ from these
 # values, which give the behavior of the estimator before the parameter was added. Those of a single class are in its
@@ -71,19 +73,50 @@ def apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[st
     if type(model).__name__ not in registry.META_ESTIMATORS:
         return _taken_apart(encoder, model._twin(), prefix)
     name = type(model).__name__
+    if hasattr(model, "_parts_of_members"):
+        return _apart_with_members(encoder, model, prefix)
     inner, is_frozen, params, fitted = model._parts()
     params = {n: value for n, value in params.items() if n not in _ADDED_AROUND or value != _ADDED_AROUND[n]}
+    _check_own(inner, f"{name}: {prefix}estimator_")
+    encoded = _encoded(encoder, name, prefix, params, fitted)
+    engine, content = apart(encoder, inner, f"{prefix}estimator_.")
+    return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
+
+
+def _apart_with_members(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+    """The same for a meta-estimator with several members: the model of the first one is that of the file."""
+    name = type(model).__name__
+    members, params, fitted = model._parts_of_members()
+    encoded = _encoded(encoder, name, prefix, params, fitted)
+    found, first = [], None
+    for i, (member, inner, is_frozen) in enumerate(members):
+        where = f"{prefix}estimators_[{i}]"
+        _check_own(inner, f"{name}: {where}")
+        engine, content = apart(encoder, inner, f"{where}.")
+        if i == 0:
+            first = engine
+        elif engine is not None:
+            content["model"] = encoder.named("model", f"{name}: {where}", np.frombuffer(engine.to_bytes(), np.uint8))
+        found.append({"name": member, "inner": content, "frozen": is_frozen})
+    return first, {"class": name, **encoded, "members": found}
+
+
+def _check_own(inner: object, what: str) -> None:
     if not is_of_weald(inner):
         raise TypeError(
-            f"{name}: {prefix}estimator_ must be an estimator of weald or scikit-learn, got {kind_and_module(inner)}; "
+            f"{what} must be an estimator of weald or scikit-learn, got {kind_and_module(inner)}; "
             f"{archives.ELSEWHERE}; nothing was written"
         )
-    encoded = {
+
+
+def _encoded(
+    encoder: Encoder, name: str, prefix: str, params: dict[str, Any], fitted: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The parameters and the fitted attributes of a meta-estimator, for JSON."""
+    return {
         part: {n: encoder.named(n, f"{name}: the {what} {prefix}{n}", values[n]) for n in sorted(values)}
         for part, what, values in (("params", "parameter", params), ("fitted", "attribute", fitted))
     }
-    engine, content = apart(encoder, inner, f"{prefix}estimator_.")
-    return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
 
 
 def _taken_apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[str, Any]]:
@@ -150,7 +183,7 @@ def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
     if isinstance(value, list) or archives.is_of_others(value):
         data = archives.dumps(value, encoder.what, trusted())
         return {"archive": encoder.encode(np.frombuffer(data, dtype=np.uint8))}
-    if registry.META_ESTIMATORS.get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
+    if registry.META_ESTIMATORS.get(type(value).__name__) is type(value) and not value.__sklearn_is_fitted__():
         params = value.get_params(deep=False)
         named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
         return {"estimator": {"class": type(value).__name__, "params": named, "fitted": {}}}
@@ -250,6 +283,8 @@ def _encoded_loss(decoder: Decoder, name: str, value: object) -> object:
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None) -> BaseEstimator:
     """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
     cls = registry.META_ESTIMATORS[content["class"]]
+    if hasattr(cls, "_parts_of_members"):
+        return _put_with_members(decoder, cls, content, engine)
     is_fitted = content.keys() == _KEYS_AROUND
     if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
         accepted = f"an object with the keys {sorted(_KEYS_AROUND)}"
@@ -273,6 +308,58 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None
     return estimator
 
 
+def _put_with_members(decoder: Decoder, cls: Any, content: dict[str, Any], engine: _Model | None) -> BaseEstimator:
+    """The same for a meta-estimator with several members."""
+    is_fitted = content.keys() == _KEYS_OF_MEMBERS
+    name = cls.__name__
+    if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
+        accepted = f"an object with the keys {sorted(_KEYS_OF_MEMBERS)}"
+        raise ValueError(f"{name} must be {accepted}, got {described(content)}")
+    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
+        raise ValueError("params and fitted must be objects, got something else")
+    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
+    if params.keys() != (expected := set(cls._get_param_names())):
+        raise ValueError(f"{name} must have the parameters {sorted(expected)}, got {sorted(params)}")
+    members: list[tuple[str, Any, bool]] = []
+    for i, member in enumerate(_list_of(content["members"]) if is_fitted else ()):
+        if not isinstance(member, dict) or member.keys() != {"name", "inner", "frozen"}:
+            raise ValueError(f"{name} must have members with a name, an estimator and whether it is frozen")
+        which, inner, is_frozen = member["name"], member["inner"], member["frozen"]
+        if type(which) is not str or type(is_frozen) is not bool:
+            raise ValueError(f"{name} must have members with a string as name, and true or false as frozen")
+        model = put_together(decoder, inner, engine) if i == 0 else _estimator_again(decoder, inner)
+        members.append((which, model, is_frozen))
+    params["estimators"] = _with_frozen(name, params["estimators"], members)
+    estimator = cls(**params)
+    estimator._validate_params()
+    if is_fitted:
+        fitted = {n: decoder.decode(value) for n, value in sorted(content["fitted"].items())}
+        estimator._put_together(members, fitted)
+    return estimator
+
+
+def _with_frozen(name: str, pairs: object, members: list[tuple[str, Any, bool]]) -> list[tuple[str, Any]]:
+    """The parameter `estimators` of a file, with the frozen members in their places."""
+    are_pairs = isinstance(pairs, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs)
+    if not are_pairs or not isinstance(pairs, list):
+        raise ValueError(f"{name}: estimators must be a list of pairs, got {described(pairs)}")
+    frozen = {which: model for which, model, is_frozen in members if is_frozen}
+    found = []
+    for which, value in pairs:
+        if value is None and (not isinstance(which, str) or which not in frozen):
+            raise ValueError(
+                f"{name}: estimators must have an estimator for each name, got none for {described(which)}"
+            )
+        found.append((which, FrozenEstimator(frozen[which]) if value is None else value))
+    return found
+
+
+def _list_of(content: object) -> list[Any]:
+    if not isinstance(content, list):
+        raise ValueError(f"members must be a list, got {described(content)}")
+    return content
+
+
 def _estimator_again(decoder: Decoder, content: object) -> BaseEstimator:
     if not isinstance(content, dict):
         raise ValueError(f"an estimator must be an object, got {described(content)}")
@@ -280,8 +367,20 @@ def _estimator_again(decoder: Decoder, content: object) -> BaseEstimator:
     engine = None
     if "model" in rest:
         data = _bytes_of(decoder, rest.pop("model"))
-        engine = _class_named(rest.get("class"))._proof.engine.from_bytes(data)
+        engine = _class_named(_innermost(rest).get("class"))._proof.engine.from_bytes(data)
     return put_together(decoder, rest, engine)
+
+
+def _innermost(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of the estimator whose model is that of a meta-estimator: the first one inside."""
+    while True:
+        members = content.get("members")
+        inside = content.get("inner")
+        if isinstance(members, list) and members and isinstance(members[0], dict):
+            inside = members[0].get("inner")
+        if not isinstance(inside, dict):
+            return content
+        content = inside
 
 
 def _bytes_of(decoder: Decoder, content: object) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import unique_labels
 
@@ -24,6 +24,49 @@ from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
 from weald._parameters import class_weight
 from weald._parameters.types import MatrixLike, MultiLabel, Prediction, Scores, available_if
 from weald._ranking import best, ranks
+
+
+def known_target(estimator: BaseEstimator) -> Target:
+    """What the y of a fitted estimator was, without its values."""
+    names = getattr(estimator, "target_names_in_", None)
+    if not hasattr(estimator, "classes_"):
+        return Target("numbers", None, estimator.n_outputs_, [], None, names=names)
+    if estimator._label_format is not None:
+        return Target("labels", None, estimator.n_outputs_, [], None, estimator._label_format, names)
+    classes = [estimator.classes_] if estimator.n_outputs_ == 1 else estimator.classes_
+    sizes = [len(found) for found in classes]
+    return Target("classes", (None, sizes), estimator.n_outputs_, classes, None, names=names)
+
+
+def r2_of(estimator: BaseEstimator, scores: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None) -> float:
+    """R² of predicted numbers, an array or CSR with a column for each output, for dense or sparse y."""
+    n = scores.shape[0]
+    weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
+    if is_sparse(scores) and y_mask is None:
+        return r2(checks.canonical(y, "y") if is_sparse(y) else y, lambda rows: scores[rows].toarray(), n, weights)
+    y, scores = (part.toarray() if is_sparse(part) else part for part in (y, scores))
+    known, mask = known_target(estimator).read(y, n, type(estimator).__name__, y_mask=y_mask)
+    if mask is None:
+        return float(r2_score(known, scores, sample_weight=weights))
+    return masks.r2(known, scores, mask, weights)
+
+
+def accuracy_of(
+    estimator: BaseEstimator, predicted: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None
+) -> float:
+    """The fraction of samples all of whose predicted classes or labels are right."""
+    n = predicted.shape[0]
+    weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
+    known, mask = known_target(estimator).read(y, n, type(estimator).__name__, y_mask=y_mask)
+    if estimator._label_format is not None:
+        wrong = known != sparse.csr_array(predicted).astype(np.bool_)
+    else:
+        with checks.named("y"):
+            # This checks that the types of the classes can be compared.
+            first = estimator.classes_ if estimator.n_outputs_ == 1 else estimator.classes_[0]
+            unique_labels(known[:, 0], np.ravel(first))
+        wrong = sparse.csr_array(known != predicted.reshape(n, -1))
+    return masks.accuracy(wrong, mask, weights)
 
 
 class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
@@ -45,7 +88,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
             setattr(self, CONTAINER, target.container)
 
     def _known_target(self) -> Target:
-        return Target("numbers", None, self.n_outputs_, [], None, names=getattr(self, "target_names_in_", None))
+        return known_target(self)
 
     @of_one_fit
     def score(
@@ -77,13 +120,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
             return r2(
                 true, lambda rows: self._forest.predict(checked[rows], self._n_threads()), n_samples, sample_weight
             )
-        true = true.toarray() if is_sparse(true) else true
-        scores = self._scores(X)
-        weights = None if sample_weight is None else checks.check_weights(sample_weight, len(scores))
-        known, mask = self._known_target().read(true, len(scores), type(self).__name__, y_mask=y_mask)
-        if mask is None:
-            return float(r2_score(known, scores, sample_weight=weights))
-        return masks.r2(known, scores, mask, weights)
+        return r2_of(self, self._scores(X), true, sample_weight, y_mask)
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
@@ -173,12 +210,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         return self.multi_label if isinstance(self.multi_label, str) else bool(self.multi_label)
 
     def _known_target(self) -> Target:
-        names = getattr(self, "target_names_in_", None)
-        if self._label_format is not None:
-            return Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
-        classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
-        sizes = [len(found) for found in classes]
-        return Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
+        return known_target(self)
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
         given = getattr(self, "class_weight", None)
@@ -244,18 +276,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
             The fraction of samples whose prediction is right. If some values are left out, it is the fraction of the
             samples with other values for which all of these are right.
         """
-        predicted = self.predict(X)
-        n = predicted.shape[0]
-        weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
-        known, mask = self._known_target().read(y, n, type(self).__name__, y_mask=y_mask)
-        if self._label_format is not None:
-            wrong = known != sparse.csr_array(predicted).astype(np.bool_)
-        else:
-            with checks.named("y"):
-                # This checks that the types of the classes can be compared.
-                unique_labels(known[:, 0], np.ravel(self.classes_ if self.n_outputs_ == 1 else self.classes_[0]))
-            wrong = sparse.csr_array(known != predicted.reshape(n, -1))
-        return masks.accuracy(wrong, mask, weights)
+        return accuracy_of(self, self.predict(X), y, sample_weight, y_mask)
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:

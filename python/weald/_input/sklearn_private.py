@@ -10,6 +10,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _get_feature_names as get_feature_names
@@ -17,6 +18,7 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
     "NODE_DTYPE",
+    "BaseComposition",
     "BaseSearchCV",
     "HasMethods",
     "Interval",

@@ -296,7 +296,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         wrong = sorted(names ^ (fitted.keys() - _OPTIONAL))
         need(not wrong, "attributes", f"must be {sorted(names)}, got {sorted(fitted)}")
         final, _ = apart(inner)
-        is_own = isinstance(final, BaseClassifier | LabelsAround)
+        is_own = isinstance(final, BaseClassifier) or is_meta_estimator(final)
         is_fitted = is_classifier(inner) and (not is_own or hasattr(final, "n_outputs_"))
         need(is_fitted, "estimator_", f"must be a fitted classifier, got {described(inner)}")
         n_labels, form = fitted["n_outputs_"], fitted["_label_format"]
@@ -327,6 +327,11 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
             inner, is_frozen, _, fitted = proven._parts()
             proven._put_together(inner, is_frozen, fitted)
         super().__setstate__(state)
+
+
+def is_meta_estimator(estimator: object) -> bool:
+    """Whether this is a meta-estimator of weald."""
+    return registry.META_ESTIMATORS.get(type(estimator).__name__) is type(estimator)
 
 
 def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Sequence[str], expected: int) -> None:

@@ -134,9 +134,10 @@ def cross_validated(
     return stacked[at], known
 
 
-def _out_of_bag(
+def out_of_bag(
     estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, floor: float, mask: object
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
+    """A fitted clone, out-of-bag scores of at least `floor` as CSR, and a mask of the samples with such scores."""
     model = clone(estimator)
     final, before = apart(model)
     if before is not None:
@@ -147,28 +148,38 @@ def _out_of_bag(
     return model, sparse.csr_array(scores), n_trees > 0
 
 
+def without_out_of_bag(estimator: BaseEstimator) -> str | None:
+    """What an estimator lacks to have out-of-bag scores of labels, as the object of "requires"; None if it has them.
+
+    A mean of several estimators says it by a method `_without_out_of_bag`.
+    """
+    final, _ = apart(estimator)
+    if isinstance(estimator, FrozenEstimator):
+        return f"an estimator that is fitted here, but {type(final).__name__} is frozen"
+    if hasattr(final, "_without_out_of_bag"):
+        found: str | None = final._without_out_of_bag()
+        return found
+    if not isinstance(final, BaseBaggingClassifier):
+        return f"a forest of weald with bootstrap=True, got {type(final).__name__}"
+    if not final.bootstrap:
+        return f"bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every tree was grown on all samples"
+    return None
+
+
 def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> BaseCrossValidator:
     """The folds, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
-    final, _ = apart(estimator)
-    can_oob = isinstance(final, BaseBaggingClassifier)
+    refused = without_out_of_bag(estimator)
     if cv is None:
-        cv = "oob" if can_oob and final.bootstrap else 5
+        cv = "oob" if refused is None else 5
     if isinstance(cv, str):
         if cv != "oob":
             raise ValueError(
                 f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
             )
-        if not can_oob:
-            raise ValueError(
-                f"cv='oob' requires a forest of weald with bootstrap=True, got {type(final).__name__}; use cv=int"
-            )
-        if not final.bootstrap:
-            raise ValueError(
-                f"cv='oob' requires bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every "
-                "tree was grown on all samples; use cv=int"
-            )
+        if refused is not None:
+            raise ValueError(f"cv='oob' requires {refused}; use cv=int")
         return cv
     cv = folds_of(cv, None, "'oob', an integer of at least 2, a cross-validation generator, or None")
     return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
@@ -204,7 +215,7 @@ def unseen_scores(
     n_fits = len(folds) + 1
     with Progress(name, "fit", n_fits, verbose) as progress:
         if isinstance(cv, str):
-            model, scores, known = _out_of_bag(estimator, X, y, weights, floor, mask)
+            model, scores, known = out_of_bag(estimator, X, y, weights, floor, mask)
             progress(1)
         else:
             model = fitted(estimator, X, y, weights, mask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from importlib import import_module
@@ -43,7 +43,7 @@ class Predictor:
     ----------
     estimator : fitted estimator of weald or Pipeline
         A tree, forest, centroid forest, linear model, label tree, boosted or compressed model; `TunedThresholds` or
-        `CalibratedLabels`; or a `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps
+        `CalibratedLabels`; a `Mean`; or a `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps
         before it in a pipeline are. Fitting `estimator` again later does not change the predictor.
     absent : {"error", "zero"}, default="error"
         What a mapping means that does not name all features of the model: an error, or that the others are zero, as words are
@@ -77,8 +77,10 @@ class Predictor:
     fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
     the model: centroid forests, label trees, boosted models with weak models other than trees or with an `init` that is not a
     linear model of weald, `predict_topk` and sparse predictions of models without weights of features, other sparse matrices and
-    data frames, pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. A linear model multiplies each value that
-    is not zero by all stored weights of its feature, which takes most of the time if there are thousands of labels.
+    data frames, pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. A `Mean` takes the sum of the times of
+    its estimators; those of scikit-learn get the sample as a matrix with one row, and may round otherwise than for many rows.
+    A linear model multiplies each value that is not zero by all stored weights of its feature, which takes most of the time if
+    there are thousands of labels.
 
     A sample of a pipeline is what its first step takes for a row: a text, a mapping, or any of the forms above.
 
@@ -105,13 +107,15 @@ class Predictor:
         if isinstance(estimator, FittedAsOne):
             # All that follows belongs to one fit, also if another thread fits the estimator meanwhile.
             estimator = estimator._twin()
-        self._steps: _AfterSteps | _AroundModel | None = None
+        self._steps: _AfterSteps | _AroundModel | _OfMembers | None = None
         if before is not None:
             if absent == "zero":
                 raise ValueError("absent must be 'error' for a pipeline, whose first step reads the sample, got 'zero'")
             self._steps = _AfterSteps(before, Predictor(estimator))
         elif hasattr(estimator, "_inside") and not isinstance(estimator, type):
             self._steps = _AroundModel(estimator, absent)
+        elif hasattr(estimator, "_parts_of_members") and not isinstance(estimator, type):
+            self._steps = _OfMembers(estimator, absent)
         if self._steps is not None:
             first = estimator if before is None else before
             for name in ("n_features_in_", "feature_names_in_"):
@@ -462,6 +466,70 @@ class _AroundModel:
         if self._inner is not None:
             estimator.estimator_ = self._inner._estimator()
         return estimator
+
+
+class _OfMembers:
+    """A copy of a meta-estimator with several members, each of which predicts the sample by a predictor of its own.
+
+    If members are not of weald, the sample becomes the only row of what they take.
+    """
+
+    def __init__(self, estimator: BaseEstimator, absent: Literal["error", "zero"]) -> None:
+        check_fitted(estimator)
+        self._given = estimator
+        self._names = getattr(estimator, "feature_names_in_", None)
+        self._model = estimator._twin()
+        self._model.__dict__.pop(frames.OUTPUT, None)
+        self._are_own = all(isinstance(_last_of(member), FittedAsOne) for member in estimator.estimators_)
+        if self._are_own:
+            self._model.estimators_ = [_Member(Predictor(member, absent=absent)) for member in estimator.estimators_]
+            self._model.__dict__ |= {"_blocks": _as_one_block, "_n_samples": lambda _: 1}
+        elif absent == "zero":
+            raise ValueError("absent must be 'error' with estimators of scikit-learn, got 'zero'")
+
+    def call(self, name: str, sample: object, **options: object) -> Any:
+        if not hasattr(self._model, name):
+            raise AttributeError(f"{type(self._model).__name__} has no {name}")
+        X = sample if self._are_own else _one_row(sample, self._names)
+        with renamed(X="sample", **{option: option for option in options}):
+            found = getattr(self._model, name)(X, **options)
+        if isinstance(found, tuple):
+            return tuple(part[0] for part in found)
+        if isinstance(found, list):
+            return [part[0] for part in found]
+        return found[[0]] if is_sparse(found) else found[0]
+
+    def estimator(self) -> Any:
+        return self._given._twin()
+
+
+class _Member:
+    """A member of a meta-estimator that predicts a single sample, with the attributes of the fitted estimator."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
+        self._fitted = predictor._estimator()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_fitted", "_predictor"):  # as in copies, before they have any attribute
+            raise AttributeError(name)
+        return getattr(self._fitted, name)
+
+    def predict(self, sample: object) -> Any:
+        found = self._predictor.predict(sample)
+        return found if is_sparse(found) else np.asarray(found)[None]
+
+    def predict_proba(self, sample: object) -> Any:
+        found = self._predictor.predict_proba(sample)
+        return [part[None] for part in found] if isinstance(found, list) else found[None]
+
+
+def _last_of(estimator: BaseEstimator) -> Any:
+    return apart(estimator)[0]
+
+
+def _as_one_block(sample: object) -> Iterator[Any]:
+    yield sample
 
 
 def _one_row(sample: Any, names: NDArray[np.object_] | None) -> Any:
