@@ -21,6 +21,7 @@ EXAMPLES = {
     "explain_predictions.py": ("matplotlib", "pandas"),
     "compress_forest.py": ("matplotlib",),
     "label_probabilities.py": ("matplotlib",),
+    "label_hierarchy.py": ("matplotlib",),
     "early_stopping.py": ("matplotlib",),
     "fit_with_dask.py": ("distributed",),
     "fit_samples_with_dask.py": ("distributed",),

@@ -23,7 +23,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from weald.multilabel import CalibratedLabels, TunedThresholds
+from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
 
 # Kinds of y: one and several outputs of classes, dense and sparse labels, one, several and sparse numerical outputs.
 CLASSES = ("class", "classes", "labels", "sparse labels")
@@ -62,7 +62,7 @@ class Entry:
     @property
     def is_meta(self) -> bool:
         """Whether the estimator is around others, whose models it holds."""
-        return issubclass(self.cls, TunedThresholds | CalibratedLabels | weald.Mean)
+        return issubclass(self.cls, TunedThresholds | CalibratedLabels | HierarchicalLabels | weald.Mean)
 
 
 @dataclass
@@ -175,13 +175,18 @@ def _table() -> dict[str, Entry]:
             "loss": "log_loss",
         },
     )
-    for cls, extra in ((TunedThresholds, {}), (CalibratedLabels, {"min_positives": 1})):
-        common = {"random_state": 0, **extra}
+    folds = {"random_state": 0}
+    for cls, extra in (
+        (TunedThresholds, folds),
+        (CalibratedLabels, {**folds, "min_positives": 1}),
+        (HierarchicalLabels, {}),
+    ):
+        common, in_folds = extra, {"cv": 2} if extra else {}
         of_labels = {"outputs": LABELS}
         table.add(cls, params={**common, "estimator": lambda: _small_forest(n_estimators=8)}, **of_labels)
         boosting = {
             **common,
-            "cv": 2,
+            **in_folds,
             "estimator": lambda: weald.GradientBoostingClassifier(n_estimators=3, random_state=0),
         }
         table.add(cls, "boosting", params=boosting, **of_labels)
@@ -189,8 +194,22 @@ def _table() -> dict[str, Entry]:
         table.add(cls, "pipeline", categories=False, params=piped, **of_labels)
         frozen = {**common, "estimator": lambda: _fitted_forest()}
         table.add(cls, "frozen", categories=False, refits=False, params=frozen, **of_labels)
-        others = {**common, "cv": 2, "estimator": lambda: OneVsRestClassifier(LogisticRegression(solver="liblinear"))}
+        others = {
+            **common,
+            **in_folds,
+            "estimator": lambda: OneVsRestClassifier(LogisticRegression(solver="liblinear")),
+        }
         table.add(cls, "others", masks=(), missing=False, categories=False, weights=False, params=others, **of_labels)
+    for method in ("min", "isotonic"):
+        params = {
+            "method": method,
+            "estimator": lambda: weald.GradientBoostingClassifier(n_estimators=3, random_state=0),
+        }
+        table.add(HierarchicalLabels, method, outputs=LABELS, params=params)
+    params = {"hierarchy": LabelHierarchy([(1, 0)], n_labels=3), "estimator": lambda: _small_forest()}
+    table.add(HierarchicalLabels, "given", outputs=LABELS, refits=False, params=params)
+    around = {"random_state": 0, "estimator": lambda: HierarchicalLabels(_small_forest(n_estimators=8))}
+    table.add(TunedThresholds, "hierarchy", outputs=LABELS, params=around)
     table.add(
         CalibratedLabels,
         "isotonic",

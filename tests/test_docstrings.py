@@ -20,6 +20,7 @@ MODULES = [
 ]
 PUBLIC = [getattr(weald, name) for name in weald.__all__ if inspect.isclass(getattr(weald, name))]
 PUBLIC += [weald.multilabel.TunedThresholds, weald.multilabel.CalibratedLabels]
+PUBLIC += [weald.multilabel.LabelHierarchy, weald.multilabel.HierarchicalLabels]
 ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 
 

@@ -21,7 +21,13 @@ from weald import datasets, distribute, inspection, metrics, model_selection, pr
 from weald._input.described import described
 from weald.export import to_c, to_onnx
 from weald.inspection import export_centroids, export_rules, feature_importances
-from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
+from weald.multilabel import (
+    CalibratedLabels,
+    HierarchicalLabels,
+    LabelHierarchy,
+    LabelReliabilityDisplay,
+    TunedThresholds,
+)
 
 EVERY = ALL + BOOSTING + CENTROIDS + LINEAR + LABEL_TREES + COMPRESSED
 HUGE = 10**400
@@ -163,13 +169,38 @@ def calls():
         yield metric, {"y_true": labels, "y_score": scores}, ["y_true", "y_score", "y_mask"]
     for metric in (metrics.micro_f1, metrics.macro_f1):
         yield metric, {"y_true": labels, "y_pred": labels}, ["y_true", "y_pred", "y_mask", "zero_division"]
+    hierarchy = LabelHierarchy([(1, 0)], n_labels=3)
+    for metric in (metrics.hierarchical_precision, metrics.hierarchical_recall, metrics.hierarchical_f1):
+        arguments = ["y_true", "y_pred", "hierarchy", "average", "y_mask", "zero_division"]
+        yield metric, {"y_true": labels, "y_pred": labels, "hierarchy": hierarchy}, arguments
+    rated = {"y_true": labels, "y_score": scores}
+    yield metrics.fmax, rated, ["y_true", "y_score", "hierarchy", "thresholds", "y_mask"]
+    yield metrics.auprc, rated, ["y_true", "y_score", "average", "y_mask"]
+    yield LabelHierarchy, {"edges": [(1, 0)]}, ["edges", "n_labels", "label_names"]
+    inferred = ["Y", "sample_weight", "y_mask", "min_samples", "kind", "label_names"]
+    yield LabelHierarchy.from_labels, {"Y": labels}, inferred
+    yield hierarchy.closure, {"Y": labels}, ["Y", "y_mask"]
+    yield hierarchy.check, {"Y": hierarchy.closure(labels)}, ["Y", "y_mask"]
+    yield hierarchy.label_weight, {"kind": "information_content", "Y": labels}, ["kind", "Y", "y_mask", "base"]
+    yield hierarchy.consistent, {"scores": scores}, ["scores", "method"]
+    yield hierarchy.n_violations, {"scores": scores}, ["scores"]
+    yield hierarchy.topk, {"scores": scores, "k": 2}, ["scores", "k", "method"]
     yield metrics.propensities, {"Y": labels}, ["Y", "a", "b"]
     yield metrics.make_topk_scorer, {"metric": "precision_at_k", "k": 1}, ["metric", "k"]
-    for model in (of_labels, boosting, compressed, centroids, tuned.fit(X, labels), calibrated.fit(X, labels)):
+    hierarchical = HierarchicalLabels(of_labels).fit(X, labels)
+    around = (tuned.fit(X, labels), calibrated.fit(X, labels), hierarchical)
+    for model in (of_labels, boosting, compressed, centroids, *around):
         yield model.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
         yield model.predict_sparse, {"X": X}, ["min_score"]
     yield forest.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
-    for model, target in ((forest, y), (regressor, numbers), (boosted, numbers), (tree, X[:, 0]), (tuned, labels)):
+    for model, target in (
+        (forest, y),
+        (regressor, numbers),
+        (boosted, numbers),
+        (tree, X[:, 0]),
+        (tuned, labels),
+        (hierarchical, labels),
+    ):
         yield model.fit, {"X": X, "y": target}, ["X", "y", "sample_weight", "y_mask"]
         yield model.predict, {"X": X}, ["X"]
         yield model.score, {"X": X, "y": target}, ["y", "sample_weight", "y_mask"]

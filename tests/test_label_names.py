@@ -28,7 +28,11 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED]
 CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
-AROUND = {"TunedThresholds": {}, "CalibratedLabels": {"min_positives": 1}}
+AROUND = {
+    "TunedThresholds": {"random_state": 0},
+    "CalibratedLabels": {"random_state": 0, "min_positives": 1},
+    "HierarchicalLabels": {},
+}
 NAMES = ["one", "two words", "µ"]
 
 
@@ -41,7 +45,7 @@ def small(name, **params):
     """An estimator that is fitted within milliseconds."""
     if name in AROUND:
         forest = weald.RandomForestClassifier(20, random_state=0)
-        return getattr(weald.multilabel, name)(forest, random_state=0, **AROUND[name])
+        return getattr(weald.multilabel, name)(forest, **AROUND[name])
     return make(name, **({"l1_norm": 0.5} if name in COMPRESSED else {}), **params)
 
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from test_multilabel import forest, hostile, problem
 from weald._labels.calibration import calibrated
 from weald._labels.thresholds import Objective, tuned
-from weald.multilabel import CalibratedLabels, TunedThresholds
+from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
 
 KINDS = [
     lambda estimator, **params: TunedThresholds(estimator, **params),
@@ -264,10 +264,16 @@ def models():
         yield CalibratedLabels(FrozenEstimator(boosting.fit(X, Y)), **rules).fit(X, Y)
         yield TunedThresholds(CalibratedLabels(forest(), **rules), cv=2, random_state=0).fit(X, Y)
         yield TunedThresholds(FrozenEstimator(CalibratedLabels(forest(), **rules).fit(X, Y))).fit(X, Y)
+    hierarchy = LabelHierarchy([(j + 1, j // 2) for j in range(14)], label_names=names)
+    yield HierarchicalLabels(forest()).fit(X, Y)
+    yield HierarchicalLabels(boosting, hierarchy, method="isotonic").fit(X, Y.toarray())
+    yield HierarchicalLabels(FrozenEstimator(forest().fit(X, Y)), hierarchy, label_weight="depth").fit(X, Y)
+    yield HierarchicalLabels(TunedThresholds(boosting, cv=2, random_state=0), hierarchy, method="min").fit(X, Y)
+    yield TunedThresholds(HierarchicalLabels(forest(), hierarchy)).fit(X, Y)
 
 
 @pytest.mark.parametrize("mmap_mode", [None, "r"])
-@pytest.mark.parametrize("at", range(15))
+@pytest.mark.parametrize("at", range(20))
 def test_they_come_back_and_save_to_the_same_bytes(at, mmap_mode, tmp_path):
     X, _ = problem()
     model = next(itertools.islice(models(), at, None))

@@ -48,6 +48,7 @@ ESTIMATORS = {
     "compressed": weald.CompressedForestClassifier(weald.ExtraTreesClassifier(3, random_state=0)),
     "thresholds": weald.multilabel.TunedThresholds(weald.RandomForestClassifier(4, random_state=0)),
     "sigmoids": weald.multilabel.CalibratedLabels(weald.RandomForestClassifier(4, random_state=0), min_positives=1),
+    "hierarchy": weald.multilabel.HierarchicalLabels(weald.RandomForestClassifier(4, random_state=0)),
     "isotonic": weald.multilabel.CalibratedLabels(
         weald.RandomForestClassifier(4, random_state=0), method="isotonic", min_positives=1
     ),

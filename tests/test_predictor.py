@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from weald.multilabel import CalibratedLabels, TunedThresholds
+from weald.multilabel import CalibratedLabels, HierarchicalLabels, TunedThresholds
 
 RNG = np.random.default_rng(5)
 X = np.where(RNG.random((80, 6)) < 0.4, 0.0, RNG.normal(size=(80, 6)))
@@ -57,6 +57,7 @@ MODELS = {
         TunedThresholds(weald.GradientBoostingClassifier(**SMALL), cv=2, random_state=0),
         sp.csr_matrix(LABELS),
     ),
+    "hierarchy": (HierarchicalLabels(weald.GradientBoostingClassifier(**SMALL), method="isotonic"), LABELS),
     "calibrated": (
         CalibratedLabels(weald.RandomForestClassifier(**SMALL), min_positives=1, random_state=0),
         LABELS,
@@ -207,7 +208,8 @@ def test_the_engine_alone_scores_what_it_can(name):
     if name in ("pipeline", "thresholds after steps"):
         predictor = predictor._steps._last
     by_engine = predictor._steps is None and predictor._scores_of is not None
-    is_of_trees = not name.startswith(("centroids", "linear", "calibrated", "mean")) and name not in LABEL_TREES
+    others = ("centroids", "linear", "calibrated", "hierarchy", "mean")
+    is_of_trees = not name.startswith(others) and name not in LABEL_TREES
     assert by_engine == (is_of_trees and "thresholds" not in name)
     if by_engine:
         for form in (X[0], X[0].astype(np.float32), X[:1], X[0].tolist(), tuple(X[0])):

@@ -61,6 +61,7 @@ def model(name):
         "thresholds": lambda: weald.multilabel.TunedThresholds(weald.RandomForestClassifier(**SMALL), cv=2).fit(
             X, LABELS
         ),
+        "hierarchy": lambda: weald.multilabel.HierarchicalLabels(weald.RandomForestClassifier(**SMALL)).fit(X, LABELS),
         "calibrated": lambda: weald.multilabel.CalibratedLabels(weald.RandomForestClassifier(**SMALL), cv=2).fit(
             X, LABELS
         ),
@@ -125,6 +126,7 @@ OF_SAMPLES = {
     "shap_values": lambda form: weald.inspection.shap_values(model("boosting"), form).values,
     "compressed": lambda form: model("compressed").predict(form),
     "thresholds": lambda form: model("thresholds").predict(form),
+    "hierarchy": lambda form: model("hierarchy").predict_proba(form),
     "calibrated": lambda form: model("calibrated").predict_proba(form),
     "mean": lambda form: model("mean").predict_proba(form),
     "from_json": lambda form: weald.export.from_json(weald.export.to_json(model("forest"))).predict_proba(form),

@@ -17,7 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from weald import datasets, distribute, inspection, metrics, model_selection
 from weald.model_selection import MultilabelStratifiedKFold
-from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
+from weald.multilabel import (
+    CalibratedLabels,
+    HierarchicalLabels,
+    LabelHierarchy,
+    LabelReliabilityDisplay,
+    TunedThresholds,
+)
 
 N, D = 60, 3
 _rng = np.random.default_rng(0)
@@ -39,6 +45,7 @@ def boosting(**params):
 
 FITTED = forest().fit(X, Y)
 TUNED = TunedThresholds(forest(n_estimators=8)).fit(X, Y)
+HIERARCHICAL = HierarchicalLabels(forest(n_estimators=8)).fit(X, Y)
 CALIBRATED = CalibratedLabels(forest(n_estimators=8), min_positives=1).fit(X, Y)
 BOOSTED = boosting().fit(X, Y)
 
@@ -104,6 +111,22 @@ DOORS = {
     "score of boosting": lambda y, y_mask: BOOSTED.score(X, y, y_mask=y_mask),
     "score of TunedThresholds": lambda y, y_mask: TUNED.score(X, y, y_mask=y_mask),
     "score of CalibratedLabels": lambda y, y_mask: CALIBRATED.score(X, y, y_mask=y_mask),
+    "HierarchicalLabels": lambda y, y_mask: (
+        HierarchicalLabels(forest(n_estimators=8)).fit(X, y, y_mask=y_mask).predict_proba(X)
+    ),
+    "score of HierarchicalLabels": lambda y, y_mask: HIERARCHICAL.score(X, y, y_mask=y_mask),
+    "from_labels": lambda y, y_mask: LabelHierarchy.from_labels(y, min_samples=1, **of_mask(y_mask)).depth_,
+    "check": lambda y, y_mask: HIERARCHICAL.hierarchy_.check(y, **of_mask(y_mask)),
+    "label_weight": lambda y, y_mask: HIERARCHICAL.hierarchy_.label_weight(
+        "information_content", Y=y, **of_mask(y_mask)
+    ),
+    "fmax": of_metric(metrics.fmax, SCORES),
+    "fmax, hierarchy": of_metric(metrics.fmax, SCORES, hierarchy=HIERARCHICAL.hierarchy_),
+    "auprc": of_metric(metrics.auprc, SCORES),
+    **{
+        name: of_metric(getattr(metrics, name), SCORES > 0.5, HIERARCHICAL.hierarchy_)
+        for name in ("hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
+    },
     "one_error": of_metric(metrics.one_error, SCORES),
     "coverage_error": of_metric(metrics.coverage_error, SCORES),
     **{

@@ -28,6 +28,13 @@ from sklearn.utils import check_array
 from weald import _weald
 from weald._input import targets
 from weald._input.checks import integer, named, number
+from weald._labels.hierarchical_metrics import (
+    auprc,
+    fmax,
+    hierarchical_f1,
+    hierarchical_precision,
+    hierarchical_recall,
+)
 from weald._parameters import propensity
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
@@ -36,7 +43,12 @@ from weald._ranking.label_gains import Ranking, mean_ratio, ratio
 from weald._ranking.scorers import TopkScorer
 
 __all__ = [
+    "auprc",
     "coverage_error",
+    "fmax",
+    "hierarchical_f1",
+    "hierarchical_precision",
+    "hierarchical_recall",
     "label_coverage_at_k",
     "macro_f1",
     "make_topk_scorer",

@@ -7,6 +7,10 @@ size n_samples × n_labels unless dense labels or dense predictions are asked fo
     A classifier that predicts the labels whose scores reach a threshold, with thresholds tuned for an objective.
 `CalibratedLabels`
     A classifier whose probabilities are calibrated separately for each label.
+`LabelHierarchy`
+    A directed acyclic graph of labels: closed label sets, consistent scores, weights of labels.
+`HierarchicalLabels`
+    A classifier whose scores and label sets respect a hierarchy.
 `LabelReliabilityDisplay`
     Calibration curves of multi-label probabilities.
 """
@@ -30,24 +34,38 @@ from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
 from weald._inspect.reliability_display import LabelReliabilityDisplay
 from weald._labels import calibration, label_scores
-from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, without
+from weald._labels.around import has, is_array, n_positive_rows, without
 from weald._labels.calibration import METHODS, Maps, Sigmoids
+from weald._labels.hierarchical import HierarchicalLabels
+from weald._labels.hierarchy import LabelHierarchy
 from weald._labels.thresholds import Objective, tuned
+from weald._labels.unseen import LabelsOnUnseen
 from weald._parameters.types import MatrixLike, Prediction, RandomState, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
 from weald._tools.topk import topk
 
-__all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
+__all__ = [
+    "CalibratedLabels",
+    "HierarchicalLabels",
+    "LabelFormat",
+    "LabelHierarchy",
+    "LabelReliabilityDisplay",
+    "TunedThresholds",
+]
 
 
-class TunedThresholds(LabelsAround):
+class TunedThresholds(LabelsOnUnseen):
     """Multi-label classifier with one decision threshold per label, tuned for an objective.
 
     The thresholds are chosen on scores of samples that the scoring model was not fitted on: out-of-bag scores,
     cross-validated scores, or scores of held-out samples if the estimator is frozen. The threshold of a frequent label
     is mostly determined by its own scores; that of a rare label is shrunk toward what is best for all labels together.
     This is `sklearn.model_selection.TunedThresholdClassifierCV` for label matrices.
+
+    If the estimator is `HierarchicalLabels`, or a pipeline that ends in it, the thresholds respect its hierarchy, so that
+    the predicted label sets are closed: each threshold is raised to those of the labels above, or each is lowered to those
+    of the labels below, whichever has the larger `tuned_score_`. For "precision>=.9" they are always raised.
 
     Parameters
     ----------
@@ -218,7 +236,11 @@ class TunedThresholds(LabelsAround):
             target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
             scores, weights = new._unseen(X, target, weights, cv)
             floor = float(new.min_score)
-            found = tuned(scores, target.original, weights, objective, shrinkage, new.toward, floor, target.mask)
+            # Thresholds of consistent scores respect the same hierarchy.
+            hierarchy = getattr(apart(new.estimator_)[0], "_label_hierarchy", None)
+            ordered = None if hierarchy is None else hierarchy._ordered
+            labels = target.original
+            found = tuned(scores, labels, weights, objective, shrinkage, new.toward, floor, target.mask, ordered)
             new.threshold_, new.common_threshold_ = found.of_labels, found.common
             new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
         return self
@@ -371,7 +393,7 @@ def _checked_shrinkage(shrinkage: object) -> float:
     return checks.number("shrinkage", shrinkage, lambda found: found >= 0, "a number of at least 0, or infinity")
 
 
-class CalibratedLabels(LabelsAround):
+class CalibratedLabels(LabelsOnUnseen):
     """Multi-label classifier whose probabilities are calibrated separately for each label.
 
     The calibration is fitted on scores of samples that the scoring model was not fitted on. This is

@@ -81,6 +81,14 @@ SHARED_TEXTS = {
         "BaseCompressedClassifier.predict_proba": "X_as_in_predict probabilities",
         "BaseCompressedClassifier.decision_function": "X_as_in_predict decisions",
     },
+    "_labels/hierarchical.py": {
+        "HierarchicalLabels.fit": "label_names",
+        "HierarchicalLabels.predict_proba": "X_of_estimator",
+        "HierarchicalLabels.decision_function": "X_of_estimator",
+        "HierarchicalLabels.predict_sparse": "X_of_estimator",
+        "HierarchicalLabels.predict": "X_of_estimator",
+        "HierarchicalLabels.score": "X_of_estimator y_mask_of_score",
+    },
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
         "WithPaths.decision_path": "X_as_in_predict node_indicator",

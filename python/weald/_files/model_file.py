@@ -59,8 +59,8 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     estimator : estimator or Pipeline
-        A fitted tree, forest, centroid forest, linear, boosted or compressed model of weald; `TunedThresholds` or
-        `CalibratedLabels` around any classifier; a `Mean` of any estimators; or a fitted
+        A fitted tree, forest, centroid forest, linear, boosted or compressed model of weald; `TunedThresholds`,
+        `CalibratedLabels` or `HierarchicalLabels` around any classifier; a `Mean` of any estimators; or a fitted
         `sklearn.pipeline.Pipeline`. Pipelines, and objects of scikit-learn inside a model, are written in the format of
         skops, see the notes. As in a pickle, compressed forests are saved without the forest before
         compression, and without their path unless `keep_path=True`; a loss of your own is saved as its name, domain and link;
@@ -495,9 +495,11 @@ _OF_LABELS = {"classes_", "threshold_", "is_calibrated_"}
 def _most_values(attribute: str, summary: _ModelSummary) -> float:
     """The maximum number of values in arrays of a fitted attribute, by the header of its model.
 
-    Arrays that depend on the number of training samples, rounds or steps of a path are only limited by the file.
+    Arrays that depend on the number of training samples, rounds, steps of a path or edges are only limited by the file.
     """
-    if attribute == "_knots" or any(attribute in cls._proof.of_training for cls in registry.ESTIMATORS.values()):
+    if attribute in ("_knots", "hierarchy_") or any(
+        attribute in cls._proof.of_training for cls in registry.ESTIMATORS.values()
+    ):
         return math.inf
     # The arrays of other attributes are written as JSON, since they contain names or few values.
     return summary["width"] if attribute in _OF_LABELS else 0

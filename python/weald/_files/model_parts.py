@@ -296,7 +296,7 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
     if type(is_frozen) is not bool:
         raise ValueError(f"{cls.__name__} must have true or false as frozen, got {described(is_frozen)}")
-    params = _ADDED_AROUND | params
+    params = {n: value for n, value in _ADDED_AROUND.items() if n in names} | params
     if params.keys() != names:
         raise ValueError(f"{cls.__name__} must have the parameters {sorted(names)}, got {sorted(params)}")
     inner = put_together(decoder, content["inner"], engine) if is_fitted else None

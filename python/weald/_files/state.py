@@ -16,6 +16,7 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 | `loss` | class and fields of a value of `weald.loss` |
 | `random_state` | state of a Mersenne twister |
 | `label_format` | dtype and container |
+| `hierarchy` | parents of each label as a sparse matrix, and names, of a `LabelHierarchy` |
 | `estimator` | class, parameters, fitted attributes, and bytes of the engine's model, of an estimator of weald |
 | `archive` | array of the bytes in which skops stores an object of scikit-learn, or a list of such objects |
 """
@@ -40,6 +41,7 @@ from weald._input import registry
 from weald._input.checks import Matrix
 from weald._input.described import cut, described
 from weald._input.targets import LabelFormat
+from weald._labels.hierarchy import LabelHierarchy
 
 __all__ = ["Decoder", "Encoder"]
 
@@ -148,6 +150,8 @@ class Encoder:
         if kind is LabelFormat:
             container = None if value.container is None else value.container.__name__
             return {"label_format": [self._dtype(value.dtype), container]}
+        if kind is LabelHierarchy:
+            return {"hierarchy": self.encode(value.__getstate__())}
         return self._objects(self, value)
 
     def _dtype(self, dtype: np.dtype[Any]) -> str:
@@ -245,6 +249,7 @@ class Decoder:
             "loss": self._loss,
             "random_state": self._random_state,
             "label_format": self._label_format,
+            "hierarchy": self._hierarchy,
             **{tag: partial(decode, self) for tag, decode in self._objects.items()},
         }
         if tag not in known:
@@ -421,6 +426,11 @@ class Decoder:
                 f"the container of labels must be csr_array, csr_matrix or None, got {described(container)}"
             )
         return LabelFormat(dtype_of(dtype, "biuf"), _LABEL_CONTAINERS[container])
+
+    def _hierarchy(self, content: object) -> LabelHierarchy:
+        found = object.__new__(LabelHierarchy)
+        found.__setstate__(self.decode(content))
+        return found
 
 
 def _plain(array: NDArray[Any]) -> list[Any]:

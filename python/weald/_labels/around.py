@@ -1,4 +1,4 @@
-"""The base class of the multi-label meta-estimators `TunedThresholds` and `CalibratedLabels`."""
+"""The base class of the multi-label meta-estimators `TunedThresholds`, `CalibratedLabels` and `HierarchicalLabels`."""
 
 from __future__ import annotations
 
@@ -43,16 +43,12 @@ def has_probabilities(estimator: BaseEstimator) -> bool:
     return hasattr(estimator, "predict_proba")
 
 
-# Weights of more bits are divided by a power of two.
-_MOST_BITS = 400
-
-
 # Attributes that a fitted estimator may have.
 _OPTIONAL = {"target_names_in_", OUTPUT}
 
 
 class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
-    """Base class of multi-label meta-estimators: validation of y, scores of unseen samples, and model files."""
+    """Base class of multi-label meta-estimators: validation of y, and model files."""
 
     _masks_y = True
 
@@ -61,9 +57,6 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         registry.add(registry.META_ESTIMATORS, cls)
 
     estimator: BaseEstimator | None
-    cv: Any
-    min_score: float
-    random_state: Any
     verbose: int
 
     estimator_: BaseEstimator
@@ -75,60 +68,54 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         if isinstance(self.estimator, type):
             raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
         label_scores.check_scores(self.estimator)
-        best.checked_min_score(self.min_score)
         check_verbose(self.verbose)
 
-    def _checked(
+    def _checked_labels(
         self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
-    ) -> tuple[Target, Float | None, Any]:
-        """Validated y, sample weights, and the source of scores."""
+    ) -> tuple[Target, Float | None]:
+        """Validated y and sample weights."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
-        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
         target = targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
         target = targets.with_label_names(target, label_names)
         weights = masks.weights_of_known(target.mask, weights, target.names)
+        if not target.original.nnz:
+            raise ValueError("y must have at least one label in a sample of positive weight, got none")
+        return target, weights
+
+    def _check_masks(self, target: Target) -> None:
+        """Raise if y has unknown entries and the estimator does not support them."""
         final, _ = apart(self.estimator)
-        if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
+        if target.mask is not None and not getattr(final, "_masks_y", False):
             raise ValueError(
                 f"{type(final).__name__} does not support y with masked entries: estimator must be a classifier "
                 "of weald that does, or a fitted one in FrozenEstimator"
             )
-        if not target.original.nnz:
-            raise ValueError("y must have at least one label in a sample of positive weight, got none")
-        return target, weights, cv
+
+    def _as_given(self, target: Target) -> Any:
+        """The labels for the fit of the estimator."""
+        form = target.label_format
+        assert form is not None
+        # Other estimators than those of weald may not support sparse y, and get y as it was passed.
+        is_sparse = isinstance(apart(self.estimator)[0], BaseClassifier) or form.container
+        return (target.original if is_sparse else target.original.toarray()).astype(form.dtype)
+
+    def _set_labels(self, target: Target) -> None:
+        """Set the attributes for y."""
+        assert target.label_format is not None
+        self._label_format = target.label_format
+        self.n_outputs_ = target.n_outputs
+        self.classes_ = label_classes(target.n_outputs)
+        if target.names is not None:
+            self.target_names_in_ = target.names
 
     def _read(self, y: MatrixLike | None, y_mask: MatrixLike | None, n_samples: int) -> tuple[sparse.csr_array, Any]:
         """The known labels of other samples, and the pattern of unknown ones."""
         names = getattr(self, "target_names_in_", None)
         target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
         return target.read(y, n_samples, type(self).__name__, y_mask=y_mask)
-
-    def _unseen(
-        self, X: MatrixLike, target: Target, weights: Float | None, cv: object
-    ) -> tuple[sparse.csr_array, Float]:
-        """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
-        form, floor = target.label_format, float(self.min_score)
-        assert form is not None
-        final, _ = apart(self.estimator)
-        # Other estimators than those of weald may not support sparse y, and get y as it was passed.
-        y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
-        y = y.astype(form.dtype)
-        model, scores, known = label_scores.unseen_scores(
-            self.estimator, X, y, weights, cv, floor, target.mask, type(self).__name__, self.verbose
-        )
-        scores = without(scores, target.mask)
-        self.estimator_, self._label_format = model, form
-        self.n_outputs_ = target.n_outputs
-        self.classes_ = label_classes(target.n_outputs)
-        if target.names is not None:
-            self.target_names_in_ = target.names
-        own = np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
-        # Products of sums of larger weights could overflow. All other constants are tiny beside weights of that size.
-        excess = int(np.frexp(own.max(initial=0.0))[1]) - _MOST_BITS
-        return scores, np.ldexp(own, -excess) if excess > 0 else own
 
     @property
     @of_one_fit

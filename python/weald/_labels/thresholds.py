@@ -21,6 +21,7 @@ With m = 0, each label is tuned on its own. With m = infinity, all labels have t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -314,24 +315,40 @@ def tuned(
     toward: str,
     floor: float,
     mask: object = None,
+    ordered: Callable[[Float, str], Float] | None = None,
 ) -> Thresholds:
     """Thresholds for an objective, tuned on CSR scores and labels of the same samples.
 
-    Neither has stored entries in the pattern `mask` of unknown entries.
+    Neither has stored entries in the pattern `mask` of unknown entries. `ordered` makes thresholds respect a hierarchy of
+    labels: "max" raises, and "min" lowers them.
 
     The time is O(m log m + 64 · labels) for m stored scores, and the memory some hundred bytes per stored score.
     """
     problem = _Problem(scores, truth, weights, floor, mask)
-    shrinkage = shrinkage if shrinkage < _INFINITE else np.inf
+    of_labels, common = _chosen(problem, objective, shrinkage if shrinkage < _INFINITE else np.inf, toward, floor)
+    if ordered is None:
+        return _judged(problem, of_labels, common, objective)
+    raised = _judged(problem, ordered(of_labels, "max"), common, objective)
+    if objective.kind == "precision":
+        # Lower thresholds could have less precision.
+        return raised
+    lowered = _judged(problem, ordered(of_labels, "min"), common, objective)
+    return lowered if lowered.score > raised.score else raised
+
+
+def _chosen(
+    problem: _Problem, objective: Objective, shrinkage: float, toward: str, floor: float
+) -> tuple[Float, float]:
+    """The threshold of each label, and the common one."""
     level = objective.level
     if objective.kind == "label_count":
         n_asked = problem.positive.sum() / problem.n_rows if level is None else level
         common = _common_of_count(problem.all, n_asked * problem.n_rows, floor)
-        return _judged(problem, np.full(problem.n_labels, common), common, objective)
+        return np.full(problem.n_labels, common), common
     if not len(problem.all.cuts):
         # No positive entry has a score, so that thresholds cannot be compared.
         common = np.inf if objective.kind == "precision" else _HALF
-        return _judged(problem, np.full(problem.n_labels, common), common, objective)
+        return np.full(problem.n_labels, common), common
     pooled = problem.counts_of_all()
     grid = _grid_of(pooled)
     if objective.kind == "precision":
@@ -342,7 +359,7 @@ def tuned(
     else:
         common = float(pooled.threshold[np.argmax(pooled.f1())])
     if np.isinf(shrinkage) and toward == "threshold":
-        return _judged(problem, np.full(problem.n_labels, common), common, objective)
+        return np.full(problem.n_labels, common), common
     if np.isfinite(common):
         grid = np.unique(np.append(grid, common))
     counts = problem.candidates(grid, shrinkage, toward)
@@ -355,7 +372,7 @@ def tuned(
         thresholds = counts.threshold[_best_together(counts, problem.n_labels, common)]
     else:
         thresholds = counts.threshold[_best(counts, counts.f1(), problem.n_labels, common)]
-    return _judged(problem, thresholds, common, objective)
+    return thresholds, common
 
 
 def _grid_of(pooled: _Counts) -> Float:

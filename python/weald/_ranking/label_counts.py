@@ -17,7 +17,7 @@ def counts(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each label: the number of true positives, and the number of positives plus predicted positives."""
     labels, mask = ranks.known_labels(y_true, y_mask)
-    predicted = _predicted(y_pred, labels.shape)
+    predicted = predicted_labels(y_pred, labels.shape)
     if mask is not None:
         predicted = ranks.without(predicted, mask)
     _, right = ranks.places_in(labels, ranks.rows_of(predicted), predicted.indices)
@@ -26,7 +26,7 @@ def counts(
     return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
 
 
-def _predicted(y_pred: Matrix, shape: tuple[int, int]) -> sparse.csr_array:
+def predicted_labels(y_pred: Matrix, shape: tuple[int, int]) -> sparse.csr_array:
     if ranks.is_pair(y_pred):
         listed, scores = y_pred
         ranked = ranks.listed(listed, scores, shape)

@@ -1,0 +1,410 @@
+"""`HierarchicalLabels`: a classifier whose predictions respect a hierarchy of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
+
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.proof import check_fitted
+from weald._input import checks, frames, masks, registry, targets
+from weald._input.checks import Float, Matrix
+from weald._input.described import described
+from weald._labels import label_scores
+from weald._labels.around import LabelsAround, has
+from weald._labels.hierarchy import LabelHierarchy, checked_method, checked_weight
+from weald._parameters.types import MatrixLike, Prediction, available_if
+from weald._ranking import best
+from weald._ranking.pipelines import apart
+
+# The least number of samples of an implication that `fit` infers, as in `LabelHierarchy.from_labels`.
+_LEAST = 5.0
+
+
+@registry.stored(registry.META_ESTIMATORS, "weald.multilabel")
+class HierarchicalLabels(LabelsAround):
+    """Multi-label classifier whose scores never rise from a label to those below it, and whose label sets are closed.
+
+    It closes the label sets of the training samples, fits an estimator to them, and makes the scores that this predicts
+    consistent: see `LabelHierarchy.consistent`. Predicted label sets are closed: with a label, they have all labels above
+    it. A forest grown on closed label sets predicts consistent probabilities by itself, except for labels with unknown
+    entries; boosting and linear models do not.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline
+        A multi-label classifier with `predict_proba` or `decision_function`. An estimator in
+        `sklearn.frozen.FrozenEstimator` is not refitted: `fit` only checks that it predicts these labels. If it
+        is `TunedThresholds`, its labels are made consistent.
+    hierarchy : LabelHierarchy or None, default=None
+        The hierarchy, with a label for each column of y. If None, it is inferred from y by `LabelHierarchy.from_labels` with
+        its defaults.
+    method : {"max", "min", "isotonic"}, default="max"
+        How scores are made consistent: "max" raises the score of a label to the largest one below it, "min" lowers it to the
+        smallest one above it, and "isotonic" changes scores as little as possible, in the sum of squares.
+    not_closed : {"close", "raise"}, default="close"
+        What happens in `fit` and `score` if a sample has a label without one above it: "close" adds what is missing, and
+        "raise" raises an error that names the sample and the labels.
+    label_weight : {"depth", "information_content", "information_accretion"} or None, default=None
+        Weights of labels that are passed to the estimator, or to the last step of a pipeline, as its parameter
+        `label_weight`: see `LabelHierarchy.label_weight`. The information is that of the training samples, with their
+        weights. None leaves the parameter as it is.
+    verbose : int, default=0
+        Whether the fit is reported, as in `weald.RandomForestClassifier`. There is a single fit. The estimator has a
+        `verbose` of its own.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The estimator, fitted on closed label sets, or the frozen estimator.
+    hierarchy_ : LabelHierarchy
+        The hierarchy.
+    classes_ : ndarray
+        The indices of the labels, as in `weald.RandomForestClassifier`.
+    n_outputs_ : int
+        The number of labels.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
+
+    See Also
+    --------
+    LabelHierarchy : The graph of the labels.
+    TunedThresholds : Tunes thresholds, which respect the hierarchy if this estimator is inside.
+
+    Notes
+    -----
+    `TunedThresholds(HierarchicalLabels(...))` tunes the thresholds of consistent scores, and then raises or lowers them such
+    that none is below that of a label above it, so that its predictions are closed, too. It is the better way around.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.multilabel import HierarchicalLabels, LabelHierarchy
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 10))
+    >>> noise = rng.normal(size=(2, 300))
+    >>> Y = np.column_stack([X[:, 0] > 0, X[:, 0] > noise[0], X[:, 1] > noise[1]]).astype(int)
+    >>> hierarchy = LabelHierarchy([(1, 0), (2, 0)])
+    >>> model = HierarchicalLabels(weald.GradientBoostingClassifier(n_estimators=20, random_state=0), hierarchy).fit(X, Y)
+    >>> hierarchy.n_violations(model.predict_proba(X))
+    0
+    >>> hierarchy.n_violations(model.estimator_.predict_proba(X)) > 0
+    True
+    """
+
+    _fitted = ("hierarchy_",)
+
+    hierarchy_: LabelHierarchy
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        hierarchy: LabelHierarchy | None = None,
+        *,
+        method: Literal["max", "min", "isotonic"] = "max",
+        not_closed: Literal["close", "raise"] = "close",
+        label_weight: Literal["depth", "information_content", "information_accretion"] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.hierarchy = hierarchy
+        self.method = method
+        self.not_closed = not_closed
+        self.label_weight = label_weight
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
+    ) -> Self:
+        """Close the label sets, and fit the estimator to them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            Labels, 0 or 1. `predict` returns labels of the same container and dtype.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights for the fit.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN. What the hierarchy says about them
+            becomes known, as in `LabelHierarchy.closure`, and the mask of the others is passed to the `fit` of the
+            estimator.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+
+        Returns
+        -------
+        self : HierarchicalLabels
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the input is not valid, if y does not have the labels of the hierarchy, or if label sets are
+            not closed and `not_closed` is "raise". The classifier is left unchanged.
+        TypeError
+            If `estimator` is a class or predicts no scores, or `hierarchy` is no hierarchy. The classifier is left unchanged.
+        """
+        self._validate_params()
+        with fitted_at_once(self, anew=True) as new:
+            target, weights = new._checked_labels(X, y, sample_weight, y_mask, label_names)
+            target, estimator = new._prepared(target, weights)
+            if isinstance(estimator, FrozenEstimator):
+                # It raises for samples that it does not accept, and if it predicts another number of labels.
+                label_scores.scores_at_least(estimator, X, 1.0, target.n_outputs)
+            else:
+                new._check_masks(target)
+                estimator = label_scores.fitted(estimator, X, new._as_given(target), weights, target.mask)
+            new.estimator_ = estimator
+        return self
+
+    def _without_out_of_bag(self) -> str | None:
+        """What the estimator lacks to have out-of-bag scores."""
+        return label_scores.without_out_of_bag(self.estimator)
+
+    def _fit_out_of_bag(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None,
+        min_score: float,
+        y_mask: MatrixLike | None = None,
+    ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+        """Fit around a forest; return consistent out-of-bag scores of at least `min_score`, and which samples have some."""
+        self._validate_params()
+        with fitted_at_once(self, anew=True) as new:
+            target, weights = new._checked_labels(X, y, sample_weight, y_mask, None)
+            target, estimator = new._prepared(target, weights)
+            new._check_masks(target)
+            asked, labels = new._floor(min_score), new._as_given(target)
+            found = label_scores.out_of_bag(estimator, X, labels, weights, asked, target.mask)
+            new.estimator_, scores, known = found
+        return self._at_least(scores, min_score), known
+
+    def _prepared(self, target: targets.Target, weights: Float | None) -> tuple[targets.Target, BaseEstimator]:
+        """The target with closed label sets, and the estimator to fit. Sets the attributes for y."""
+        target = self._with_hierarchy(target, weights)
+        self._set_labels(target)
+        return target, self._weighted(target, weights)
+
+    def _validate_params(self) -> None:
+        checked_method(self.method)
+        if not isinstance(self.not_closed, str) or self.not_closed not in ("close", "raise"):
+            raise ValueError(f"not_closed must be 'close' or 'raise', got {checks.shown(self.not_closed)}")
+        if self.label_weight is not None:
+            checked_weight(self.label_weight, "label_weight")
+        if self.hierarchy is not None and not isinstance(self.hierarchy, LabelHierarchy):
+            raise TypeError(f"hierarchy must be a LabelHierarchy or None, got {described(self.hierarchy)}")
+        super()._validate_params()
+
+    def _with_hierarchy(self, target: targets.Target, weights: Float | None) -> targets.Target:
+        """The target with closed label sets. Sets the hierarchy."""
+        hierarchy = self.hierarchy
+        if hierarchy is None:
+            hierarchy = LabelHierarchy._inferred(target, weights, _LEAST, "dag")
+        else:
+            hierarchy._check_columns(target.n_outputs, "y")
+            if (where := frames.different(target.names, hierarchy.label_names)) is not None:
+                raise ValueError(f"y must have {where}: labels must be those of the hierarchy, in the same order")
+            if target.names is None and hierarchy.label_names is not None:
+                target = replace(target, names=hierarchy.label_names.copy())
+        self.hierarchy_ = hierarchy
+        labels, mask = self._closed(target)
+        return replace(target, original=labels, mask=mask)
+
+    def _closed(self, target: targets.Target, what: str = "y") -> tuple[sparse.csr_array, sparse.csr_array | None]:
+        if self.not_closed == "raise":
+            self.hierarchy_._check(target.original, target.mask, what)
+        return self.hierarchy_._closed(target.original, target.mask)
+
+    def _weighted(self, target: targets.Target, weights: Float | None) -> BaseEstimator:
+        """The estimator with the weights of labels, if they are asked for."""
+        if self.label_weight is None or isinstance(self.estimator, FrozenEstimator):
+            return self.estimator
+        estimator = clone(self.estimator)
+        final, _ = apart(estimator)
+        if "label_weight" not in final.get_params(deep=False):
+            raise ValueError(
+                f"label_weight must be None for {type(final).__name__}, which has no parameter label_weight, got "
+                f"{self.label_weight!r}"
+            )
+        if self.label_weight == "depth":
+            found = self.hierarchy_.label_weight("depth")
+        else:
+            found = self.hierarchy_._information(target.original, weights, self.label_weight)
+        # If all labels are alike, their weights do not matter, but one must be positive.
+        final.set_params(label_weight=found if found.any() else np.ones(len(found)))
+        return estimator
+
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        found = self.hierarchy_
+        is_own = isinstance(found, LabelHierarchy) and found.n_labels == self.n_outputs_
+        need(is_own, "hierarchy_", f"must be a LabelHierarchy of {self.n_outputs_} labels, got {described(found)}")
+
+    # --- predictions -------------------------------------------------------------------------------------------------
+
+    @available_if(has("predict_proba"))
+    @of_one_fit
+    def predict_proba(self, X: MatrixLike) -> Float:
+        """Predict consistent probabilities as a dense array.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The probability that each label is 1, which is never larger than that of a label above it.
+        """
+        return self._dense(X, "predict_proba")
+
+    @available_if(has("decision_function"))
+    @of_one_fit
+    def decision_function(self, X: MatrixLike) -> Float:
+        """Predict consistent scores as a dense array: those of `decision_function` of the estimator, made consistent.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The scores, none of which is larger than that of a label above it.
+        """
+        return self._dense(X, "decision_function")
+
+    def _dense(self, X: MatrixLike, method: str) -> Float:
+        check_fitted(self)
+        scores = label_scores.dense_scores(self.estimator_, X, method)
+        if scores.shape[1] != self.n_outputs_:
+            raise ValueError(f"estimator must predict scores of {self.n_outputs_} labels, got {scores.shape[1]}")
+        found: Float = self.hierarchy_._consistent(scores, self.method)
+        return found
+
+    @of_one_fit
+    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array:
+        """Predict the consistent positive scores of at least `min_score` as a CSR array.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        min_score : float, default=0
+            Scores below this value, between 0 and 1, are not stored.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_labels)
+            The scores, float64: probabilities, or 1 / (1 + exp(-s)) for scores s of `decision_function` if there are no
+            probabilities.
+        """
+        check_fitted(self)
+        return self._scores(X, best.checked_min_score(min_score))
+
+    def _scores(self, X: MatrixLike, floor: float) -> sparse.csr_array:
+        """Consistent scores of at least `floor`."""
+        scores = label_scores.scores_at_least(self.estimator_, X, self._floor(floor), self.n_outputs_)
+        return self._at_least(scores, floor)
+
+    def _floor(self, floor: float) -> float:
+        """The floor of scores that decide about consistent scores of at least `floor`."""
+        # With "max" and "min", no score below the floor decides about one above it.
+        return 0.0 if self.method == "isotonic" else floor
+
+    def _at_least(self, scores: sparse.csr_array, floor: float) -> sparse.csr_array:
+        """Scores of at least `_floor(floor)`, made consistent, without those below the floor."""
+        found: sparse.csr_array = self.hierarchy_._consistent(scores.astype(np.float64, copy=False), self.method)
+        if (found.data < floor).any():
+            found.data[found.data < floor] = 0.0
+            found.eliminate_zeros()
+        return found
+
+    @of_one_fit
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict closed label sets: the labels whose consistent score is greater than 0.5.
+
+        If the estimator is `TunedThresholds`, the labels that it predicts are made consistent in place of its scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        {ndarray, CSR matrix} of shape (n_samples, n_labels)
+            The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
+        """
+        return self._built(self._named(X))
+
+    def _named(self, X: MatrixLike) -> sparse.csr_array:
+        check_fitted(self)
+        final, before = apart(self.estimator_)
+        if hasattr(final, "threshold_"):
+            labels = final._named(X if before is None else before.transform(X)).astype(np.float64)
+            found = self.hierarchy_._consistent(labels, self.method)
+        else:
+            found = self._scores(X, 0.5)
+        named = sparse.csr_array(found > 0.5)
+        named.sort_indices()
+        return named
+
+    @property
+    def _label_hierarchy(self) -> LabelHierarchy:
+        """The hierarchy that the scores respect, which thresholds of `TunedThresholds` respect, too."""
+        return self.hierarchy_
+
+    def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        scores: Any = self.decision_function(X) if as_margins else self.predict_sparse(X)
+        return self.hierarchy_._k_best(scores, k, marked)
+
+    @of_one_fit
+    def score(
+        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Return the fraction of samples for which all labels are predicted correctly, after y is closed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            True labels, 0 or 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            score has an attribute `n_cells`, the number of values that were used.
+
+        Returns
+        -------
+        float
+            The fraction. If some labels are left out, it is the fraction of the samples with other labels for which
+            all of these are right.
+        """
+        named = self._named(X)
+        truth, mask = self._read(y, y_mask, named.shape[0])
+        truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, mask=mask))
+        weights = None if sample_weight is None else checks.check_weights(sample_weight, named.shape[0])
+        wrong: Matrix = truth != named
+        return masks.accuracy(wrong, mask, weights)
