@@ -22,6 +22,7 @@ EXAMPLES = {
     "compress_forest.py": ("matplotlib",),
     "label_probabilities.py": ("matplotlib",),
     "label_hierarchy.py": ("matplotlib",),
+    "prediction_intervals.py": ("matplotlib",),
     "early_stopping.py": ("matplotlib",),
     "fit_with_dask.py": ("distributed",),
     "fit_samples_with_dask.py": ("distributed",),

@@ -23,6 +23,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from weald._conformal.around import BaseConformal
+from weald.conformal import ConformalClassifier, ConformalLabels, ConformalRegressor
 from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
 
 # Kinds of y: one and several outputs of classes, dense and sparse labels, one, several and sparse numerical outputs.
@@ -62,7 +64,8 @@ class Entry:
     @property
     def is_meta(self) -> bool:
         """Whether the estimator is around others, whose models it holds."""
-        return issubclass(self.cls, TunedThresholds | CalibratedLabels | HierarchicalLabels | weald.Mean)
+        around = TunedThresholds | CalibratedLabels | HierarchicalLabels | BaseConformal | ConformalLabels | weald.Mean
+        return issubclass(self.cls, around)
 
 
 @dataclass
@@ -180,6 +183,7 @@ def _table() -> dict[str, Entry]:
         (TunedThresholds, folds),
         (CalibratedLabels, {**folds, "min_positives": 1}),
         (HierarchicalLabels, {}),
+        (ConformalLabels, {**folds, "alpha": 0.3}),
     ):
         common, in_folds = extra, {"cv": 2} if extra else {}
         of_labels = {"outputs": LABELS}
@@ -223,6 +227,57 @@ def _table() -> dict[str, Entry]:
         },
     )
     _add_means(table)
+    of_classes = {"outputs": ("class", "classes")}
+    for cls, of_y in ((ConformalRegressor, {}), (ConformalClassifier, of_classes)):
+        is_regressor = cls is ConformalRegressor
+        common = {"random_state": 0, "alpha": 0.3}
+        forest = {**common, "estimator": lambda r=is_regressor: _small_forest(r, n_estimators=8)}
+        table.add(cls, params=forest, **of_y)
+        name = "GradientBoostingRegressor" if is_regressor else "GradientBoostingClassifier"
+        boosting = {
+            **common,
+            "cv": 2,
+            "estimator": lambda name=name: getattr(weald, name)(n_estimators=3, random_state=0),
+        }
+        table.add(cls, "boosting", masks=("numbers",) if is_regressor else (), params=boosting, **of_y)
+        piped = {
+            **common,
+            "estimator": lambda r=is_regressor: make_pipeline(MaxAbsScaler(), _small_forest(r, n_estimators=8)),
+        }
+        table.add(cls, "pipeline", categories=False, params=piped, **of_y)
+    normalized = {"random_state": 0, "alpha": 0.3, "conformity_score": "normalized"}
+    table.add(
+        ConformalRegressor,
+        "normalized",
+        params={**normalized, "estimator": lambda: _small_forest(True, n_estimators=8)},
+    )
+    quantile = {"random_state": 0, "alpha": 0.3, "conformity_score": "quantile", "cv": 2}
+    table.add(
+        ConformalRegressor,
+        "quantile",
+        params={**quantile, "estimator": lambda: _small_forest(True, n_estimators=8, keep_rows=True)},
+    )
+    linear = {"missing": False, "categories": False}
+    table.add(
+        ConformalRegressor,
+        "others",
+        masks=(),
+        **linear,
+        params={"random_state": 0, "alpha": 0.3, "cv": 2, "estimator": lambda: LinearRegression()},
+    )
+    table.add(
+        ConformalClassifier,
+        "aps",
+        **of_classes,
+        params={
+            "random_state": 0,
+            "alpha": 0.3,
+            "method": "aps",
+            "randomized": True,
+            "cv": 2,
+            "estimator": lambda: _small_forest(n_estimators=8),
+        },
+    )
     return table.entries
 
 

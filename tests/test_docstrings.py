@@ -21,6 +21,7 @@ MODULES = [
 PUBLIC = [getattr(weald, name) for name in weald.__all__ if inspect.isclass(getattr(weald, name))]
 PUBLIC += [weald.multilabel.TunedThresholds, weald.multilabel.CalibratedLabels]
 PUBLIC += [weald.multilabel.LabelHierarchy, weald.multilabel.HierarchicalLabels]
+PUBLIC += [weald.conformal.ConformalRegressor, weald.conformal.ConformalClassifier, weald.conformal.ConformalLabels]
 ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 
 

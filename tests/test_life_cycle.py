@@ -282,7 +282,7 @@ TO_FRAMES = [name if entry.refits else pytest.param(name, marks=UNNAMED) for nam
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("name", TO_FRAMES)
 def test_names_and_the_setting_of_frames_stay(name):
-    kind = "labels" if EVERY[name].is_classifier else "numbers"
+    kind = next(kind for kind in ("labels", "numbers", "classes") if kind in EVERY[name].outputs)
     X, y = framed(kind, refit=0)
     model = EVERY[name].build().fit(X, y).set_output(predict="pandas")
     model.own = "an attribute of the user"

@@ -23,6 +23,7 @@ from sklearn.utils.validation import has_fit_parameter
 from weald._fit.base import BaseModel
 from weald._fit.named_outputs import NamedLabels, NamedOutputs, has_labels
 from weald._fit.predictions import accuracy_of, known_target, r2_of, ranks_columns
+from weald._fitted.around import is_meta_estimator, prove_names
 from weald._fitted.at_once import FittedAsOne, fitted_at_once, of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, registry, targets
@@ -33,7 +34,7 @@ from weald._input.sklearn_private import BaseComposition, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat, Target, label_classes
 from weald._labels import label_scores
-from weald._labels.around import LabelsAround, is_meta_estimator, prove_names
+from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart

@@ -17,7 +17,7 @@ size n_samples × n_labels unless dense labels or dense predictions are asked fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Set
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import f1_score, precision_score
 
+from weald._fitted.around import Need, is_array
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, masks
@@ -34,16 +35,15 @@ from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
 from weald._inspect.reliability_display import LabelReliabilityDisplay
 from weald._labels import calibration, label_scores
-from weald._labels.around import has, is_array, n_positive_rows, without
+from weald._labels.around import n_positive_rows, without
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.hierarchical import HierarchicalLabels
 from weald._labels.hierarchy import LabelHierarchy
 from weald._labels.thresholds import Objective, tuned
-from weald._labels.unseen import LabelsOnUnseen
-from weald._parameters.types import MatrixLike, Prediction, RandomState, Scores, available_if
+from weald._labels.unseen import LabelsOnUnseen, WithScores
+from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
-from weald._tools.topk import topk
 
 __all__ = [
     "CalibratedLabels",
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 
-class TunedThresholds(LabelsOnUnseen):
+class TunedThresholds(WithScores):
     """Multi-label classifier with one decision threshold per label, tuned for an objective.
 
     The thresholds are chosen on scores of samples that the scoring model was not fitted on: out-of-bag scores,
@@ -252,7 +252,7 @@ class TunedThresholds(LabelsOnUnseen):
             raise ValueError(f"toward must be 'share' or 'threshold', got {self.toward!r}")
         super()._validate_params()
 
-    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+    def _prove(self, need: Need) -> None:
         found = self.threshold_
         is_list = is_array(found, np.float64, (self.n_outputs_,)) and not np.isnan(found).any()
         accepted = f"must be a float64 array of length {self.n_outputs_} without NaN, one threshold for each label"
@@ -286,73 +286,6 @@ class TunedThresholds(LabelsOnUnseen):
         found = sparse.csr_array((named, scores.indices, scores.indptr), shape=scores.shape)
         found.eliminate_zeros()
         return found
-
-    @available_if(has("predict_proba"))
-    @of_one_fit
-    def predict_proba(self, X: MatrixLike) -> Float:
-        """Predict the probabilities of the fitted estimator, which tuning does not change.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-            The probability that each label is 1.
-        """
-        check_fitted(self)
-        return label_scores.dense_scores(self.estimator_, X, "predict_proba")
-
-    @available_if(has("decision_function"))
-    @of_one_fit
-    def decision_function(self, X: MatrixLike) -> Float:
-        """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-            The result of `decision_function` of `estimator_`.
-        """
-        check_fitted(self)
-        return label_scores.dense_scores(self.estimator_, X, "decision_function")
-
-    @of_one_fit
-    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array:
-        """Predict the positive scores of at least `min_score` as a CSR array.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        min_score : float, default=0
-            Scores below this value, between 0 and 1, are not stored.
-
-        Returns
-        -------
-        csr_array of shape (n_samples, n_labels)
-            The scores, as of `RandomForestClassifier.predict_sparse`.
-        """
-        check_fitted(self)
-        floor = best.checked_min_score(min_score)
-        return label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
-
-    def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
-        if hasattr(apart(self.estimator_)[0], "predict_topk"):
-            # A list of labels has been made a single row.
-            is_list = marked is not None and marked.shape[0] < checks.count_samples(X)
-            exclude = marked.indices if is_list else marked
-            asked: Scores = "margin" if as_margins else "probability"
-            indices, found = topk(self.estimator_, X, k, scores=asked, exclude=exclude)
-            return np.where(indices < 0, ranks.NONE, indices).astype(np.uint32), found
-        scores: Any = self.decision_function(X) if as_margins else self.predict_sparse(X)
-        return ranks.k_best(scores, k, marked)
 
     @of_one_fit
     def score(
@@ -553,12 +486,15 @@ class CalibratedLabels(LabelsOnUnseen):
         checks.integer("min_positives", self.min_positives, 1)
         super()._validate_params()
 
+    def _fitted_names(self) -> Set[str]:
+        return super()._fitted_names() | {"_maps"}
+
     @property
     def _knots(self) -> dict[str, NDArray[Any]]:
         """The calibration functions as arrays, as model files hold them."""
         return dict(vars(self._maps))
 
-    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+    def _prove(self, need: Need) -> None:
         is_calibrated = self.is_calibrated_
         is_mask = is_array(is_calibrated, np.bool_, (self.n_outputs_,))
         accepted = f"must be a bool array of length {self.n_outputs_}, one value for each label"

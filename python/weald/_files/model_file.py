@@ -60,7 +60,8 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     ----------
     estimator : estimator or Pipeline
         A fitted tree, forest, centroid forest, linear, boosted or compressed model of weald; `TunedThresholds`,
-        `CalibratedLabels` or `HierarchicalLabels` around any classifier; a `Mean` of any estimators; or a fitted
+        `CalibratedLabels`, `HierarchicalLabels` or an estimator of `weald.conformal` around any model; a `Mean` of any
+        estimators; or a fitted
         `sklearn.pipeline.Pipeline`. Pipelines, and objects of scikit-learn inside a model, are written in the format of
         skops, see the notes. As in a pickle, compressed forests are saved without the forest before
         compression, and without their path unless `keep_path=True`; a loss of your own is saved as its name, domain and link;
@@ -489,7 +490,9 @@ def _proven(summary: _ModelSummary) -> Any:
 
 
 # Attributes with a value for each label or class.
-_OF_LABELS = {"classes_", "threshold_", "is_calibrated_"}
+_OF_LABELS = {"classes_", "threshold_", "is_calibrated_", "scale_", "_offset", "frequent_"}
+# Those of all calibration samples, of all pairs of outputs, or of edges.
+_OF_SAMPLES = {"_knots", "_scores", "covariance_", "hierarchy_"}
 
 
 def _most_values(attribute: str, summary: _ModelSummary) -> float:
@@ -497,9 +500,7 @@ def _most_values(attribute: str, summary: _ModelSummary) -> float:
 
     Arrays that depend on the number of training samples, rounds, steps of a path or edges are only limited by the file.
     """
-    if attribute in ("_knots", "hierarchy_") or any(
-        attribute in cls._proof.of_training for cls in registry.ESTIMATORS.values()
-    ):
+    if attribute in _OF_SAMPLES or any(attribute in cls._proof.of_training for cls in registry.ESTIMATORS.values()):
         return math.inf
     # The arrays of other attributes are written as JSON, since they contain names or few values.
     return summary["width"] if attribute in _OF_LABELS else 0

@@ -265,6 +265,19 @@ class BaseBagging(BaseEnsemble):
         found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(*args)
         return found
 
+    def _fit_and_read(
+        self,
+        X: MatrixLike | None,
+        y: MatrixLike | None,
+        sample_weight: ArrayLike | None,
+        y_mask: MatrixLike | None,
+        read: Callable[[Any, Samples, Any], Any],
+    ) -> Any:
+        """Fit the forest, and return what `read` makes of it, of its checked samples and of its configuration."""
+        with fitted_at_once(self, anew=not self.warm_start) as new:
+            samples, config = new._fit(X, y, sample_weight, y_mask, None)
+            return read(new, samples, config)
+
     @abstractmethod
     def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
         """Set the out-of-bag predictions of all samples and the score over `rows`, the samples that have some."""
@@ -312,9 +325,9 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         y_mask: MatrixLike | None = None,
     ) -> tuple[Any, NDArray[np.uint32]]:
         """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
-        with fitted_at_once(self, anew=not self.warm_start) as new:
-            samples, config = new._fit(X, y, sample_weight, y_mask, None)
-            found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, samples, min_score)
+        found: tuple[Any, NDArray[np.uint32]] = self._fit_and_read(
+            X, y, sample_weight, y_mask, lambda new, samples, config: new._oob_at_least(config, samples, min_score)
+        )
         return found
 
     def _set_oob_attributes(self, scores: Float | sparse.csr_array, target: Target, rows: NDArray[np.intp]) -> None:

@@ -1,26 +1,25 @@
-"""The base class of the multi-label meta-estimators `TunedThresholds`, `CalibratedLabels` and `HierarchicalLabels`."""
+"""The base class of multi-label meta-estimators such as `TunedThresholds` and `HierarchicalLabels`."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence, Set
-from typing import Any, ClassVar
+from collections.abc import Set
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
-from sklearn.frozen import FrozenEstimator
-from sklearn.utils import Tags, get_tags
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.utils import Tags
 
 from weald._fit.named_outputs import NamedLabels, NamedOutputs
 from weald._fit.predictions import BaseClassifier
-from weald._fitted.at_once import FittedAsOne, of_one_fit
+from weald._fitted.around import Around, Need, is_meta_estimator
+from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format
-from weald._input import checks, masks, registry, targets
+from weald._input import checks, masks, targets
 from weald._input.checks import Float
 from weald._input.described import described
-from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.targets import LabelFormat, Target, label_classes
 from weald._labels import label_scores
 from weald._parameters.types import MatrixLike, Scores, available_if
@@ -43,25 +42,12 @@ def has_probabilities(estimator: BaseEstimator) -> bool:
     return hasattr(estimator, "predict_proba")
 
 
-# Attributes that a fitted estimator may have.
-_OPTIONAL = {"target_names_in_", OUTPUT}
-
-
-class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
+class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type: ignore[misc]
     """Base class of multi-label meta-estimators: validation of y, and model files."""
 
-    _masks_y = True
-
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        super().__init_subclass__(**kwargs)
-        registry.add(registry.META_ESTIMATORS, cls)
-
-    estimator: BaseEstimator | None
     verbose: int
 
-    estimator_: BaseEstimator
     classes_: NDArray[np.int64]
-    n_outputs_: int
     _label_format: LabelFormat
 
     def _validate_params(self) -> None:
@@ -85,15 +71,6 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
             raise ValueError("y must have at least one label in a sample of positive weight, got none")
         return target, weights
 
-    def _check_masks(self, target: Target) -> None:
-        """Raise if y has unknown entries and the estimator does not support them."""
-        final, _ = apart(self.estimator)
-        if target.mask is not None and not getattr(final, "_masks_y", False):
-            raise ValueError(
-                f"{type(final).__name__} does not support y with masked entries: estimator must be a classifier "
-                "of weald that does, or a fitted one in FrozenEstimator"
-            )
-
     def _as_given(self, target: Target) -> Any:
         """The labels for the fit of the estimator."""
         form = target.label_format
@@ -116,33 +93,6 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         names = getattr(self, "target_names_in_", None)
         target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
         return target.read(y, n_samples, type(self).__name__, y_mask=y_mask)
-
-    @property
-    @of_one_fit
-    def n_features_in_(self) -> int:
-        """Number of features of the fitted estimator."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted")
-        n_features: int = self.estimator_.n_features_in_
-        return n_features
-
-    @property
-    @of_one_fit
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the features of the fitted estimator, if it has them."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no feature_names_in_ before it is fitted")
-        names: NDArray[np.object_] = self.estimator_.feature_names_in_
-        return names
-
-    @property
-    @of_one_fit
-    def feature_importances_(self) -> Float:
-        """Importance of each feature for the fitted estimator, or for the last step if that is a pipeline."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no feature_importances_ before it is fitted")
-        importances: Float = apart(self.estimator_)[0].feature_importances_
-        return importances
 
     # --- predictions of all of them ----------------------------------------------------------------------------------
 
@@ -220,26 +170,14 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
     def _k_best(self, X: MatrixLike, k: int, marked: object, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         """The `k` best labels of samples, without the marked ones, and their scores."""
 
-    def _inside(self) -> BaseEstimator:
-        """The estimator whose scores are used."""
-        check_fitted(self)
-        return self.estimator_
-
     def _built(self, named: sparse.csr_array) -> BaseEstimator:
         """Labels in the form of y: sparse or dense, and of its dtype."""
         form = self._label_format
         labels: Any = named if form.container is not None else named.toarray()
         return form.build(labels)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.string = inner.input_tags.string
         tags.target_tags.single_output = False
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
@@ -247,90 +185,22 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
 
     # --- files -------------------------------------------------------------------------------------------------------
 
-    # Fitted attributes of the class itself that are saved in files.
-    _fitted: ClassVar[tuple[str, ...]]
+    _of_all = ("n_outputs_", "_label_format")
 
     def _fitted_names(self) -> Set[str]:
-        return {"estimator_", "classes_", "n_outputs_", "_label_format", "target_names_in_", "_maps", *self._fitted}
+        return super()._fitted_names() | {"classes_"}
 
-    @abstractmethod
-    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
-        """Validate the fitted attributes of the class; `need` takes a condition, an attribute and a message."""
-
-    @of_one_fit
-    def _parts(self) -> tuple[Any, bool, dict[str, Any], dict[str, Any]]:
-        """The fitted inner estimator, whether it was frozen, the parameters, and the fitted attributes."""
-        inner, params = self.estimator_, self.get_params(deep=False)
-        is_frozen = isinstance(inner, FrozenEstimator)
-        while isinstance(inner, FrozenEstimator):
-            inner = inner.estimator
-        estimator = params.pop("estimator")
-        if not is_frozen:
-            params["estimator"] = clone(estimator)
-        names = ("n_outputs_", "_label_format", *self._fitted)
-        fitted = {name: getattr(self, name) for name in names}
-        fitted |= {name: self.__dict__[name] for name in _OPTIONAL if name in self.__dict__}
-        return inner, is_frozen, params, fitted
-
-    def _put_together(self, inner: BaseEstimator, is_frozen: bool, fitted: dict[str, Any]) -> None:
-        """Set the attributes from the result of `_parts` that a file contains, after validation."""
-
-        def need(holds: object, attribute: str, why: str) -> None:
-            if not holds:
-                raise ValueError(f"{type(self).__name__}: {attribute} {why}")
-
-        names = {"n_outputs_", "_label_format", *self._fitted}
-        wrong = sorted(names ^ (fitted.keys() - _OPTIONAL))
-        need(not wrong, "attributes", f"must be {sorted(names)}, got {sorted(fitted)}")
-        final, _ = apart(inner)
+    def _prove_inner(self, need: Need, inner: BaseEstimator, final: Any, fitted: dict[str, Any]) -> None:
         is_own = isinstance(final, BaseClassifier) or is_meta_estimator(final)
         is_fitted = is_classifier(inner) and (not is_own or hasattr(final, "n_outputs_"))
         need(is_fitted, "estimator_", f"must be a fitted classifier, got {described(inner)}")
         n_labels, form = fitted["n_outputs_"], fitted["_label_format"]
-        need(
-            type(n_labels) is int and n_labels > 0,
-            "n_outputs_",
-            f"must be a positive integer, got {described(n_labels)}",
-        )
+        is_number = type(n_labels) is int and n_labels > 0
+        need(is_number, "n_outputs_", f"must be a positive integer, got {described(n_labels)}")
         fits = not is_own or n_labels == final.n_outputs_
         need(fits, "n_outputs_", f"must be the number of labels of estimator_, got {described(n_labels)}")
         need(is_label_format(form), "_label_format", f"must be a format of labels, got {described(form)}")
-        if "target_names_in_" in fitted:
-            prove_names(need, "target_names_in_", fitted["target_names_in_"], n_labels)
-        if OUTPUT in fitted:
-            container = fitted[OUTPUT]
-            is_known = type(container) is str and container in CONTAINERS
-            need(is_known, OUTPUT, f"must be one of {', '.join(CONTAINERS)}, got {described(container)}")
-        self.estimator_ = FrozenEstimator(inner) if is_frozen else inner
         self.classes_ = label_classes(n_labels)
-        self.__dict__.update(fitted)
-        self._prove(need)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # States from pickle, joblib and skops come from an untrusted source.
-        if "estimator_" in state:
-            proven = object.__new__(type(self))
-            proven.__dict__.update(state)
-            inner, is_frozen, _, fitted = proven._parts()
-            proven._put_together(inner, is_frozen, fitted)
-        super().__setstate__(state)
-
-
-def is_meta_estimator(estimator: object) -> bool:
-    """Whether this is a meta-estimator of weald."""
-    return registry.META_ESTIMATORS.get(type(estimator).__name__) is type(estimator)
-
-
-def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Sequence[str], expected: int) -> None:
-    """Check that the names of labels are distinct strings, one for each label."""
-    is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
-    are_strings = is_list and all(isinstance(name, str) for name in names)
-    need(are_strings, attribute, f"must have {expected} strings, one name for each label, got {described(names)}")
-    need(len(set(names)) == len(names), attribute, "must have distinct names, got a name twice")
-
-
-def is_array(value: object, dtype: object, shape: tuple[int, ...]) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
 
 
 def without(cells: sparse.csr_array, mask: sparse.csr_array | None) -> sparse.csr_array:

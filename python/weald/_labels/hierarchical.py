@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -12,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 
+from weald._fitted.around import Need
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, frames, masks, registry, targets
@@ -170,7 +170,7 @@ class HierarchicalLabels(LabelsAround):
                 # It raises for samples that it does not accept, and if it predicts another number of labels.
                 label_scores.scores_at_least(estimator, X, 1.0, target.n_outputs)
             else:
-                new._check_masks(target)
+                label_scores.check_takes_masks(new.estimator, target.mask, None)
                 estimator = label_scores.fitted(estimator, X, new._as_given(target), weights, target.mask)
             new.estimator_ = estimator
         return self
@@ -192,7 +192,7 @@ class HierarchicalLabels(LabelsAround):
         with fitted_at_once(self, anew=True) as new:
             target, weights = new._checked_labels(X, y, sample_weight, y_mask, None)
             target, estimator = new._prepared(target, weights)
-            new._check_masks(target)
+            label_scores.check_takes_masks(new.estimator, target.mask, None)
             asked, labels = new._floor(min_score), new._as_given(target)
             found = label_scores.out_of_bag(estimator, X, labels, weights, asked, target.mask)
             new.estimator_, scores, known = found
@@ -253,7 +253,7 @@ class HierarchicalLabels(LabelsAround):
         final.set_params(label_weight=found if found.any() else np.ones(len(found)))
         return estimator
 
-    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+    def _prove(self, need: Need) -> None:
         found = self.hierarchy_
         is_own = isinstance(found, LabelHierarchy) and found.n_labels == self.n_outputs_
         need(is_own, "hierarchy_", f"must be a LabelHierarchy of {self.n_outputs_} labels, got {described(found)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 from sklearn.pipeline import Pipeline
 
-from weald._fit.bagging import BaseBaggingClassifier
+from weald._fit.bagging import BaseBagging
 from weald._input.checks import Float, Matrix, folds_of
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import is_sparse
@@ -40,6 +40,16 @@ def check_scores(estimator: BaseEstimator) -> None:
     if not any(hasattr(final, name) for name in ("predict_sparse", "predict_proba", "decision_function")):
         raise TypeError(
             f"estimator must be a classifier with predict_proba or decision_function, got {type(final).__name__}"
+        )
+
+
+def check_takes_masks(estimator: BaseEstimator, mask: object, cv: object) -> None:
+    """Raise for unknown values of y that the fit of an estimator does not support; `cv` is that of `check_cv_of`."""
+    final, _ = apart(estimator)
+    if mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
+        raise ValueError(
+            f"{type(final).__name__} does not support y with masked entries: estimator must be one of weald that does, "
+            "or a fitted one in FrozenEstimator"
         )
 
 
@@ -103,48 +113,76 @@ def as_chosen(estimator: BaseEstimator, model: BaseEstimator) -> BaseEstimator:
     return found
 
 
+def of_folds(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    weights: Any,
+    parts: list[Any],
+    mask: Any,
+    read: Callable[[Any, Any], Any],
+    progress: Progress,
+) -> tuple[list[Any], NDArray[np.intp]]:
+    """What `read` makes of a clone fitted to the other folds and of the X of each fold, and the samples in this order."""
+    if is_sparse(X):
+        X = X.tocsr()
+    elif not hasattr(X, "__getitem__"):
+        X = np.asarray(X)
+    found, rows = [], []
+    for train, test in parts:
+        w, gaps = (None if part is None else part[train] for part in (weights, mask))
+        model = fitted(estimator, safe_indexing(X, train), y[train], w, gaps)
+        found.append(read(model, safe_indexing(X, test)))
+        rows.append(test)
+        progress(1 + len(rows))
+    order = np.concatenate(rows)
+    if len(np.unique(order)) < len(order):
+        raise ValueError("cv must have disjoint test folds, got a sample that is in more than one")
+    return found, order
+
+
 def cross_validated(
     estimator: BaseEstimator,
     X: Any,
     y: sparse.csr_array,
     weights: Any,
-    folds: list[Any],
+    parts: list[Any],
     floor: float,
     mask: Any,
     progress: Progress,
 ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
     """Scores of each sample by a clone that was fitted on other folds, and a mask of the samples with scores."""
     n, d = y.shape
-    X = X.tocsr() if is_sparse(X) else X
-    parts, rows = [], []
-    for train, test in folds:
-        w, gaps = (None if part is None else part[train] for part in (weights, mask))
-        model = fitted(estimator, safe_indexing(X, train), y[train], w, gaps)
-        parts.append(scores_at_least(model, safe_indexing(X, test), floor, d))
-        rows.append(test)
-        progress(1 + len(rows))
-    order = np.concatenate(rows)
+    read = lambda model, rows: scores_at_least(model, rows, floor, d)  # noqa: E731
+    found, order = of_folds(estimator, X, y, weights, parts, mask, read, progress)
     known = np.zeros(n, dtype=np.bool_)
     known[order] = True
-    if len(order) != known.sum():
-        raise ValueError("cv must have disjoint test folds, got a sample that is in more than one")
-    stacked = sparse.csr_array(sparse.vstack([*parts, sparse.csr_array((1, d))], format="csr"))
+    stacked = sparse.csr_array(sparse.vstack([*found, sparse.csr_array((1, d))], format="csr"))
     at = np.full(n, len(order))
     at[order] = np.arange(len(order))
     return stacked[at], known
+
+
+def fitted_out_of_bag(
+    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, read: Callable[[Any, MatrixLike], Any]
+) -> tuple[Any, Any]:
+    """A clone of a forest, or of a pipeline that ends with one, and what `read` returns, which fits the forest to X."""
+    model = clone(estimator)
+    final, before = apart(model)
+    if before is not None:
+        X = before.fit_transform(X, y)
+    found = read(final, X)
+    if before is not None:
+        model = Pipeline([*before.steps, (model.steps[-1][0], final)], memory=model.memory, verbose=model.verbose)
+    return model, found
 
 
 def out_of_bag(
     estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, floor: float, mask: object
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted clone, out-of-bag scores of at least `floor` as CSR, and a mask of the samples with such scores."""
-    model = clone(estimator)
-    final, before = apart(model)
-    if before is not None:
-        X = before.fit_transform(X, y)
-    scores, n_trees = final._fit_out_of_bag(X, y, weights, floor, mask)
-    if before is not None:
-        model = Pipeline([*before.steps, (model.steps[-1][0], final)], memory=model.memory, verbose=model.verbose)
+    fit = lambda forest, rows: forest._fit_out_of_bag(rows, y, weights, floor, mask)  # noqa: E731
+    model, (scores, n_trees) = fitted_out_of_bag(estimator, X, y, fit)
     return model, sparse.csr_array(scores), n_trees > 0
 
 
@@ -159,7 +197,7 @@ def without_out_of_bag(estimator: BaseEstimator) -> str | None:
     if hasattr(final, "_without_out_of_bag"):
         found: str | None = final._without_out_of_bag()
         return found
-    if not isinstance(final, BaseBaggingClassifier):
+    if not isinstance(final, BaseBagging):
         return f"a forest of weald with bootstrap=True, got {type(final).__name__}"
     if not final.bootstrap:
         return f"bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every tree was grown on all samples"
@@ -185,11 +223,13 @@ def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> B
     return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
 
 
-def _folds(cv: Any, y: sparse.csr_array, mask: object) -> list[Any]:
+def folds(cv: Any, y: Any, mask: object, groups: object = None) -> list[Any]:
     """The training and test samples of each fold. Folds that are stratified by labels are told y and its mask."""
     n = y.shape[0]
     by_labels = "y_mask" in inspect.signature(cv.split).parameters
-    told = {"y": y, "y_mask": mask} if by_labels else {"y": np.zeros(n)}
+    told: dict[str, Any] = {"y": y, "y_mask": mask} if by_labels else {"y": np.zeros(n)}
+    if groups is not None:
+        told["groups"] = groups
     return list(cv.split(np.zeros((n, 1)), **told))
 
 
@@ -203,6 +243,7 @@ def unseen_scores(
     mask: object,
     name: str,
     verbose: int,
+    groups: object = None,
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted model, scores of samples by models that were not fitted on them, and a mask of the samples with scores.
 
@@ -211,8 +252,8 @@ def unseen_scores(
     """
     if isinstance(cv, str) and cv == "given":
         return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)
-    folds = [] if isinstance(cv, str) else _folds(cv, y, mask)
-    n_fits = len(folds) + 1
+    parts = [] if isinstance(cv, str) else folds(cv, y, mask, groups)
+    n_fits = len(parts) + 1
     with Progress(name, "fit", n_fits, verbose) as progress:
         if isinstance(cv, str):
             model, scores, known = out_of_bag(estimator, X, y, weights, floor, mask)
@@ -221,5 +262,5 @@ def unseen_scores(
             model = fitted(estimator, X, y, weights, mask)
             progress(1)
             like = as_chosen(estimator, model)
-            scores, known = cross_validated(like, X, y, weights, folds, floor, mask, progress)
+            scores, known = cross_validated(like, X, y, weights, parts, floor, mask, progress)
     return model, scores, known

@@ -1,0 +1,1 @@
+"""Conformal prediction: scores of calibration samples, their quantiles, and what is made of these."""

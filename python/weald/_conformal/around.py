@@ -1,0 +1,135 @@
+"""The base class of `ConformalRegressor` and `ConformalClassifier`."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from weald._conformal import ranked
+from weald._conformal.ranked import Ranked
+from weald._conformal.unseen import unseen
+from weald._fit.named_outputs import NamedOutputs
+from weald._fitted.around import Around
+from weald._fitted.at_once import of_one_fit
+from weald._input import checks, masks
+from weald._input.checks import Float
+from weald._input.targets import Target
+from weald._labels import label_scores
+from weald._parameters.types import MatrixLike
+from weald._ranking.pipelines import apart
+from weald._rounds.progress import check_verbose
+
+
+class BaseConformal(NamedOutputs, Around):
+    """Base class of meta-estimators with the ranked scores of calibration samples."""
+
+    alpha: float
+    cv: Any
+    random_state: Any
+    verbose: int
+
+    _ranks: Ranked
+
+    # The class that stands in the place of None.
+    _default: ClassVar[type[BaseEstimator]]
+    # What follows from too few calibration samples.
+    _too_few: ClassVar[str]
+
+    def _given(self) -> BaseEstimator:
+        return self._default() if self.estimator is None else self.estimator
+
+    def _validate_params(self) -> None:
+        if isinstance(self.estimator, type):
+            raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
+        ranked.check_alpha(self.alpha)
+        check_verbose(self.verbose)
+
+    def _level(self, alpha: float | None) -> float:
+        return ranked.check_alpha(self.alpha if alpha is None else alpha)
+
+    def _fitted_names(self) -> Set[str]:
+        return super()._fitted_names() | {"_ranks"}
+
+    @property
+    def _scores(self) -> dict[str, NDArray[Any]]:
+        """The ranked scores as arrays, as model files hold them."""
+        return self._ranks.arrays()
+
+    def _prove_ranks(self, need: Any, n_columns: int) -> None:
+        try:
+            self._ranks = ranked.proven(self.__dict__.pop("_scores", None), n_columns)
+        except ValueError as error:
+            need(False, "_scores", str(error))
+
+    def _check_estimator(self) -> tuple[BaseEstimator, Any, Any]:
+        """The estimator, its last step, and the source of predictions of unseen samples."""
+        estimator = self._given()
+        final, cv = apart(estimator)[0], self.cv
+        if hasattr(final, "_without_out_of_bag"):
+            # A mean of forests has out-of-bag scores of labels alone.
+            if isinstance(cv, str) and cv == "oob":
+                raise ValueError(f"cv='oob' requires a forest of weald, got {type(final).__name__}; use cv=int")
+            cv = 5 if cv is None else cv
+        return estimator, final, label_scores.check_cv_of(cv, estimator, self.random_state)
+
+    def _unseen(
+        self,
+        X: MatrixLike,
+        y: Any,
+        target: Target,
+        weights: Float | None,
+        cv: object,
+        groups: object,
+    ) -> tuple[Float, Float]:
+        """Predictions of samples by models that were not fitted on them, and sample weights. Sets the attributes for y.
+
+        The weights are zero for samples without such predictions.
+        """
+        name, estimator = type(self).__name__, self._given()
+        label_scores.check_takes_masks(estimator, target.mask, cv)
+        weights = masks.weights_of_known(target.mask, weights, target.names)
+        n = checks.count_samples(X)
+        ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
+        read = (self._read, self._read_out_of_bag)
+        model, found, known = unseen(estimator, X, y, weights, target.mask, cv, groups, *read, name, self.verbose)
+        self.estimator_, self.n_outputs_ = model, target.n_outputs
+        if target.names is not None:
+            self.target_names_in_ = target.names
+        return found, np.where(known, np.ones(n) if weights is None else weights, 0.0)
+
+    def _read(self, model: Any, X: Any, full: Any) -> Float:
+        """The predictions of a model from which scores are computed, for samples along the first axis."""
+        raise NotImplementedError
+
+    def _read_out_of_bag(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
+        """The same out of bag, and the number of trees for each sample."""
+        raise NotImplementedError
+
+    def _of_output(self, j: int) -> str:
+        """What an error says about the samples of an output."""
+        if self.n_outputs_ == 1:
+            return ""
+        names = getattr(self, "target_names_in_", None)
+        return f" with known y of output {j if names is None else repr(names[j])}"
+
+    def _quantiles(self, alpha: float | None) -> list[float]:
+        """The conformal quantile of each output."""
+        level, outputs = self._level(alpha), range(self.n_outputs_)
+        return [self._ranks.quantile(j, level, self._of_output(j), self._too_few) for j in outputs]
+
+    def _check_ranks(self) -> None:
+        """Raise if an output has too few calibration samples for the parameter `alpha`."""
+        for j in range(self.n_outputs_):
+            ranked.check_enough(self.alpha, self._ranks.n_samples(j), self._of_output(j), self._too_few)
+
+    @property
+    @of_one_fit
+    def n_calibration_(self) -> Float:
+        """The number of calibration samples of each output, or the sum of their weights."""
+        if not hasattr(self, "_ranks"):
+            raise AttributeError(f"{type(self).__name__} has no n_calibration_ before it is fitted")
+        return np.array([self._ranks.n_samples(j) for j in range(self.n_outputs_)])

@@ -1,0 +1,1450 @@
+"""How sure predictions are: intervals, regions and sets that hold the true value with a probability that is promised.
+
+A model predicts calibration samples that it was not fitted to, and the errors that it makes there tell how wide an
+interval, or how large a set, must be. Forests have such predictions for each training sample, by the trees that have not
+drawn it, so that no second fit and no held-out samples are needed. All other regressors and classifiers are calibrated by
+folds, or on samples that are held out.
+
+`ConformalRegressor`
+    Intervals of numerical outputs, and regions that hold all outputs of a sample together.
+`ConformalClassifier`
+    Sets of classes.
+`ConformalLabels`
+    Sets of labels with a controlled recall or precision.
+`coverage`, `size`
+    How often intervals and sets hold the true value, and how large they are; `make_coverage_scorer` and
+    `make_size_scorer` make scorers of them.
+`CoverageDisplay`
+    Coverage against the level that was asked for, with sizes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.utils import Tags
+
+from weald._conformal import class_scores, label_risk, measures, ranked, regions, spread
+from weald._conformal.around import BaseConformal
+from weald._conformal.coverage_display import CoverageDisplay
+from weald._conformal.measures import Scorer
+from weald._conformal.ranked import Ranked as Ranked
+from weald._conformal.regions import Ellipsoid
+from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fitted.around import Need, is_array
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.proof import check_fitted
+from weald._input import checks, targets, warned
+from weald._input.checks import Float
+from weald._input.described import described
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
+from weald._labels import label_scores
+from weald._labels.around import without
+from weald._labels.unseen import WithScores
+from weald._parameters.types import MatrixLike, Prediction, RandomState
+from weald._ranking.pipelines import apart
+from weald.forest import RandomForestClassifier, RandomForestRegressor
+
+__all__ = [
+    "ConformalClassifier",
+    "ConformalLabels",
+    "ConformalRegressor",
+    "CoverageDisplay",
+    "coverage",
+    "make_coverage_scorer",
+    "make_size_scorer",
+    "size",
+]
+
+Scores = Literal["absolute", "normalized", "quantile"]
+Region = Literal["box", "ellipsoid"]
+
+_SCORES = ("absolute", "normalized", "quantile")
+_REGIONS = ("box", "ellipsoid")
+# The share of the mean spread that is added to each spread, so that no interval is as narrow as the trees happen to agree.
+# Of 0.03, 0.1, 0.3, 1 and 3, it gave the smallest boxes or nearly so in the training parts of edm, enb, jura, wq, atp1d,
+# oes10 and oes97, each divided ten times.
+_SHARE_OF_MEAN = 0.3
+
+
+class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
+    """Regressor with prediction intervals for each output, and regions for all outputs of a sample together.
+
+    The estimator is fitted, and the residuals of samples that it was not fitted to tell how wide intervals must be: the
+    interval of an output is the prediction plus and minus the residual at position ⌈(n + 1)(1 − alpha)⌉ of the n
+    calibration samples in ascending order.
+
+    Parameters
+    ----------
+    estimator : regressor or Pipeline, default=None
+        Any regressor of weald or scikit-learn, or a pipeline that ends with one. None is a `weald.RandomForestRegressor` at its
+        defaults. An estimator in `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples
+        that it was not fitted to.
+    alpha : float, default=0.1
+        The fraction of samples that intervals and regions may miss, above 0 and below 1. Methods take other values, so that
+        one fit serves all of them.
+    conformity_score : {"absolute", "normalized", "quantile"}, default="absolute"
+        What is compared with the calibration samples:
+
+        - "absolute": the absolute residual. All intervals of an output have the same width;
+        - "normalized": the absolute residual divided by the spread of the trees, which is the standard deviation of their
+          predictions plus 0.3 times its mean over the calibration samples. Intervals are narrow where trees agree. Only for random
+          forests and extra-trees forests of weald;
+        - "quantile": how far the value is outside of the quantiles alpha / 2 and 1 − alpha / 2 that `predict_quantiles` of a
+          forest predicts (conformalized quantile regression). The forest must have `keep_rows=True`, and `cv` must not be "oob".
+          The quantiles are those of the parameter `alpha`, whatever a method is asked for.
+    cv : "oob", int, cross-validation generator or None, default=None
+        How calibration samples are predicted by models that were not fitted to them:
+
+        - "oob": by the trees of a forest with `bootstrap=True` that have not drawn the sample. It needs no additional fits. If
+          the forest is the last step of a pipeline, the other steps were fitted to the sample nevertheless;
+        - an integer: by fits to the other folds. The folds are shuffled by `random_state`;
+        - a cross-validation generator is used as it is;
+        - None: "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.
+
+        It has no effect if the estimator is frozen: then all samples of `fit` are calibration samples.
+    random_state : int, RandomState instance or None, default=None
+        Controls the shuffling of the folds if `cv` is an integer or None.
+    verbose : int, default=0
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
+        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        own.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The estimator, fitted on all samples, or the frozen estimator.
+    scale_ : ndarray of shape (n_outputs,)
+        The root mean square of the scores of each output, by which boxes are scaled.
+    covariance_ : ndarray of shape (n_outputs, n_outputs) or None
+        The mean square of the residuals (those divided by the spread if normalized) of samples with all outputs known, shrunk
+        towards its diagonal, which counts as one sample for each output. It is the matrix of ellipsoids. None for more than
+        1000 outputs.
+    n_calibration_ : ndarray of shape (n_outputs,)
+        The number of calibration samples of each output, or the sum of their weights.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y has names.
+
+    See Also
+    --------
+    ConformalClassifier : Sets of classes.
+    weald.RandomForestRegressor.predict_quantiles : Quantiles without a promise.
+
+    Notes
+    -----
+    What holds if all samples are exchangeable, as independent samples of one distribution are:
+
+    * a frozen estimator: the interval of a further sample holds its value with probability 1 − alpha or more, and at most 1 −
+      alpha + 1 / (n + 1) if scores have no ties (Vovk, Gammerman and Shafer 2005). With "normalized", the mean spread of the
+      calibration samples is part of the score, and in regions the scales and the covariance are: these depend on all
+      calibration samples together, by a share of 1 / n each, which the proof does not cover;
+    * out of bag and by folds: about 1 − alpha, as measured (see the page "Intervals and sets"). The bound 1 − 2 alpha is proven
+      for a rule that also predicts each further sample without each calibration sample (jackknife+-after-bootstrap, Kim,
+      Xu and Barber 2020; CV+, Barber et al. 2021). The rule here is that of Johansson et al. (2014), which takes the
+      prediction of the whole model: it gives the same intervals where leaving out a sample hardly changes a prediction.
+
+    The probability is over calibration samples and further samples together: it is no statement about each value of X.
+
+    A sample of weight w counts as w samples, so that weights must be counts: with weights that sum to less than 1 / alpha − 1
+    no interval is finite. In addition to the fits, time is O(n log n) for each output, and the scores of all calibration
+    samples are stored: n times the number of outputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.model_selection import train_test_split
+    >>> import weald
+    >>> from weald.conformal import ConformalRegressor
+    >>> X, X_new, y, y_new = train_test_split(*load_diabetes(return_X_y=True), random_state=0)
+    >>> model = ConformalRegressor(weald.RandomForestRegressor(random_state=0), alpha=0.2).fit(X, y)
+    >>> model.predict_interval(X_new).shape
+    (111, 2)
+    >>> 0.7 < model.score(X_new, y_new) < 0.9
+    True
+    """
+
+    _fitted = ("scale_", "covariance_", "_offset", "_scores")
+    _default = RandomForestRegressor
+    _too_few = "intervals would be infinite"
+
+    scale_: Float
+    covariance_: Float | None
+    # What is added to the spread of each output, or None.
+    _offset: Float | None
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        *,
+        alpha: float = 0.1,
+        conformity_score: Scores = "absolute",
+        cv: object = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.alpha = alpha
+        self.conformity_score = conformity_score
+        self.cv = cv
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the estimator, and rank the scores of samples that it was not fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers. Those of samples of weight zero are not read. A dense copy of sparse y is made.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
+            zero do not count, but they are assigned to folds as well.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns. The mask is passed
+            to the `fit` of the estimator. Each output is calibrated on its known values, and regions on the samples
+            in which all outputs are known.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+        groups : array-like of shape (n_samples,), default=None
+            The groups of samples, for a `cv` that keeps them together.
+
+        Returns
+        -------
+        self : ConformalRegressor
+            The fitted regressor.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the input is not valid, or if there are fewer than 1 / alpha − 1 calibration samples for an
+            output: its intervals would be infinite. The regressor is left unchanged.
+        TypeError
+            If `estimator` is a class, is not a regressor, or does not support the `conformity_score`. The regressor is left
+            unchanged.
+        """
+        self._validate_params()
+        with fitted_at_once(self, anew=True) as new:
+            new._fit(X, y, sample_weight, y_mask, label_names, groups)
+        return self
+
+    def _validate_params(self) -> None:
+        if not isinstance(self.conformity_score, str) or self.conformity_score not in _SCORES:
+            raise ValueError(
+                f"conformity_score must be 'absolute', 'normalized' or 'quantile', got {self.conformity_score!r}"
+            )
+        super()._validate_params()
+
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: Any,
+        sample_weight: object,
+        y_mask: MatrixLike | None,
+        label_names: object,
+        groups: object,
+    ) -> None:
+        estimator, final, cv = self._check_estimator()
+        if not is_regressor(estimator):
+            other = "; ConformalClassifier is for classes, and ConformalLabels for labels" * is_classifier(estimator)
+            raise TypeError(f"estimator must be a regressor, got {type(final).__name__}{other}")
+        self._check_conformity(final, cv)
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        n = checks.count_samples(X)
+        weights = checks.check_weights(sample_weight, n)
+        rules: dict[str, Any] = {"warn_column": True, "weights": weights, "masks": True, "y_mask": y_mask}
+        target = targets.numbers(y, n, type(self).__name__, **rules, keeps_sparse=True)
+        targets.with_label_names(target, label_names)
+        truth = target.original if target.container is None else target.original.toarray()
+        told = truth[:, 0] if target.n_outputs == 1 else truth
+        if target.container is not None and isinstance(final, BaseRegressor):
+            told = target.original
+        if target.mask is not None:
+            truth = np.where(target.mask, np.nan, truth)
+        found, weights = self._unseen(X, told, target, weights, cv, groups)
+        self._calibrate(truth, np.moveaxis(found, 1, 0), weights)
+
+    def _check_conformity(self, final: Any, cv: object) -> None:
+        if self.conformity_score == "normalized":
+            spread.check_has_spread(final)
+        if self.conformity_score == "quantile":
+            if not hasattr(final, "predict_quantiles"):
+                raise TypeError(
+                    "conformity_score='quantile' requires a forest of weald, which has predict_quantiles, got "
+                    f"{type(final).__name__}"
+                )
+            if not final.keep_rows:
+                raise ValueError(
+                    f"conformity_score='quantile' requires keep_rows=True, but {type(final).__name__} has keep_rows=False"
+                )
+            if isinstance(cv, str) and cv == "oob":
+                raise ValueError(
+                    "conformity_score='quantile' does not support cv='oob', since the trees that have not drawn a sample "
+                    "still store its y in a leaf: cv must be an integer or a cross-validation generator"
+                )
+
+    def _read(self, model: Any, X: Any, full: Any) -> Float:
+        """What intervals are made of, of shape (n_samples, 1 to 3, n_outputs): predictions, and their spread or quantiles."""
+        center = _dense(model.predict(X))
+        parts = [center]
+        if self.conformity_score != "absolute":
+            final, before = apart(model)
+            X = X if before is None else before.transform(X)
+            if self.conformity_score == "normalized":
+                parts.append(spread.spread(final, X, center))
+            else:
+                levels = [float(self.alpha) / 2, 1 - float(self.alpha) / 2]
+                found = final.predict_quantiles(X, levels).reshape(*center.shape, 2)
+                parts += [found[:, :, 0], found[:, :, 1]]
+        return np.stack(parts, axis=1)
+
+    def _read_out_of_bag(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
+        if self.conformity_score == "normalized":
+            center, n_trees, found = spread.out_of_bag(forest, samples, config)
+            return np.stack([center, found], axis=1), n_trees
+        center, n_trees = forest._oob_predict(config, samples)
+        return center[:, None, :], n_trees
+
+    def _calibrate(self, truth: Float, parts: Float, weights: Float) -> None:
+        n_outputs = self.n_outputs_
+        if parts.shape[2] != n_outputs:
+            raise ValueError(
+                f"estimator must predict {n_outputs} outputs, the number of columns of y, got {parts.shape[2]}"
+            )
+        self._offset = None
+        if self.conformity_score == "normalized":
+            known = np.where(np.isnan(truth), np.nan, parts[1])
+            self._offset = _SHARE_OF_MEAN * regions.means(known, weights)
+            # Where all trees always agree, residuals are compared as they are.
+            self._offset[self._offset == 0] = 1.0
+        lower, upper, unit = self._around(parts)
+        scores = np.maximum(lower - truth, truth - upper) / unit
+        residuals = (truth - parts[0]) / unit
+        self.scale_ = regions.scales(scores, weights)
+        columns = [(scores[:, j], weights) for j in range(n_outputs)]
+        columns.append((regions.largest(scores, self.scale_), weights))
+        self.covariance_ = None
+        if n_outputs <= regions.MOST_OUTPUTS:
+            self.covariance_ = regions.covariance_of(residuals, weights)
+            columns.append((regions.ellipsoid_of(self.covariance_).lengths(residuals), weights))
+        self._ranks = ranked.ranked(columns)
+        self._check_ranks()
+
+    def _around(self, parts: Float) -> tuple[Float, Float, Float]:
+        """Where scores are zero, as lower and upper bounds, and the unit of scores."""
+        one = np.ones((1, parts.shape[2]))
+        if self.conformity_score == "quantile":
+            return parts[1], parts[2], one
+        return parts[0], parts[0], one if self._offset is None else parts[1] + self._offset
+
+    def _prove_inner(self, need: Need, inner: BaseEstimator, final: Any, fitted: dict[str, Any]) -> None:
+        is_own = isinstance(final, BaseRegressor)
+        is_fitted = is_regressor(inner) and (not is_own or hasattr(final, "n_outputs_"))
+        need(is_fitted, "estimator_", f"must be a fitted regressor, got {described(inner)}")
+        n_outputs = fitted["n_outputs_"]
+        fits = not is_own or n_outputs == final.n_outputs_
+        need(fits, "n_outputs_", f"must be the number of outputs of estimator_, got {described(n_outputs)}")
+        if self.conformity_score == "normalized":
+            need(isinstance(final, BaseRegressor), "estimator_", f"must be a forest, got {described(final)}")
+
+    def _prove(self, need: Need) -> None:
+        d = self.n_outputs_
+
+        def numbers(name: str, shape: tuple[int, ...], least: float) -> None:
+            value = getattr(self, name)
+            is_valid = is_array(value, np.float64, shape) and np.all(np.isfinite(value) & (value >= least))
+            need(is_valid, name, f"must be a float64 array of shape {shape} of finite numbers, got {described(value)}")
+
+        numbers("scale_", (d,), 0.0)
+        if self.conformity_score == "normalized":
+            numbers("_offset", (d,), 0.0)
+            need(np.all(self._offset != 0), "_offset", "must be positive, got zero")
+        else:
+            need(self._offset is None, "_offset", f"must be None, got {described(self._offset)}")
+        has_matrix = d <= regions.MOST_OUTPUTS
+        if has_matrix:
+            numbers("covariance_", (d, d), -np.inf)
+            try:
+                regions.ellipsoid_of(self.covariance_)  # type: ignore[arg-type]
+            except np.linalg.LinAlgError:
+                need(False, "covariance_", "must be positive semidefinite, got another matrix")
+        else:
+            need(self.covariance_ is None, "covariance_", f"must be None, got {described(self.covariance_)}")
+        self._prove_ranks(need, d + 1 + has_matrix)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    # --- predictions -------------------------------------------------------------------------------------------------
+
+    @of_one_fit
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict the numerical outputs, as the fitted estimator does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_outputs)
+            The result of `predict` of `estimator_`.
+        """
+        check_fitted(self)
+        return self.estimator_.predict(X)
+
+    @of_one_fit
+    def predict_interval(self, X: MatrixLike, alpha: float | None = None) -> Float:
+        """Predict an interval for each output, which holds its value with probability 1 − alpha.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        alpha : float, default=None
+            The fraction of samples that the intervals of an output may miss. None is the parameter `alpha`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            The lower and upper bounds, which belong to the intervals; without the axis of outputs if there is one output.
+
+        Raises
+        ------
+        ValueError
+            If `alpha` is out of range, or so small that intervals would be infinite: smaller than 1 / (n + 1) for n calibration
+            samples of an output.
+        """
+        check_fitted(self)
+        at = np.array(self._quantiles(alpha))
+        return self._bounds(self._parts_of(X), at)
+
+    @of_one_fit
+    def predict_region(self, X: MatrixLike, alpha: float | None = None) -> Float:
+        """Predict a box for each sample, which holds all outputs together with probability 1 − alpha.
+
+        The score of a sample is the largest of the scores of its outputs, each divided by `scale_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        alpha : float, default=None
+            The fraction of samples that may be outside of their box, in any output. None is the parameter `alpha`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            The lower and upper bounds of each output, in the form of `predict_interval`.
+
+        Raises
+        ------
+        ValueError
+            If `alpha` is out of range, or too small for the calibration samples in which all outputs are known.
+        """
+        check_fitted(self)
+        return self._bounds(self._parts_of(X), self._radius(alpha, "box") * self.scale_)
+
+    @of_one_fit
+    def contains(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        alpha: float | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        region: Region = "box",
+    ) -> NDArray[np.bool_]:
+        """Whether the region of each sample holds its outputs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Values of the outputs.
+        alpha : float, default=None
+            The fraction of samples that may be outside of their region. None is the parameter `alpha`.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown values of y, in addition to those that are NaN. Then the result is whether the region holds
+            the known values together with any values of the others.
+        region : {"box", "ellipsoid"}, default="box"
+            "box": the region of `predict_region`. "ellipsoid": the values y whose residual r, divided by the spread if
+            normalized, has a Mahalanobis length √(rᵀ C⁻¹ r) of at most `ellipsoid_radius`, where C is `covariance_`.
+
+        Returns
+        -------
+        bool ndarray of shape (n_samples,)
+            Whether the values are in the region.
+
+        Raises
+        ------
+        ValueError
+            If `alpha` is out of range or too small, `region` has another value, or y does not have a valid shape.
+        """
+        check_fitted(self)
+        radius, parts = self._radius(alpha, region), self._parts_of(X)
+        truth, mask = self._truth(y, y_mask, parts.shape[1])
+        if region == "box":
+            inside = measures.inside_intervals(truth, self._bounds(parts, radius * self.scale_))
+            return np.array((inside if mask is None else inside | mask).all(axis=1))
+        residuals = (truth - parts[0]) / self._around(parts)[2]
+        found = np.ones(len(truth), dtype=np.bool_)
+        patterns, at = np.unique(
+            np.zeros(truth.shape, dtype=np.bool_) if mask is None else mask, axis=0, return_inverse=True
+        )
+        for index, hidden in enumerate(patterns):
+            rows = np.flatnonzero(at.ravel() == index)
+            # The shadow of an ellipsoid on some of its axes is the ellipsoid of their part of the matrix.
+            found[rows] = self._ellipsoid(~hidden).lengths(residuals[np.ix_(rows, ~hidden)]) <= radius
+        return found
+
+    @of_one_fit
+    def log_volume(self, X: MatrixLike, alpha: float | None = None, *, region: Region = "box") -> Float:
+        """Compute the natural logarithm of the volume of the region of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        alpha : float, default=None
+            The fraction of samples that may be outside of their region. None is the parameter `alpha`.
+        region : {"box", "ellipsoid"}, default="box"
+            The region, as in `contains`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The logarithms, in the units of the product of the outputs. Minus infinity for a region without a volume, which is
+            flat in an output whose calibration samples are all predicted exactly.
+
+        Raises
+        ------
+        ValueError
+            If `alpha` is out of range or too small, or `region` has another value.
+        """
+        check_fitted(self)
+        radius, parts = self._radius(alpha, region), self._parts_of(X)
+        if region == "box":
+            bounds = self._bounds(parts, radius * self.scale_).reshape(parts.shape[1], -1, 2)
+            with np.errstate(divide="ignore"):
+                volume: Float = np.log(bounds[:, :, 1] - bounds[:, :, 0]).sum(axis=1)
+            return volume
+        unit = np.log(self._around(parts)[2]).sum(axis=1)
+        every = np.ones(self.n_outputs_, dtype=np.bool_)
+        whole: Float = np.broadcast_to(unit + self._ellipsoid(every).log_volume(radius), parts.shape[1]).copy()
+        return whole
+
+    @of_one_fit
+    def ellipsoid_radius(self, alpha: float | None = None) -> float:
+        """Return the Mahalanobis length up to which residuals are inside the ellipsoid, see `contains`.
+
+        Parameters
+        ----------
+        alpha : float, default=None
+            The fraction of samples that may be outside of their ellipsoid. None is the parameter `alpha`.
+
+        Returns
+        -------
+        float
+            The length.
+
+        Raises
+        ------
+        ValueError
+            If `alpha` is out of range, or too small for the calibration samples in which all outputs are known.
+        """
+        check_fitted(self)
+        return self._radius(alpha, "ellipsoid")
+
+    @of_one_fit
+    def score(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Return the coverage: the fraction of values that are inside their intervals, averaged over the outputs.
+
+        It should be near 1 − alpha: larger is not better. `sklearn.metrics.r2_score` of `predict` scores the predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The true values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks values of y to leave out by True or 1, in addition to those that are NaN.
+
+        Returns
+        -------
+        float
+            The coverage of the intervals.
+        """
+        found = self.predict_interval(X)
+        truth, mask = self._truth(y, y_mask, len(found))
+        weights = None if sample_weight is None else checks.check_weights(sample_weight, len(found))
+        inside = measures.inside_intervals(truth, found)
+        return float(measures.averaged(measures.by_output(inside, mask, weights), "uniform_average"))
+
+    def _truth(self, y: Any, y_mask: MatrixLike | None, n_samples: int) -> tuple[Float, Any]:
+        names = getattr(self, "target_names_in_", None)
+        known = Target("numbers", None, self.n_outputs_, [], None, names=names)
+        truth, mask = known.read(y, n_samples, type(self).__name__, y_mask=y_mask)
+        return (truth.toarray() if is_sparse(truth) else truth), mask
+
+    def _parts_of(self, X: MatrixLike) -> Float:
+        return np.moveaxis(self._read(self.estimator_, X, self.estimator_), 1, 0)
+
+    def _bounds(self, parts: Float, at: Float) -> Float:
+        """Intervals of the scores up to `at`, one for each output."""
+        lower, upper, unit = self._around(parts)
+        low, high = lower - at * unit, upper + at * unit
+        if self.conformity_score == "quantile":
+            # Quantiles that are too wide become narrower, at most down to their middle.
+            middle = (lower + upper) / 2
+            low, high = np.minimum(low, middle), np.maximum(high, middle)
+        bounds = np.stack([low, high], axis=2)
+        return bounds[:, 0] if self.n_outputs_ == 1 else bounds
+
+    def _radius(self, alpha: float | None, region: object) -> float:
+        if not isinstance(region, str) or region not in _REGIONS:
+            raise ValueError(f"region must be 'box' or 'ellipsoid', got {region!r}")
+        column = self.n_outputs_ + _REGIONS.index(region)
+        if column >= self._ranks.n_columns:
+            raise ValueError(
+                f"region='ellipsoid' supports at most {regions.MOST_OUTPUTS} outputs, got {self.n_outputs_}: use 'box'"
+            )
+        every = " in which all outputs are known" if self.n_outputs_ > 1 else ""
+        return self._ranks.quantile(column, self._level(alpha), every, self._too_few)
+
+    def _ellipsoid(self, outputs: NDArray[np.bool_]) -> Ellipsoid:
+        assert self.covariance_ is not None
+        return regions.ellipsoid_of(self.covariance_[np.ix_(outputs, outputs)])
+
+
+def _dense(found: Any) -> Float:
+    """Predictions of numerical outputs as an array of shape (n_samples, n_outputs)."""
+    values = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
+    return values.reshape(len(values), -1)
+
+
+class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
+    """Classifier with sets of classes that hold the true class with a probability that is promised.
+
+    A class is in the set of a sample if its score is at most the score at position ⌈(n + 1)(1 − alpha)⌉ of the true classes of
+    the n calibration samples in ascending order.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline, default=None
+        Any classifier of weald or scikit-learn with `predict_proba`, or a pipeline that ends with one. None is a
+        `weald.RandomForestClassifier` at its defaults. An estimator in `sklearn.frozen.FrozenEstimator` is not refitted;
+        `fit` must then be called with samples that it was not fitted to.
+    alpha : float, default=0.1
+        The fraction of samples whose set may miss the true class, above 0 and below 1. `predict_sets` takes other values.
+    method : {"lac", "aps"}, default="lac"
+        The score of a class:
+
+        - "lac": 1 minus its probability (least ambiguous sets, Sadinle, Lei and Wasserman 2019). Sets are smallest on
+          average, may be empty, and miss difficult samples more often than easy ones;
+        - "aps": the sum of the probabilities of all classes that are at least as probable (adaptive prediction sets, Romano,
+          Sesia and Candès 2020). Sets are larger, and miss difficult and easy samples about equally often.
+    randomized : bool, default=False
+        Whether "aps" counts a random share of the probability of the class itself, so that sets are smaller and their coverage
+        is near 1 − alpha in place of above it. The share depends on the probabilities of a sample and on `random_state`, and
+        not on other samples. It has no effect with "lac".
+    cv : "oob", int, cross-validation generator or None, default=None
+        How calibration samples are predicted by models that were not fitted to them, as in `ConformalRegressor`. Classes that
+        are missing in the samples of a fit have probability 0 in its fold.
+    random_state : int, RandomState instance or None, default=None
+        Controls the shuffling of the folds if `cv` is an integer or None, and the shares if `randomized`.
+    verbose : int, default=0
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
+        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        own.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The estimator, fitted on all samples, or the frozen estimator.
+    classes_ : ndarray or list of ndarray
+        The classes of the fitted estimator in increasing order; for several outputs, a list of one array for each output.
+    n_calibration_ : ndarray of shape (n_outputs,)
+        The number of calibration samples of each output, or the sum of their weights.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y has names.
+
+    See Also
+    --------
+    ConformalLabels : Sets of labels.
+    ConformalRegressor : Intervals and regions of numerical outputs.
+
+    Notes
+    -----
+    What holds is as in `ConformalRegressor`: with a frozen estimator and exchangeable samples, a set holds the true class with
+    probability 1 − alpha or more; out of bag and by folds with about 1 − alpha. Without `randomized`, coverage with "aps" is
+    above 1 − alpha, by about half the probability of a class. Sets of several outputs hold for each output by itself.
+
+    A sample of weight w counts as w samples, in the calibration as in the fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import train_test_split
+    >>> import weald
+    >>> from weald.conformal import ConformalClassifier
+    >>> X, X_new, y, y_new = train_test_split(*load_digits(return_X_y=True), random_state=0)
+    >>> model = ConformalClassifier(weald.RandomForestClassifier(random_state=0), alpha=0.05).fit(X, y)
+    >>> model.predict_sets(X_new).shape
+    (450, 10)
+    >>> model.score(X_new, y_new) > 0.93
+    True
+    """
+
+    _fitted = ("_seed", "_scores")
+    _default = RandomForestClassifier
+    _too_few = "sets would hold every class"
+    # Probabilities are those of classes.
+    _label_format = None
+
+    _seed: int
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        *,
+        alpha: float = 0.1,
+        method: Literal["lac", "aps"] = "lac",
+        randomized: bool = False,
+        cv: object = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.alpha = alpha
+        self.method = method
+        self.randomized = randomized
+        self.cv = cv
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the estimator, and rank the scores of the true classes of samples that it was not fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes. Those of samples of weight zero are not read.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
+            zero do not count, but they are assigned to folds as well.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns. The mask is passed
+            to the `fit` of the estimator, and each output is calibrated on its known values.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+        groups : array-like of shape (n_samples,), default=None
+            The groups of samples, for a `cv` that keeps them together.
+
+        Returns
+        -------
+        self : ConformalClassifier
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the input is not valid, if y are labels, or if there are fewer than 1 / alpha − 1 calibration
+            samples for an output: its sets would hold all classes. The classifier is left unchanged.
+        TypeError
+            If `estimator` is a class, is not a classifier, or has no `predict_proba`. The classifier is left unchanged.
+        """
+        self._validate_params()
+        with fitted_at_once(self, anew=True) as new:
+            new._fit(X, y, sample_weight, y_mask, label_names, groups)
+        return self
+
+    def _validate_params(self) -> None:
+        if not isinstance(self.method, str) or self.method not in class_scores.METHODS:
+            raise ValueError(f"method must be 'lac' or 'aps', got {self.method!r}")
+        if not isinstance(self.randomized, bool | np.bool_):
+            raise ValueError(f"randomized must be True or False, got {self.randomized!r}")
+        super()._validate_params()
+
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: Any,
+        sample_weight: object,
+        y_mask: MatrixLike | None,
+        label_names: object,
+        groups: object,
+    ) -> None:
+        estimator, final, cv = self._check_estimator()
+        if not is_classifier(estimator):
+            other = "; ConformalRegressor is for regressors" * is_regressor(estimator)
+            raise TypeError(f"estimator must be a classifier, got {type(final).__name__}{other}")
+        if not hasattr(final, "predict_proba"):
+            raise TypeError(f"estimator must be a classifier with predict_proba, got {type(final).__name__}")
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        n = checks.count_samples(X)
+        weights = checks.check_weights(sample_weight, n)
+        said = final._multi_label() if isinstance(final, BaseClassifier) else "auto"
+        rules: dict[str, Any] = {"warn_column": True, "multi_label": said, "masks": True, "y_mask": y_mask}
+        target = targets.classes(y, weights, n, type(self).__name__, **rules)
+        if target.kind == "labels":
+            raise ValueError(
+                "y must be classes, got labels, a matrix of 0 and 1: ConformalLabels is for labels, and an estimator with "
+                "multi_label=False takes them for classes"
+            )
+        targets.with_label_names(target, label_names)
+        self._seed = checks.draw_seed(self.random_state)
+        told = target.original[:, 0] if target.n_outputs == 1 else target.original
+        proba, weights = self._unseen(X, told, target, weights, cv, groups)
+        parts = self._by_output(proba)
+        columns = []
+        for j, (part, classes) in enumerate(zip(parts, _classes_of(self.estimator_), strict=True)):
+            known = (weights > 0) & (True if target.mask is None else ~_column(target.mask, j))
+            column = target.original[known, j]
+            at = np.searchsorted(classes, column)
+            at[at == len(classes)] = 0
+            if (strange := column[classes[at] != column]).size:
+                raise ValueError(f"y must have classes of the estimator, got {strange[:1].tolist()[0]!r}")
+            scores = np.full(n, np.nan)
+            scores[known] = self._scored(part[known])[np.arange(len(at)), at]
+            columns.append((scores, weights))
+        self._ranks = ranked.ranked(columns)
+        self._check_ranks()
+
+    def _read(self, model: Any, X: Any, full: Any) -> Float:
+        found = model.predict_proba(X)
+        found = found if isinstance(found, list) else [found]
+        parts = []
+        for part, classes, wanted in zip(found, _classes_of(model), _classes_of(full), strict=True):
+            values = np.zeros((len(part), len(wanted)))
+            # A fold may lack classes.
+            values[:, np.searchsorted(wanted, classes)] = np.asarray(part, dtype=np.float64)
+            parts.append(values)
+        return np.hstack(parts)
+
+    def _read_out_of_bag(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
+        found: tuple[Float, NDArray[np.uint32]] = forest._oob_predict(config, samples)
+        return found
+
+    def _by_output(self, proba: Float) -> list[Float]:
+        sizes = [len(classes) for classes in _classes_of(self.estimator_)]
+        if len(sizes) != self.n_outputs_ or sum(sizes) != proba.shape[1]:
+            raise ValueError(f"estimator must predict {self.n_outputs_} output(s), as y has, got {len(sizes)}")
+        return np.split(proba, np.cumsum(sizes)[:-1], axis=1)
+
+    def _scored(self, proba: Float) -> Float:
+        return class_scores.scores(proba, self.method, self._seed if self.randomized else None)
+
+    @property
+    @of_one_fit
+    def classes_(self) -> Any:
+        """The classes of the fitted estimator."""
+        if not hasattr(self, "estimator_"):
+            raise AttributeError(f"{type(self).__name__} has no classes_ before it is fitted")
+        return self.estimator_.classes_
+
+    def _prove_inner(self, need: Need, inner: BaseEstimator, final: Any, fitted: dict[str, Any]) -> None:
+        is_own = isinstance(final, BaseClassifier)
+        is_fitted = is_classifier(inner) and hasattr(final, "predict_proba") and hasattr(final, "classes_")
+        need(is_fitted, "estimator_", f"must be a fitted classifier with predict_proba, got {described(inner)}")
+        need(
+            not is_own or final._label_format is None,
+            "estimator_",
+            "must be a classifier of classes, got one of labels",
+        )
+        n_outputs = fitted["n_outputs_"]
+        fits = n_outputs == len(_classes_of(inner))
+        need(fits, "n_outputs_", f"must be the number of outputs of estimator_, got {described(n_outputs)}")
+
+    def _prove(self, need: Need) -> None:
+        seed = self._seed
+        is_seed = type(seed) is int and 0 <= seed < 2**64
+        need(is_seed, "_seed", f"must be an integer from 0 to 2**64 - 1, got {described(seed)}")
+        self._prove_ranks(need, self.n_outputs_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        # scikit-learn's checks take labels for several outputs, which `ConformalLabels` is for.
+        tags.target_tags.multi_output = False
+        return tags
+
+    # --- predictions -------------------------------------------------------------------------------------------------
+
+    @of_one_fit
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict classes, as the fitted estimator does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The result of `predict` of `estimator_`.
+        """
+        check_fitted(self)
+        return self.estimator_.predict(X)
+
+    @of_one_fit
+    def predict_proba(self, X: MatrixLike) -> Prediction:
+        """Predict the probabilities of classes, as the fitted estimator does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of them
+            The result of `predict_proba` of `estimator_`.
+        """
+        check_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @of_one_fit
+    def predict_sets(self, X: MatrixLike, alpha: float | None = None) -> Prediction:
+        """Predict the set of classes of each sample, which holds the true class with probability 1 − alpha.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        alpha : float, default=None
+            The fraction of samples whose set may miss the true class. None is the parameter `alpha`.
+
+        Returns
+        -------
+        bool ndarray of shape (n_samples, n_classes)
+            Whether each class is in the set, in the order of `classes_`. A set may be empty, unless the method is "aps" without
+            `randomized`.
+        list of bool ndarray of shape (n_samples, n_classes)
+            For several outputs, one array for each output.
+
+        Raises
+        ------
+        ValueError
+            If `alpha` is out of range, or so small that sets would hold all classes: smaller than 1 / (n + 1) for n calibration
+            samples of an output.
+        """
+        check_fitted(self)
+        at = self._quantiles(alpha)
+        parts = self._by_output(self._read(self.estimator_, X, self.estimator_))
+        sets = [self._scored(part) <= most for part, most in zip(parts, at, strict=True)]
+        return sets[0] if self.n_outputs_ == 1 else sets
+
+    @of_one_fit
+    def score(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Return the coverage: the fraction of samples whose true class is in their set, averaged over the outputs.
+
+        It should be near 1 − alpha: larger is not better. `sklearn.metrics.accuracy_score` of `predict` scores the predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks values of y to leave out by True or 1, in addition to those that are NaN.
+
+        Returns
+        -------
+        float
+            The coverage of the sets. A class that the estimator does not know is in no set.
+        """
+        sets = self.predict_sets(X)
+        sets = sets if isinstance(sets, list) else [sets]
+        classes = _classes_of(self.estimator_)
+        names = getattr(self, "target_names_in_", None)
+        sizes = [len(found) for found in classes]
+        known = Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
+        truth, mask = known.read(y, len(sets[0]), type(self).__name__, y_mask=y_mask)
+        weights = None if sample_weight is None else checks.check_weights(sample_weight, len(sets[0]))
+        inside = measures.inside_sets(truth, sets, classes, mask)
+        return float(measures.averaged(measures.by_output(inside, mask, weights), "uniform_average"))
+
+
+def _classes_of(model: Any) -> list[NDArray[Any]]:
+    """The classes of each output of a classifier."""
+    classes = model.classes_
+    return classes if isinstance(classes, list) else [classes]
+
+
+def _column(mask: Any, j: int) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = mask[:, [j]].toarray().ravel() if is_sparse(mask) else mask[:, j]
+    return found
+
+
+class ConformalLabels(WithScores):
+    """Multi-label classifier with sets of labels whose recall or precision is controlled.
+
+    One threshold for all labels is chosen on scores of samples that the scoring model was not fitted to, so that a further
+    sample is promised a fraction of its true labels, or a fraction of true labels among those that are predicted.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline
+        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
+        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
+        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
+        on.
+    control : {"recall", "precision"}, default="recall"
+        What is controlled:
+
+        - "recall": the expected fraction of the true labels of a sample that are missed is at most `alpha`, over samples that
+          have a label (conformal risk control, Angelopoulos et al. 2022). The threshold is the largest with which it is;
+        - "precision": with probability 1 − `delta` over calibration samples, the expected fraction of wrong labels among those
+          that are predicted is at most `alpha`, where a sample without predictions has the fraction 0 (learn then test,
+          Angelopoulos et al. 2021). 200 thresholds from 1 down to `min_score` are tested in this order, and the last before the
+          first that fails is taken.
+    alpha : float, default=0.1
+        The fraction of labels that may be missed or wrong, above 0 and below 1.
+    delta : float, default=0.1
+        The probability that calibration samples are misleading, above 0 and below 1. It has no effect on recall.
+    cv : "oob", int, cross-validation generator or None, default=None
+        How the scores of calibration samples are computed, as in `ConformalRegressor`.
+    min_score : float, default=0.001
+        Scores below this value are not stored. If recall cannot be reached by all stored scores together, labels without a
+        stored score are predicted by their frequency, the most frequent ones first: see `frequent_`.
+    random_state : int, RandomState instance or None, default=None
+        Controls the shuffling of the folds if `cv` is an integer or None.
+    verbose : int, default=0
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
+        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        own.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The estimator, fitted on all samples, or the frozen estimator.
+    threshold_ : float
+        Labels whose score is at least this are predicted. 0 are all with a score of at least `min_score`. Infinite if no
+        threshold is sure to have the precision, so that no label is predicted; `fit` then warns.
+    frequent_ : ndarray of int64
+        The labels that are predicted for every sample, because the stored scores do not reach the recall. Mostly empty.
+    n_calibration_ : float
+        The number of calibration samples, or the sum of their weights; for recall, of those that have a label.
+    classes_ : ndarray
+        The indices of the labels, as in `weald.RandomForestClassifier`.
+    n_outputs_ : int
+        The number of labels.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
+
+    See Also
+    --------
+    ConformalClassifier : Sets of classes.
+    weald.multilabel.TunedThresholds : Thresholds for F1, precision or a number of labels, without a promise.
+
+    Notes
+    -----
+    The statements about recall and precision hold for a frozen estimator and exchangeable samples; for precision these must
+    be independent of each other. `frequent_` is chosen by frequencies in the calibration samples, which the proof does not cover.
+    Out of bag and by folds, they hold about, as measured (see the page "Intervals and sets").
+
+    A sample of weight w counts as w samples. Unknown entries of y are left out of both fractions. In addition to the fits,
+    recall takes O(m log m) time for m stored scores, and precision 200 operations for each sample; no array of size n_samples ×
+    n_labels is created.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> import weald
+    >>> from weald.conformal import ConformalLabels
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 20))
+    >>> Y = sparse.csr_array(X @ rng.normal(size=(20, 30)) > 4)
+    >>> forest = weald.RandomForestClassifier(50, random_state=0)
+    >>> model = ConformalLabels(forest, control="recall", alpha=0.2).fit(X[:400], Y[:400])
+    >>> 0.7 < model.score(X[400:], Y[400:]) < 0.9
+    True
+    """
+
+    _fitted = ("threshold_", "frequent_", "n_calibration_")
+
+    threshold_: float
+    frequent_: NDArray[np.int64]
+    n_calibration_: float
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        *,
+        control: Literal["recall", "precision"] = "recall",
+        alpha: float = 0.1,
+        delta: float = 0.1,
+        cv: object = None,
+        min_score: float = 0.001,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.control = control
+        self.alpha = alpha
+        self.delta = delta
+        self.cv = cv
+        self.min_score = min_score
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the estimator, and choose the threshold on scores of samples that it was not fitted to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            Labels, 0 or 1. `predict` returns labels of the same container and dtype.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
+            zero do not count, but they are assigned to folds as well.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
+            the estimator, and the threshold is chosen on the known entries.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+        groups : array-like of shape (n_samples,), default=None
+            The groups of samples, for a `cv` that keeps them together.
+
+        Returns
+        -------
+        self : ConformalLabels
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the input is not valid, or, for recall, if fewer than 1 / alpha − 1 calibration samples have a label.
+            The classifier is left unchanged.
+        TypeError
+            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
+        """
+        self._validate_params()
+        with fitted_at_once(self, anew=True) as new:
+            target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
+            scores, weights = new._unseen(X, target, weights, cv, groups)
+            new._calibrate(scores, target, weights)
+        return self
+
+    def _validate_params(self) -> None:
+        if not isinstance(self.control, str) or self.control not in ("recall", "precision"):
+            raise ValueError(f"control must be 'recall' or 'precision', got {self.control!r}")
+        ranked.check_alpha(self.alpha)
+        checks.number("delta", self.delta, lambda found: 0 < found < 1, "a number above 0 and below 1")
+        super()._validate_params()
+
+    def _calibrate(self, scores: sparse.csr_array, target: Target, weights: Float) -> None:
+        truth, alpha = target.original, float(self.alpha)
+        self.frequent_ = np.zeros(0, dtype=np.int64)
+        if self.control == "precision":
+            self.n_calibration_ = float(weights.sum())
+            rules = (alpha, float(self.delta), float(self.min_score))
+            self.threshold_ = label_risk.precision_threshold(scores, truth, weights, *rules)
+            if np.isinf(self.threshold_):
+                warned.warn(
+                    f"No threshold is sure to have a precision of {1 - alpha:g}, with {self.n_calibration_:g} calibration "
+                    "samples: no label is predicted. A larger alpha or delta, or more samples, may change this."
+                )
+            return
+        self.n_calibration_ = float(weights[np.diff(truth.indptr) > 0].sum())
+        frequency = label_risk.frequencies(truth, target.mask, weights)
+        self.threshold_, least = label_risk.recall_thresholds(scores, truth, weights, frequency, alpha)
+        if np.isfinite(least):
+            self.frequent_ = np.flatnonzero(frequency >= least).astype(np.int64)
+
+    def _prove(self, need: Need) -> None:
+        for name in ("threshold_", "n_calibration_"):
+            value = getattr(self, name)
+            is_number = type(value) is float and value >= 0
+            need(is_number, name, f"must be a float of at least 0, got {described(value)}")
+        found, d = self.frequent_, self.n_outputs_
+        is_list = isinstance(found, np.ndarray) and found.dtype == np.int64 and found.ndim == 1
+        is_list = is_list and bool((np.diff(found) > 0).all() and ((found >= 0) & (found < d)).all())
+        need(is_list, "frequent_", f"must be an ascending int64 array of indices of {d} labels, got {described(found)}")
+
+    @of_one_fit
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict the set of labels of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        {ndarray, CSR matrix} of shape (n_samples, n_labels)
+            The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
+        """
+        return self._built(self._named(X))
+
+    def _named(self, X: MatrixLike) -> sparse.csr_array:
+        check_fitted(self)
+        least = min(1.0, max(self.threshold_, float(self.min_score)))
+        scores = label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
+        return label_risk.named_by(scores, self.threshold_, self.frequent_)
+
+    @of_one_fit
+    def score(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Return the recall or the precision of the predicted sets, averaged over samples.
+
+        It should be near 1 − alpha, or for precision above it: larger is not better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            True labels, 0 or 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks values of y to leave out by True or 1, in addition to those that are NaN.
+
+        Returns
+        -------
+        float
+            For `control="recall"`, the mean fraction of true labels that are predicted, over samples that have a label; NaN if
+            none has. For "precision", the mean fraction of predicted labels that are true, 1 for samples without predictions.
+        """
+        named = self._named(X)
+        truth, mask = self._read(y, y_mask, named.shape[0])
+        weights = checks.check_weights(sample_weight, named.shape[0])
+        weights = np.ones(named.shape[0]) if weights is None else weights
+        return label_risk.mean_fraction(without(named, mask), truth, weights, self.control)
+
+
+def coverage(
+    y_true: MatrixLike,
+    predicted: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    y_mask: MatrixLike | None = None,
+    classes: Any = None,
+    joint: bool = False,
+    multioutput: Literal["uniform_average", "raw_values"] = "uniform_average",
+) -> Any:
+    """Fraction of true values that are inside predicted intervals, or of true classes that are in predicted sets.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        The true values or classes. NaN in several columns are unknown.
+    predicted : ndarray or list of ndarray
+        Intervals of shape (n_samples, 2) or (n_samples, n_outputs, 2), as of `ConformalRegressor.predict_interval` and
+        `predict_region`; or sets, bool of shape (n_samples, n_classes) or a list of them, as of
+        `ConformalClassifier.predict_sets`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        Marks values of y to leave out by True or 1, in addition to those that are NaN.
+    classes : array-like of shape (n_classes,) or list of them, default=None
+        The classes of sets, the attribute `classes_` of the classifier. None are the numbers from 0.
+    joint : bool, default=False
+        Whether a sample counts if all of its known values are inside, as of `predict_region`, in place of each output by
+        itself.
+    multioutput : {"uniform_average", "raw_values"}, default="uniform_average"
+        The mean over the outputs that have known values, or an array of the values of all outputs, NaN without known values.
+        It has no effect if `joint`.
+
+    Returns
+    -------
+    float or ndarray of shape (n_outputs,)
+        The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+
+    Examples
+    --------
+    >>> from weald.conformal import coverage
+    >>> coverage([1.0, 2.0, 3.0, 4.0], [[0, 2], [0, 2], [0, 2], [3, 5]])
+    0.75
+    >>> coverage(["a", "b"], [[True, False], [True, False]], classes=["a", "b"])
+    0.5
+    """
+    found = measures.Predicted.of(predicted, classes)
+    inside, mask = found.inside(y_true, y_mask)
+    weights = None if sample_weight is None else checks.check_weights(sample_weight, len(inside))
+    if joint:
+        return measures.together(inside, mask, weights)
+    return measures.averaged(measures.by_output(inside, mask, weights), multioutput)
+
+
+def size(
+    predicted: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    joint: bool = False,
+    multioutput: Literal["uniform_average", "raw_values"] = "uniform_average",
+) -> Any:
+    """Mean width of predicted intervals, or mean number of classes in predicted sets.
+
+    Parameters
+    ----------
+    predicted : ndarray or list of ndarray
+        Intervals or sets, as in `coverage`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+    joint : bool, default=False
+        Whether the result is the mean natural logarithm of the volume of boxes, or of the number of combinations of classes,
+        in place of the mean over outputs. It does not depend on the units of the outputs, except for a constant.
+    multioutput : {"uniform_average", "raw_values"}, default="uniform_average"
+        The mean over the outputs, or an array of the values of all outputs. It has no effect if `joint`.
+
+    Returns
+    -------
+    float or ndarray of shape (n_outputs,)
+        The size. Of two predictions with the same coverage, the smaller one says more.
+
+    Examples
+    --------
+    >>> from weald.conformal import size
+    >>> size([[[0, 2], [0, 1]], [[0, 4], [0, 1]]], multioutput="raw_values")
+    array([3., 1.])
+    >>> size([[True, True, False], [True, False, False]])
+    1.5
+    """
+    widths = measures.Predicted.of(predicted, None).sizes()
+    weights = None if sample_weight is None else checks.check_weights(sample_weight, len(widths))
+    if joint:
+        with np.errstate(divide="ignore"):
+            return float(np.average(np.log(widths).sum(axis=1), weights=weights))
+    return measures.averaged(np.average(widths, axis=0, weights=weights), multioutput)
+
+
+def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> Scorer:
+    """Make a scorer of `coverage`, for `cross_validate` and the other functions of `model_selection`.
+
+    Parameters
+    ----------
+    alpha : float, default=None
+        The level that intervals and sets are asked for. None is that of the estimator.
+    joint : bool, default=False
+        Whether the scorer takes regions (`predict_region`), and sets of all outputs together.
+
+    Returns
+    -------
+    callable
+        A function of an estimator, X, y and optionally `sample_weight`, which returns the coverage.
+
+    Raises
+    ------
+    ValueError
+        If `alpha` is out of range.
+
+    See Also
+    --------
+    make_size_scorer : The size at the same level.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from weald.conformal import ConformalRegressor, make_coverage_scorer, make_size_scorer
+    >>> from weald.model_selection import cross_validate
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> scoring = {"coverage": make_coverage_scorer(), "size": make_size_scorer()}
+    >>> found = cross_validate(ConformalRegressor(), X, y, cv=3, scoring=scoring)
+    >>> bool(0.8 < found["test_coverage"].mean() < 0.97)
+    True
+    """
+    return Scorer("coverage", coverage, None if alpha is None else ranked.check_alpha(alpha), joint)
+
+
+def make_size_scorer(alpha: float | None = None, *, joint: bool = False) -> Scorer:
+    """Make a scorer of `size`: the negative size, so that a larger score is better.
+
+    Parameters
+    ----------
+    alpha : float, default=None
+        The level that intervals and sets are asked for. None is that of the estimator.
+    joint : bool, default=False
+        Whether the scorer takes regions (`predict_region`), and sets of all outputs together.
+
+    Returns
+    -------
+    callable
+        A function of an estimator, X, y and optionally `sample_weight`, which returns the negative size.
+
+    Raises
+    ------
+    ValueError
+        If `alpha` is out of range.
+
+    See Also
+    --------
+    make_coverage_scorer : The coverage at the same level, with an example.
+    """
+    return Scorer("size", size, None if alpha is None else ranked.check_alpha(alpha), joint)
