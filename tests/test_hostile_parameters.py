@@ -185,6 +185,10 @@ def calls():
     yield hierarchy.consistent, {"scores": scores}, ["scores", "method"]
     yield hierarchy.n_violations, {"scores": scores}, ["scores"]
     yield hierarchy.topk, {"scores": scores, "k": 2}, ["scores", "k", "method"]
+    for metric in (metrics.roc_auc, metrics.average_precision, metrics.log_loss, metrics.brier):
+        asked = ["y_true", "y_score", "average", "sample_weight", "y_mask", "return_counts"]
+        yield metric, {"y_true": labels, "y_score": scores}, asked
+    yield metrics.make_label_scorer, {"metric": "brier"}, ["metric"]
     yield metrics.propensities, {"Y": labels}, ["Y", "a", "b"]
     yield metrics.make_topk_scorer, {"metric": "precision_at_k", "k": 1}, ["metric", "k"]
     hierarchical = HierarchicalLabels(of_labels).fit(X, labels)
@@ -280,6 +284,9 @@ def calls():
     }
     yield distribute.fit_part, alone, ["y", "n_samples", "sample_weight"]
     yield model_selection.MultilabelStratifiedKFold, {}, ["n_splits", "shuffle"]
+    yield model_selection.MultilabelStratifiedGroupKFold, {}, ["n_splits", "shuffle"]
+    of_groups = {"X": X, "y": labels, "groups": np.arange(len(X)) // 2}
+    yield model_selection.MultilabelStratifiedGroupKFold(2).split, of_groups, ["y", "groups", "y_mask"]
     yield model_selection.check_cv, {"y": labels, "classifier": True}, ["cv"]
     folds = {"estimator": forest, "X": X, "y": labels, "cv": 2}
     yield model_selection.cross_validate, folds, ["cv", "y_mask"]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import weald
-from test_masked_outputs import problem
+from test_masked_outputs import masked_r2, problem
+from weald.metrics import brier, make_label_scorer, micro_f1, roc_auc
 
 NAN = np.nan
 STRATEGIES: list[dict[str, Any]] = [
@@ -178,8 +179,41 @@ def test_validation_samples_may_have_masked_outputs() -> None:
     X, y, mask = data("labels", "log_loss")
     with_gaps = boosting("labels").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
     assert np.isfinite(with_gaps.validation_score_).all()
-    with pytest.raises(ValueError, match="scoring does not support y with masked entries: it must be None"):
-        boosting("labels", scoring="accuracy").fit(X[30:], y[30:], X_val=X[:30], y_val=np.where(mask, NAN, y)[:30])
+
+
+@pytest.mark.parametrize(
+    ("kind", "scoring"),
+    [("labels", "roc_auc"), ("labels", "f1_micro"), ("labels", make_label_scorer("brier")), ("numbers", "r2")],
+)
+def test_scores_of_rounds_are_those_of_known_values(kind: str, scoring: Any) -> None:
+    X, y, mask = data(kind, "log_loss")
+    gaps = np.where(mask, NAN, y)
+    held = X[:30], gaps[:30]
+    model = boosting(kind, scoring=scoring, n_iter_no_change=50, output_strategy="joint")
+    model.fit(X[30:], y[30:], X_val=held[0], y_val=held[1], eval_sets=[held])
+    plain = boosting(kind, output_strategy="joint").fit(X[30:], y[30:])
+    expected = {
+        "roc_auc": lambda: [roc_auc(held[1], found) for found in plain.staged_predict_proba(held[0])],
+        "f1_micro": lambda: [micro_f1(held[1], found) for found in plain.staged_predict(held[0])],
+        "r2": lambda: [masked_r2(held[1], found) for found in plain.staged_predict(held[0])],
+    }.get(scoring, lambda: [-brier(held[1], found) for found in plain.staged_predict_proba(held[0])])()
+    # Scores of stages are added up in float64, and the steps of a model are float32.
+    np.testing.assert_allclose(model.validation_metric_, expected, rtol=1e-6)
+    watched = model.eval_results_["eval_0"]["score"]
+    np.testing.assert_allclose(watched, expected[: len(watched)], rtol=1e-6)
+    # Samples that are held out know their mask, and what is under it does not matter.
+    stopped = {"scoring": scoring, "early_stopping": True, "validation_fraction": 0.3}
+    junk = np.where(mask, 1 - y, y)
+    for other, given in ((y, mask), (junk, sp.csr_array(mask))):
+        told = boosting(kind, **stopped).fit(X, other, y_mask=given)
+        np.testing.assert_array_equal(
+            told.validation_metric_, boosting(kind, **stopped).fit(X, gaps).validation_metric_
+        )
+    if kind == "labels":
+        sparse_y = boosting(kind, **stopped).fit(X, sp.csr_array(junk), y_mask=mask)
+        np.testing.assert_array_equal(sparse_y.validation_metric_, told.validation_metric_)
+    with pytest.raises(ValueError, match=r"^scoring must be one of .* for y with unknown values, got 'max_error'$"):
+        boosting(kind, scoring="max_error", early_stopping=True).fit(X, gaps)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -263,8 +297,8 @@ def test_own_losses_and_models_to_start_from_watch_known_cells() -> None:
 def test_watched_gaps_that_cannot_be_are_refused() -> None:
     X, y, mask = data("labels", "log_loss")
     gaps = np.where(mask, NAN, y)
-    with pytest.raises(ValueError, match=r"eval_sets\[0\]: scoring does not support eval_sets with NaN in y"):
-        boosting("labels", scoring="accuracy").fit(X, y, eval_sets=[(X, gaps)])
+    with pytest.raises(ValueError, match=r"scoring must be one of .* for y with unknown values, got 'jaccard_samples'"):
+        boosting("labels", scoring="jaccard_samples").fit(X, y, eval_sets=[(X, gaps)])
     nothing = np.full_like(gaps, NAN)
     with pytest.raises(ValueError, match=r"eval_sets\['a'\]: its y must have a known value"):
         boosting("labels").fit(X, y, eval_sets={"a": (X, nothing)})
@@ -285,10 +319,9 @@ def test_what_does_not_support_masks_says_so() -> None:
         ({"init": LogisticRegression()}, "init does not support y with masked entries: it must be None"),
         ({"estimator": Ridge(), "output_strategy": "joint"}, "estimator does not support y with masked entries"),
         (
-            {"scoring": "accuracy", "early_stopping": True},
-            "scoring does not support y with masked entries: it must be None",
+            {"class_weight": "balanced"},
+            "class_weight does not support several outputs with masked entries: it must be N",
         ),
-        ({"class_weight": "balanced"}, "class_weight does not support y with masked entries: it must be None"),
         (
             {"output_strategy": "projected", "output_projection": "pca"},
             "output_projection must be another family if y has masked cells, got 'pca'",

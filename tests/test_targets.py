@@ -135,6 +135,10 @@ DOORS = {
     },
     **{name: of_metric(getattr(metrics, name), SCORES, **K, **ONE) for name in ("psp_at_k", "psndcg_at_k")},
     **{name: of_metric(getattr(metrics, name), SCORES > 0.5) for name in ("micro_f1", "macro_f1")},
+    **{
+        name: of_metric(getattr(metrics, name), SCORES)
+        for name in ("roc_auc", "average_precision", "log_loss", "brier")
+    },
     "cross_validate": lambda y, y_mask: of_validation("cross_validate")(y, y_mask)["test_score"],
     "cross_val_score": of_validation("cross_val_score"),
     "cross_val_predict": of_validation("cross_val_predict"),

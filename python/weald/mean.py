@@ -38,6 +38,7 @@ from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
+from weald._ranking.scorers import dense_scores
 
 __all__ = ["Mean"]
 
@@ -557,7 +558,7 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
         return wide[0] if self.n_outputs_ == 1 else wide
 
     def _of_labels(self, model: Any, name: str, X: Any) -> Any:
-        found = label_scores.dense_scores(model, X, "predict_proba")
+        found = dense_scores(model, X, "predict_proba")
         if self.n_outputs_ == 1 and getattr(apart(model)[0], "_label_format", None) is None:
             # As above, of others.
             return best.of_one_label(found, _classes_of(model)[0]).reshape(-1, 1)

@@ -14,12 +14,15 @@ to the number of stored entries: no array of size n_samples × n_labels is creat
 Entries of `y_true` are unknown if they are NaN in a dense array, or True or 1 in `y_mask`, a dense or sparse matrix of
 the same shape. Unknown entries are left out: the ranking of a sample contains only labels whose entries are known, and
 samples without a known entry are ignored.
+
+`roc_auc`, `average_precision`, `log_loss` and `brier` are measures of each label on the samples for which it is known, and
+need the scores of all labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,20 +40,24 @@ from weald._labels.hierarchical_metrics import (
 )
 from weald._parameters import propensity
 from weald._parameters.types import MatrixLike
-from weald._ranking import ranks
-from weald._ranking.label_counts import check_zero_division, counts
+from weald._ranking import label_means, ranks
+from weald._ranking.label_counts import check_zero_division, counts, f1
 from weald._ranking.label_gains import Ranking, mean_ratio, ratio
-from weald._ranking.scorers import TopkScorer
+from weald._ranking.scorers import LabelScorer, TopkScorer
 
 __all__ = [
     "auprc",
+    "average_precision",
+    "brier",
     "coverage_error",
     "fmax",
     "hierarchical_f1",
     "hierarchical_precision",
     "hierarchical_recall",
     "label_coverage_at_k",
+    "log_loss",
     "macro_f1",
+    "make_label_scorer",
     "make_topk_scorer",
     "micro_f1",
     "ndcg_at_k",
@@ -60,11 +67,13 @@ __all__ = [
     "psndcg_at_k",
     "psp_at_k",
     "recall_at_k",
+    "roc_auc",
 ]
 
 Float = NDArray[np.float64]
 # Scores or labels of samples, or the tuple of labels and scores that `predict_topk` returns.
 Ranked: TypeAlias = MatrixLike | tuple[ArrayLike, ArrayLike]
+Average: TypeAlias = Literal["macro", "micro", "weighted", "samples"] | None
 
 
 def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
@@ -475,9 +484,8 @@ def micro_f1(
     >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
     0.8
     """
-    n_right, n_cells = counts(y_true, y_pred, y_mask)
-    zero = check_zero_division(zero_division)
-    return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
+    found = counts(y_true, y_pred, y_mask)
+    return f1(*found, "micro", check_zero_division(zero_division))
 
 
 def macro_f1(
@@ -515,13 +523,276 @@ def macro_f1(
     >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
     0.6666666666666666
     """
-    n_right, n_cells = counts(y_true, y_pred, y_mask)
-    zero = check_zero_division(zero_division)
-    some = n_cells > 0
-    f1 = np.full(len(n_cells), zero)
-    f1[some] = 2.0 * n_right[some] / n_cells[some]
-    f1 = f1[~np.isnan(f1)]
-    return float(f1.mean()) if len(f1) else float("nan")
+    found = counts(y_true, y_pred, y_mask)
+    return f1(*found, "macro", check_zero_division(zero_division))
+
+
+def roc_auc(
+    y_true: MatrixLike,
+    y_score: MatrixLike,
+    *,
+    average: Average = "macro",
+    sample_weight: ArrayLike | None = None,
+    y_mask: MatrixLike | None = None,
+    return_counts: bool = False,
+) -> Any:
+    """Area under the ROC curve of each label, and its mean over labels, whose unknown entries are left out.
+
+    This is `sklearn.metrics.roc_auc_score` of each label on the samples for which it is known, extended to sparse matrices.
+    Pairs of equal scores count one half. The area of a label is defined if both 0 and 1 are among its known entries of
+    positive weight. The best value is 1, and scores at random have 1/2. The cost is O(m log m) for m stored entries of both
+    matrices; of dense scores, blocks of labels are copied, and with "micro" and "samples" all of them.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
+        zero.
+    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
+        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
+        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    return_counts : bool, default=False
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
+        or without an average the number of known entries of each label.
+
+    Returns
+    -------
+    score : float or ndarray of shape (n_labels,)
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
+        defined.
+    counts : int or ndarray of shape (n_labels,)
+        What was counted. Only with `return_counts=True`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
+        or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+    TypeError
+        If `return_counts` is not a bool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.metrics import roc_auc
+    >>> y = np.array([[0, 1, 1], [1, 0, np.nan], [1, np.nan, np.nan]])
+    >>> scores = np.array([[0.2, 0.7, 0.4], [0.6, 0.1, 0.1], [0.1, 0.3, 0.8]])
+    >>> roc_auc(y, scores, average=None)
+    array([0.5, 1. , nan])
+    >>> roc_auc(y, scores, return_counts=True)
+    (0.75, 2)
+    """
+    return _mean(label_means.ROC_AUC, y_true, y_score, average, sample_weight, y_mask, return_counts)
+
+
+def average_precision(
+    y_true: MatrixLike,
+    y_score: MatrixLike,
+    *,
+    average: Average = "macro",
+    sample_weight: ArrayLike | None = None,
+    y_mask: MatrixLike | None = None,
+    return_counts: bool = False,
+) -> Any:
+    """Average precision of each label, and its mean over labels, whose unknown entries are left out.
+
+    This is `sklearn.metrics.average_precision_score` of each label on the samples for which it is known, extended to sparse
+    matrices. It summarises the curve of precision against recall: it is the mean, over the positives of a label, of the
+    precision among all samples with at least the same score. It is defined if both 0 and 1 are among the known entries of
+    positive weight. The best value is 1, and scores at random have about the share of positives. The cost is that of
+    `roc_auc`.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
+        zero.
+    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
+        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
+        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    return_counts : bool, default=False
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
+        or without an average the number of known entries of each label.
+
+    Returns
+    -------
+    score : float or ndarray of shape (n_labels,)
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
+        defined.
+    counts : int or ndarray of shape (n_labels,)
+        What was counted. Only with `return_counts=True`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
+        or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+    TypeError
+        If `return_counts` is not a bool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.metrics import average_precision
+    >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
+    >>> scores = np.array([[0.2, 0.7], [0.6, 0.1], [0.1, 0.3]])
+    >>> average_precision(y, scores, average=None).round(3)
+    array([0.833, 1.   ])
+    """
+    return _mean(label_means.AVERAGE_PRECISION, y_true, y_score, average, sample_weight, y_mask, return_counts)
+
+
+def log_loss(
+    y_true: MatrixLike,
+    y_score: MatrixLike,
+    *,
+    average: Average = "macro",
+    sample_weight: ArrayLike | None = None,
+    y_mask: MatrixLike | None = None,
+    return_counts: bool = False,
+) -> Any:
+    """Log loss of each label, and its mean over labels, whose unknown entries are left out.
+
+    This is `sklearn.metrics.log_loss` of each label on the samples for which it is known, extended to sparse matrices: the
+    mean of -log(p) over entries that are 1 and of -log(1 - p) over those that are 0. Probabilities are clipped to
+    [eps, 1 - eps], where eps is the resolution of their dtype. It is defined for every label with a known entry of positive
+    weight. The best value is 0. The cost is proportional to the number of stored entries of both matrices.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
+    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
+        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
+        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    return_counts : bool, default=False
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
+        or without an average the number of known entries of each label.
+
+    Returns
+    -------
+    score : float or ndarray of shape (n_labels,)
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
+        defined.
+    counts : int or ndarray of shape (n_labels,)
+        What was counted. Only with `return_counts=True`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
+        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+    TypeError
+        If `return_counts` is not a bool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.metrics import log_loss
+    >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
+    >>> proba = np.array([[0.5, 0.8], [0.5, 0.2], [0.5, 0.3]])
+    >>> log_loss(y, proba, average=None).round(3)
+    array([0.693, 0.223])
+    """
+    return _mean(label_means.LOG_LOSS, y_true, y_score, average, sample_weight, y_mask, return_counts)
+
+
+def brier(
+    y_true: MatrixLike,
+    y_score: MatrixLike,
+    *,
+    average: Average = "macro",
+    sample_weight: ArrayLike | None = None,
+    y_mask: MatrixLike | None = None,
+    return_counts: bool = False,
+) -> Any:
+    """Brier score of each label, and its mean over labels, whose unknown entries are left out.
+
+    This is `sklearn.metrics.brier_score_loss` of each label on the samples for which it is known, extended to sparse
+    matrices: the mean squared difference between labels and their probabilities. It is defined for every label with a known
+    entry of positive weight. The best value is 0. The cost is proportional to the number of stored entries of both matrices.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
+    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
+        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
+        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    return_counts : bool, default=False
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
+        or without an average the number of known entries of each label.
+
+    Returns
+    -------
+    score : float or ndarray of shape (n_labels,)
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
+        defined.
+    counts : int or ndarray of shape (n_labels,)
+        What was counted. Only with `return_counts=True`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
+        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+    TypeError
+        If `return_counts` is not a bool.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.metrics import brier
+    >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
+    >>> proba = np.array([[0.5, 0.8], [0.5, 0.2], [0.5, 0.3]])
+    >>> brier(y, proba, average=None).round(3)
+    array([0.25, 0.04])
+    """
+    return _mean(label_means.BRIER, y_true, y_score, average, sample_weight, y_mask, return_counts)
+
+
+def _mean(
+    measure: label_means.Measure,
+    y_true: MatrixLike,
+    y_score: MatrixLike,
+    average: object,
+    sample_weight: object,
+    y_mask: MatrixLike | None,
+    return_counts: object,
+) -> Any:
+    """The mean of a measure of labels, with what was counted if that is asked for."""
+    if not isinstance(return_counts, bool | np.bool_):
+        raise TypeError(f"return_counts must be True or False, got {return_counts!r}")
+    found, counts = label_means.score(measure, y_true, y_score, average, sample_weight, y_mask)
+    return (found, counts) if return_counts else found
 
 
 def make_topk_scorer(
@@ -593,6 +864,71 @@ def make_topk_scorer(
         greater_is_better = metric is not one_error
     return TopkScorer(metric, k, 1 if greater_is_better else -1, options)
 
+
+def make_label_scorer(
+    metric: str | Callable[..., float], *, greater_is_better: bool | None = None, **options: object
+) -> Callable[..., float]:
+    """Make a scorer from a metric of the scores of all labels, for searches, cross-validation and early stopping.
+
+    Entries of y that are unknown are left out, while scikit-learn's scorers of the same names raise an error for NaN in
+    y. The scorer calls `predict_proba`, or for `roc_auc` and `average_precision` the `decision_function` of an estimator
+    without it. If y is sparse, the probabilities of trees and forests of weald are sparse too. Pipelines, searches and
+    frozen estimators are supported.
+
+    Parameters
+    ----------
+    metric : str or callable
+        `roc_auc`, `average_precision`, `log_loss` or `brier`, or the name of one of them. Or a callable
+        `metric(y_true, y_score, **options)`, where `y_score` are probabilities, or margins if there are none. Sample
+        weights are passed to it as `sample_weight`, if the scorer gets any.
+    greater_is_better : bool, default=None
+        Whether a larger value of the metric is better. If False, the scorer returns the negative of the metric. If
+        None, it is False for `log_loss` and `brier`, and True for all other metrics.
+    **options
+        Further keyword arguments of `metric`, such as `average`.
+
+    Returns
+    -------
+    callable
+        A scorer with the signature `scorer(estimator, X, y, sample_weight=None)`, which can be passed to scikit-learn
+        and to boosting as `scoring`. It can be pickled if `metric` can be pickled.
+
+    Raises
+    ------
+    ValueError
+        If the metric is unknown.
+    TypeError
+        If `metric` is neither a name nor a callable, or `return_counts` is among the options.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.metrics import make_label_scorer
+    >>> from weald.model_selection import cross_val_score
+    >>> X = [[i % 4] for i in range(40)]
+    >>> Y = np.array([[x[0] == j for j in range(4)] for x in X], dtype=float)
+    >>> Y[::7, 1] = np.nan  # unknown
+    >>> cross_val_score(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=make_label_scorer("roc_auc"))
+    array([1., 1.])
+    """
+    if isinstance(metric, str):
+        if metric not in _LABEL_METRICS:
+            raise ValueError(f"metric must be a callable or one of {sorted(_LABEL_METRICS)}, got {metric!r}")
+        metric = _LABEL_METRICS[metric]
+    if not callable(metric):
+        raise TypeError(f"metric must be a callable or one of {sorted(_LABEL_METRICS)}, got {metric!r}")
+    if options.get("return_counts"):
+        raise TypeError("return_counts must be False in a scorer, which returns one number, got True")
+    is_loss = metric in (log_loss, brier)
+    if greater_is_better is None:
+        greater_is_better = not is_loss
+    return LabelScorer(metric, 1 if greater_is_better else -1, options, of_probabilities=is_loss)
+
+
+_LABEL_METRICS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (average_precision, brier, log_loss, roc_auc)
+}
 
 _TOPK_METRICS: dict[str, Callable[..., float]] = {
     function.__name__: function

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import sklearn.model_selection as theirs
@@ -24,7 +24,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, check_consistent_length, get_tags
+from sklearn.utils import Tags, check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from weald import _weald
@@ -35,11 +35,14 @@ from weald._input.described import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
+from weald._labels import group_folds
 from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, RandomState
+from weald._ranking import known_scorers
 from weald._ranking.scorers import predict_topk
 
 __all__ = [
+    "MultilabelStratifiedGroupKFold",
     "MultilabelStratifiedKFold",
     "check_cv",
     "cross_val_predict",
@@ -170,13 +173,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
     def _folds(self, y: MatrixLike | None, y_mask: MatrixLike | None = None) -> NDArray[np.int64]:
-        target = targets.labels(y, y_mask=y_mask)
-        labels = target.original
-        if target.mask is not None:
-            # Unknown entries are distributed like those of a label, so that known negatives are as well.
-            hidden = target.mask.tocsc()
-            some = hidden[:, np.diff(hidden.indptr) > 0]
-            labels = sparse.hstack([labels, some.astype(np.bool_)], format="csr")
+        labels = _known_and_unknown(y, y_mask)
         n, n_labels = labels.shape
         if n < self.n_splits:
             raise ValueError(f"n_splits must be at most the number of samples, {n}, got {self.n_splits}")
@@ -187,6 +184,126 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         fold = np.empty(n, dtype=np.int64)
         fold[order] = _folds(labels[order], self.n_splits, priority)
         return fold
+
+
+def _known_and_unknown(y: MatrixLike | None, y_mask: MatrixLike | None) -> sparse.csr_array:
+    """The labels, and columns of the unknown entries of those labels that have any.
+
+    Unknown entries are distributed like those of a label, so that known negatives are as well.
+    """
+    target = targets.labels(y, y_mask=y_mask)
+    known: sparse.csr_array = target.original
+    if target.mask is None:
+        return known
+    hidden = target.mask.tocsc()
+    some = hidden[:, np.diff(hidden.indptr) > 0]
+    return sparse.csr_array(sparse.hstack([known, some.astype(np.bool_)], format="csr"))
+
+
+@registry.stored(registry.FOLDS)
+class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
+    """K-fold cross-validator for multi-label data whose folds do not divide groups, such as patients or scaffolds.
+
+    All samples of a group are in the same fold, and each label is about as frequent in all folds as groups allow. The
+    share of a fold in a label is the fraction of the samples with this label that are in the fold, and its share in the
+    samples is defined in the same way. Folds are chosen by the sum of the squared differences of all shares from
+    1 / `n_splits`: groups are put into folds one by one, those with the largest shares first, and then moved between
+    folds while the sum becomes smaller. It is never larger than for the folds of `sklearn.model_selection.GroupKFold`,
+    which are of about equal size. The folds depend on the groups and their labels, and not on the order of the samples.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds. Must be at least 2.
+    shuffle : bool, default=False
+        Whether to process groups with equal shares in random order. If False, they are processed in increasing order of
+        their values in `groups`.
+    random_state : int, RandomState instance or None, default=None
+        Controls the random order if `shuffle` is True, and must be None otherwise. With an integer, every call of
+        `split` returns the same folds, which `HalvingGridSearchCV` requires.
+
+    Raises
+    ------
+    ValueError
+        If `n_splits` is out of range, or `random_state` is given and `shuffle` is False.
+    TypeError
+        If `shuffle` is not a bool.
+
+    Notes
+    -----
+    The cost is O(m k) for k folds and m counts of a label in a group, in at most eleven passes over the groups. The
+    memory is k numbers per label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.model_selection import MultilabelStratifiedGroupKFold
+    >>> Y = np.array([[1, 0], [0, 0], [0, 1], [1, 0], [0, 1], [0, 0]])
+    >>> patients = ["a", "a", "b", "c", "d", "d"]
+    >>> for train, test in MultilabelStratifiedGroupKFold(n_splits=2).split(Y, Y, patients):
+    ...     print(test, Y[test].sum(axis=0))
+    [0 1 2] [1 1]
+    [3 4 5] [1 1]
+    """
+
+    # scikit-learn routes the groups to `split`.
+    __metadata_request__split: ClassVar[dict[str, object]] = {"groups": True}
+
+    def split(
+        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Generate the indices of the training and test samples of each fold.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
+            The samples, of which only the number is used.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            Labels, 0 or 1. NaN in a dense array marks unknown entries: those of a label are distributed among the folds
+            like its samples, so that the entries that are known to be 1 and those known to be 0 are both about as
+            frequent in all folds as groups allow.
+        groups : array-like of shape (n_samples,)
+            The group of each sample: numbers or strings.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN.
+
+        Yields
+        ------
+        train : ndarray of int
+            Indices of the training samples, in ascending order.
+        test : ndarray of int
+            Indices of the test samples, in ascending order.
+
+        Raises
+        ------
+        ValueError
+            If `y` is not a label matrix, `X`, `y` and `groups` have different numbers of samples, `groups` is not given
+            or has missing values, or there are fewer groups than folds.
+        """
+        labels = _known_and_unknown(y, y_mask)
+        fold = self._folds_of_groups(labels, groups)
+        if X is not None:
+            check_consistent_length(X, fold)
+        for j in range(self.n_splits):
+            yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
+
+    def _folds_of_groups(self, labels: sparse.csr_array, groups: ArrayLike | None) -> NDArray[np.int64]:
+        if groups is None:
+            raise ValueError(
+                "groups must be given: one value for each sample, and samples of equal values stay together"
+            )
+        with named("groups"):
+            given = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
+        if given.shape != (labels.shape[0],):
+            raise ValueError(
+                f"groups must have shape ({labels.shape[0]},), one value for each sample of y, got {given.shape}"
+            )
+        with named("groups"):
+            found, group = np.unique(given, return_inverse=True)
+        if len(found) < self.n_splits:
+            raise ValueError(f"n_splits must be at most the number of groups, {len(found)}, got {self.n_splits}")
+        priority = generator(self.random_state).permutation(len(found)) if self.shuffle else np.arange(len(found))
+        return group_folds.folds(labels, group, len(found), self.n_splits, priority)[group]
 
 
 def _folds(labels: sparse.csr_array, n_splits: int, priority: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -262,6 +379,8 @@ def _prepared(
     y = targets.with_gaps(y, y_mask)
     if is_sparse(y):
         y = y.tocsr()
+    if options.get("scoring") is not None and known_scorers.has_gaps(y):
+        options = {**options, "scoring": known_scorers.scoring_of_known(options["scoring"], estimator)}
     return y, {**options, "cv": check_cv(options.get("cv"), y, classifier=is_classifier(estimator))}
 
 

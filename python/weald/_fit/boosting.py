@@ -30,6 +30,7 @@ from weald._parameters.types import (
     available_if,
     fit_context,
 )
+from weald._ranking.known_scorers import has_gaps
 from weald._rounds import callbacks as _callbacks
 from weald._rounds import eval_sets as _eval_sets
 from weald._rounds import held_out as _held_out
@@ -122,9 +123,14 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             with `output_strategy="single_target"` this is decided for each output. An output without any known value raises a
             ValueError.
 
-            Unknown values are not supported with `estimator`, `init`, `scoring`, `class_weight`, `output_projection="pca"`, or
-            several outputs of classes. A fit with unknown values takes several times as long as one without, because leaves are
-            searched one by one, and it holds y as a float64 array of shape (n_samples, n_outputs).
+            Unknown values are not supported with `estimator`, with an estimator as `init`, with `class_weight` if there are
+            several outputs, with `output_projection="pca"`, or for several outputs of classes. With `scoring`, names of
+            scikit-learn's scorers are scored on the known values: "roc_auc", "average_precision", "accuracy", "f1_macro" and
+            "f1_micro" of labels, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error" and "neg_mean_absolute_error" of
+            numbers; other scorers get y with NaN.
+
+            A fit with unknown values takes several times as long as one without, because leaves are searched one by one, and it
+            holds y as a float64 array of shape (n_samples, n_outputs).
         label_names : array-like of shape (n_labels,) of str, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
@@ -260,7 +266,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         config = self._boost_config(samples.n_positive, target, of_labels)
         config["n_estimators"] = n_rounds
         samples.reserve(self)
-        scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
+        scorer, scoring = None, "loss"
+        if self.scoring is not None:
+            scorer, scoring = _rounds.scorer_of(self, self.scoring, has_gaps=mask_held is not None)
         if scorer is not None and validation is None:
             if not watched:
                 raise ValueError(
@@ -333,12 +341,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         self.__dict__.pop("_eval_curves", None)
         if not watched:
             return
-        scorer, name = (None, "") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
         without_stages = self._model.truncated(0)
         curves = []
         for rows in watched:
             score = None
-            if scorer is not None:
+            if self.scoring is not None:
+                scorer, name = _rounds.scorer_of(self, self.scoring, has_gaps=has_gaps(rows.y))
                 score = partial(self._score_of_stage(scorer, name, rows.X, rows.weights, rows.y), without_stages)
             curves.append(rows.curve(self._staged_of(rows.X), score))
         self._eval_curves = tuple(curves)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def check_masked(boosting: BaseBoosting, target: Target) -> None:
     """Check for parameters and kinds of y that do not support unknown values."""
-    for parameter in ("estimator", "init", "scoring", "label_weight"):
+    for parameter in ("estimator", "init", "label_weight"):
         # Regressors have no labels.
         value = getattr(boosting, parameter, None)
         if value is not None and not (parameter == "init" and isinstance(value, str)):

@@ -61,10 +61,12 @@ def accuracy_of(
     if estimator._label_format is not None:
         wrong = known != sparse.csr_array(predicted).astype(np.bool_)
     else:
+        # Unknown values may be NaN.
+        there = known[:, 0] if mask is None else known[~masks.dense(mask)[:, 0], 0]
         with checks.named("y"):
             # This checks that the types of the classes can be compared.
             first = estimator.classes_ if estimator.n_outputs_ == 1 else estimator.classes_[0]
-            unique_labels(known[:, 0], np.ravel(first))
+            unique_labels(there, np.ravel(first))
         wrong = sparse.csr_array(known != predicted.reshape(n, -1))
     return masks.accuracy(wrong, mask, weights)
 
@@ -217,7 +219,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         if given is None:
             return weights, None
         if target.mask is not None:
-            raise ValueError("class_weight does not support y with masked entries: it must be None")
+            raise ValueError("class_weight does not support several outputs with masked entries: it must be None")
         return class_weight.row_weights(given, target, weights)
 
     def _set_outputs(self, target: Target) -> None:

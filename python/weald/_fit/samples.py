@@ -80,5 +80,9 @@ def prepare(
     mask = None
     if target.mask is not None:
         weights = masks.weights_of_known(target.mask, weights, target.names)
-        mask = masks.to_engine(target.mask)
+        if target.kind != "numbers" and target.n_outputs == 1:
+            # Samples of weight zero are all that is unknown of one output.
+            target = replace(target, mask=None)
+        else:
+            mask = masks.to_engine(target.mask)
     return Samples(X, target, weights, estimator._row_weights(target, weights), mask)

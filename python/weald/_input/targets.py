@@ -357,6 +357,8 @@ def labels(
     y = of_sparse_columns(y)
     if is_sparse(y):
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
+        if isinstance(y, WithGaps) and not masks and np.isnan(y.data).any():
+            raise ValueError(f"{what} must have no unknown entries, which are not supported here, got some")
         y, missing = apart_from_gaps(y, n_samples, weights) if marks and masks else (y, None)
         found, form = sparse_labels(y, n_samples, weights, what), LabelFormat(y.dtype, container)
         told = None if y_mask is None or not masks else _masks.check(y_mask, found.shape)

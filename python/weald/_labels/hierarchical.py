@@ -23,6 +23,7 @@ from weald._labels.hierarchy import LabelHierarchy, checked_method, checked_weig
 from weald._parameters.types import MatrixLike, Prediction, available_if
 from weald._ranking import best
 from weald._ranking.pipelines import apart
+from weald._ranking.scorers import dense_scores
 
 # The least number of samples of an implication that `fit` infers, as in `LabelHierarchy.from_labels`.
 _LEAST = 5.0
@@ -296,7 +297,7 @@ class HierarchicalLabels(LabelsAround):
 
     def _dense(self, X: MatrixLike, method: str) -> Float:
         check_fitted(self)
-        scores = label_scores.dense_scores(self.estimator_, X, method)
+        scores = dense_scores(self.estimator_, X, method)
         if scores.shape[1] != self.n_outputs_:
             raise ValueError(f"estimator must predict scores of {self.n_outputs_} labels, got {scores.shape[1]}")
         found: Float = self.hierarchy_._consistent(scores, self.method)

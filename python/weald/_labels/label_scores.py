@@ -22,6 +22,7 @@ from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import best
 from weald._ranking.pipelines import apart
+from weald._ranking.scorers import dense_scores
 from weald._rounds.progress import Progress
 
 
@@ -74,16 +75,6 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
         )
     found.sort_indices()
     return found
-
-
-def dense_scores(estimator: BaseEstimator, X: MatrixLike, method: str) -> Float:
-    """The result of a method of a classifier or pipeline as an array of shape (n_samples, n_labels)."""
-    found = getattr(estimator, method)(X)
-    if isinstance(found, list):
-        of_outputs = zip(found, apart(estimator)[0].classes_, strict=True)
-        found = np.column_stack([best.of_one_label(part, classes) for part, classes in of_outputs])
-    found = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
-    return found.reshape(len(found), -1)
 
 
 def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:

@@ -18,6 +18,7 @@ from weald._labels.around import LabelsAround, has, without
 from weald._parameters.types import MatrixLike, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart, transformed
+from weald._ranking.scorers import dense_scores
 
 # Weights of more bits are divided by a power of two.
 _MOST_BITS = 400
@@ -78,7 +79,7 @@ class WithScores(LabelsOnUnseen):
             The probability that each label is 1.
         """
         check_fitted(self)
-        return label_scores.dense_scores(self.estimator_, X, "predict_proba")
+        return dense_scores(self.estimator_, X, "predict_proba")
 
     @available_if(has("decision_function"))
     @of_one_fit
@@ -96,7 +97,7 @@ class WithScores(LabelsOnUnseen):
             The result of `decision_function` of `estimator_`.
         """
         check_fitted(self)
-        return label_scores.dense_scores(self.estimator_, X, "decision_function")
+        return dense_scores(self.estimator_, X, "decision_function")
 
     @of_one_fit
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array:

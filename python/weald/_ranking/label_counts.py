@@ -40,5 +40,19 @@ def predicted_labels(y_pred: Matrix, shape: tuple[int, int]) -> sparse.csr_array
     return predicted
 
 
+def f1(n_right: NDArray[np.intp], n_cells: NDArray[np.intp], average: str, zero: float) -> float:
+    """The F1 score of all entries together ("micro"), or the mean of those of labels ("macro"), from `counts`.
+
+    Labels without true or predicted entries have the score `zero`, and are left out if that is NaN.
+    """
+    if average == "micro":
+        return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
+    some = n_cells > 0
+    found = np.full(len(n_cells), zero)
+    found[some] = 2.0 * n_right[some] / n_cells[some]
+    found = found[~np.isnan(found)]
+    return float(found.mean()) if len(found) else float("nan")
+
+
 def check_zero_division(value: object) -> float:
     return number("zero_division", value, lambda found: found in (0, 1) or np.isnan(found), "0.0, 1.0 or np.nan")

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from weald._input.checks import Float
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking import ranks
+from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
 
 
@@ -47,6 +48,65 @@ def _all_scores(estimator: BaseEstimator, X: MatrixLike) -> NDArray[np.float64]:
         f"{type(estimator).__name__} has no predict_topk, and neither a predict_proba nor a decision_function that "
         "returns one array (n_samples, n_labels)"
     )
+
+
+def dense_scores(estimator: BaseEstimator, X: MatrixLike, method: str) -> Float:
+    """The result of a method of a classifier or pipeline as an array of shape (n_samples, n_labels)."""
+    found = getattr(estimator, method)(X)
+    if isinstance(found, list):
+        of_outputs = zip(found, apart(estimator)[0].classes_, strict=True)
+        found = np.column_stack([best.of_one_label(part, classes) for part, classes in of_outputs])
+    found = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
+    return found.reshape(len(found), -1)
+
+
+def scores_of_labels(estimator: BaseEstimator, X: MatrixLike, *, as_sparse: bool, as_probabilities: bool) -> Any:
+    """Scores of all labels: probabilities, or without `as_probabilities` margins of classifiers that have no others.
+
+    With `as_sparse`, the probabilities of trees and forests are CSR, with the same values.
+    """
+    final, before = apart(estimator)
+    if before is not None:
+        X = before.transform(X)
+        return scores_of_labels(final, X, as_sparse=as_sparse, as_probabilities=as_probabilities)
+    if hasattr(final, "best_estimator_"):
+        best_one = final.best_estimator_
+        return scores_of_labels(best_one, X, as_sparse=as_sparse, as_probabilities=as_probabilities)
+    if hasattr(final, "predict_proba"):
+        # Models with margins have scores of all labels, and meta-estimators leave small ones out of sparse ones.
+        is_forest = hasattr(final, "predict_sparse") and not hasattr(final, "decision_function")
+        is_sparser = as_sparse and is_forest and not hasattr(final, "_inside")
+        return final.predict_sparse(X) if is_sparser else dense_scores(final, X, "predict_proba")
+    if hasattr(final, "decision_function") and not as_probabilities:
+        return dense_scores(final, X, "decision_function")
+    methods = "predict_proba" if as_probabilities else "predict_proba or decision_function"
+    raise TypeError(f"scoring requires {methods}, which {type(final).__name__} does not have")
+
+
+class LabelScorer:
+    """A scorer for scikit-learn by a metric of the scores of all labels, whose unknown entries are left out."""
+
+    def __init__(
+        self, metric: Callable[..., float], sign: int, options: dict[str, Any], *, of_probabilities: bool
+    ) -> None:
+        self.metric = metric
+        self.sign = sign
+        self.options = options
+        self.of_probabilities = of_probabilities
+
+    def __call__(
+        self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The score of `estimator` on samples `X` with labels `y`."""
+        scores = scores_of_labels(estimator, X, as_sparse=is_sparse(y), as_probabilities=self.of_probabilities)
+        more = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self.sign * self.metric(y, scores, **self.options, **more)
+
+    def __repr__(self) -> str:
+        name = getattr(self.metric, "__name__", repr(self.metric))
+        sign = ", greater_is_better=False" if self.sign < 0 else ""
+        options = "".join(f", {key}={value!r}" for key, value in self.options.items())
+        return f"make_label_scorer({name}{sign}{options})"
 
 
 class TopkScorer:

@@ -90,10 +90,9 @@ def _checked(
     weights = checks.check_weights(given[2] if len(given) == 3 else None, X.shape[0])
     X, y, weights = checks.without_absent(X, given[1], weights)
     engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
-    if mask is not None:
-        for parameter in ("scoring", "label_weight"):
-            if getattr(estimator, parameter, None) is not None:
-                raise ValueError(f"{parameter} does not support eval_sets with NaN in y: it must be None")
+    # Regressors have no labels.
+    if mask is not None and getattr(estimator, "label_weight", None) is not None:
+        raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")
     y_mask, n_threads = masks.to_engine(mask), estimator._n_threads()
     with checks.renamed(y="its y"):
         _weald.mean_loss(engine, weights, config, y_mask=y_mask)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from weald._input import checks, masks
+from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
@@ -73,6 +73,8 @@ def validation_set(
     w_held = None if weights is None else weights[held_rows]
     y_held = y.tocsr() if is_sparse(y) else y
     y_held = safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
+    if y_held is not None and mask is not None and mask.sum():
+        y_held = targets.with_gaps(y_held, mask)
     start_held = None if start is None else start[held_rows]
     if mask is not None:
         # An output may have known values in the validation samples only.

@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 
 from weald import _weald
 from weald._input.checks import Float, is_float, named, shown
+from weald._ranking.known_scorers import scoring_of_known
 from weald._rounds.callbacks import Tasks
 from weald._rounds.progress import Progress
 
@@ -104,10 +105,12 @@ class Rounds:
         return self.first + int(np.argmax(self.scores)) + 1
 
 
-def scorer_of(estimator: BaseBoosting, scoring: object) -> tuple[Callable[[Any, Any, Any], Any], str]:
-    """The scorer and its name."""
+def scorer_of(
+    estimator: BaseBoosting, scoring: object, *, has_gaps: bool
+) -> tuple[Callable[[Any, Any, Any], Any], str]:
+    """The scorer and its name. With `has_gaps`, it scores the known values of y."""
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-    return check_scoring(estimator, scoring), name
+    return check_scoring(estimator, scoring_of_known(scoring, estimator) if has_gaps else scoring), name
 
 
 def checked_score(score: object, name: str) -> float:

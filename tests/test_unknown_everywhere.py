@@ -1,0 +1,370 @@
+"""Unknown values of y mean the same at every door: what is under a mask is never looked at, and NaN is a mask.
+
+`DOORS` lists the ways in which y with unknown values comes in. `REFUSED` lists the estimators and settings for which it
+is refused, with the reason in words; everything else must give one result, however unknown values are told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.metrics as theirs
+import weald
+from every import EVERY
+from scipy import sparse
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, KFold, RandomizedSearchCV
+from weald import inspection, metrics
+from weald import model_selection as ours
+from weald._ranking.known_scorers import KnownScorer
+from weald.multilabel import CalibratedLabels, TunedThresholds
+
+NAN = np.nan
+KINDS = ("labels", "classes", "numbers")
+N = 72
+
+
+def problem(kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """X, y, a mask that leaves known values of each output in each fold, and y with other values under the mask."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(N, 5)).round(1)
+    score = X[:, :3] + rng.normal(scale=0.4, size=(N, 3))
+    y = {"labels": (score > 0.3) * 1.0, "classes": 2.0 + np.digitize(score, [-0.5, 0.5]), "numbers": score}[kind]
+    mask = rng.random(y.shape) < 0.25
+    mask[:, 0] &= np.arange(N) % 2 == 0
+    return X, y, mask, np.where(mask, y[::-1], y)
+
+
+def ways(kind: str) -> dict[str, tuple[Any, Any]]:
+    """The ways to tell which values of y are unknown: y and y_mask."""
+    _, y, mask, junk = problem(kind)
+    found: dict[str, tuple[Any, Any]] = {
+        "NaN": (np.where(mask, NAN, y), None),
+        "y_mask": (y, mask),
+        "other values under y_mask": (junk, mask),
+        "sparse y_mask": (junk, sparse.coo_array(mask)),
+        "NaN and y_mask": (np.where(mask & (np.arange(3) > 0), NAN, junk), mask),
+    }
+    if kind == "labels":
+        found["sparse y"] = (sparse.csr_array(junk), sparse.csc_matrix(mask))
+    return found
+
+
+def forest(kind: str, **parameters: Any) -> Any:
+    cls = weald.RandomForestRegressor if kind == "numbers" else weald.RandomForestClassifier
+    return cls(**{"n_estimators": 3, "max_depth": 4, "random_state": 0, **parameters})
+
+
+def boosting(kind: str, **parameters: Any) -> Any:
+    cls = weald.GradientBoostingRegressor if kind == "numbers" else weald.GradientBoostingClassifier
+    return cls(**{"n_estimators": 3, "max_leaf_nodes": 4, "random_state": 0, **parameters})
+
+
+def predictions(model: Any, X: np.ndarray) -> np.ndarray:
+    if hasattr(model, "predict_proba"):
+        found = model.predict_proba(X)
+        return np.column_stack(found) if isinstance(found, list) else np.asarray(found)
+    return np.asarray(model.predict(X))
+
+
+def dense(found: Any) -> Any:
+    return found.toarray() if sparse.issparse(found) else found
+
+
+Door = Callable[[str, np.ndarray, Any, Any], Any]
+
+
+def of_validation(name: str, pick: Callable[[Any], Any] = np.asarray, **options: Any) -> Door:
+    """A function of `weald.model_selection` with folds by number."""
+
+    def door(kind: str, X: np.ndarray, y: Any, y_mask: Any) -> Any:
+        given = {"cv": 2, "error_score": "raise", **options}
+        if "predict" in name or "permutation" in name:
+            del given["error_score"]
+        return pick(getattr(ours, name)(forest(kind), X, y, y_mask=y_mask, **given))
+
+    return door
+
+
+def of_score(scoring: str | Callable[..., float]) -> Door:
+    return of_validation("cross_val_score", scoring=scoring)
+
+
+def of_search(search: Any, **options: Any) -> Door:
+    """A search of scikit-learn, whose scorers are told unknown values by NaN alone."""
+
+    def door(kind: str, X: np.ndarray, y: Any, _: Any) -> Any:
+        given = {"cv": KFold(2), "error_score": "raise", **options}
+        if given["cv"] == "checked":
+            given["cv"] = ours.check_cv(2, y, classifier=True)
+        return search(forest(kind), {"max_depth": [2, 3]}, **given).fit(X, y).cv_results_["mean_test_score"]
+
+    return door
+
+
+def of_meta(cls: Any, **options: Any) -> Door:
+    def door(_: str, X: np.ndarray, y: Any, y_mask: Any) -> Any:
+        model = cls(forest("labels", n_estimators=6), random_state=0, **options).fit(X, y, y_mask=y_mask)
+        return [dense(model.predict_proba(X)), model.score(X, y, y_mask=y_mask)]
+
+    return door
+
+
+def of_boosting(attribute: str, **options: Any) -> Door:
+    return lambda kind, X, y, y_mask: getattr(boosting(kind, **options).fit(X, y, y_mask=y_mask), attribute)
+
+
+def of_held(kind: str, X: np.ndarray, y: Any, _: Any) -> Any:
+    model = boosting(kind, n_iter_no_change=2, scoring="r2" if kind == "numbers" else "roc_auc")
+    known = problem(kind)[1]
+    model.fit(X, known, X_val=X, y_val=y, eval_sets=[(X, y)])
+    return [model.validation_score_, model.validation_metric_, *model.eval_results_["eval_0"].values()]
+
+
+def of_metric(name: str, **options: Any) -> Door:
+    def door(_: str, X: np.ndarray, y: Any, y_mask: Any) -> Any:
+        scores = np.random.default_rng(0).random((N, 3)).round(1)
+        return getattr(metrics, name)(y, scores > 0.5 if "f1" in name else scores, y_mask=y_mask, **options)
+
+    return door
+
+
+# For each door: the kinds of y that come through it, and whether unknown values can be told by NaN alone.
+DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
+    "fit": (KINDS, False, lambda kind, X, y, m: predictions(forest(kind).fit(X, y, y_mask=m), X)),
+    "score": (KINDS, False, lambda kind, X, y, m: forest(kind).fit(X, problem(kind)[1]).score(X, y, y_mask=m)),
+    "oob_score": (
+        ("labels", "numbers"),
+        False,
+        lambda kind, X, y, m: forest(kind, n_estimators=25, oob_score=True).fit(X, y, y_mask=m).oob_score_,
+    ),
+    "cross_validate": (KINDS, False, of_validation("cross_validate", lambda found: found["test_score"])),
+    "cross_val_score": (KINDS, False, of_validation("cross_val_score")),
+    "cross_val_predict": (KINDS, False, of_validation("cross_val_predict", dense)),
+    "cross_val_predict, proba": (
+        ("labels", "classes"),
+        False,
+        of_validation("cross_val_predict", lambda found: np.hstack(found), method="predict_proba"),
+    ),
+    "cross_val_predict_topk": (("labels",), False, of_validation("cross_val_predict_topk", list, k=2)),
+    "learning_curve": (KINDS, False, of_validation("learning_curve", lambda found: found[2], train_sizes=[0.7, 1.0])),
+    "validation_curve": (
+        KINDS,
+        False,
+        of_validation("validation_curve", lambda found: found[1], param_name="max_depth", param_range=[2]),
+    ),
+    "permutation_test_score": (
+        KINDS,
+        False,
+        of_validation("permutation_test_score", lambda found: found[1], n_permutations=2, random_state=0),
+    ),
+    "GridSearchCV, KFold": (KINDS, True, of_search(GridSearchCV)),
+    "GridSearchCV, check_cv": (KINDS, True, of_search(GridSearchCV, cv="checked")),
+    "RandomizedSearchCV": (KINDS, True, of_search(RandomizedSearchCV, n_iter=1, random_state=0)),
+    "HalvingGridSearchCV": (KINDS, True, of_search(HalvingGridSearchCV, min_resources=N // 2, random_state=0)),
+    **{f"scoring={name}": (("labels",), False, of_score(name)) for name in ("accuracy", "f1_macro", "f1_micro")},
+    **{f"scoring={name}": (("labels",), False, of_score(name)) for name in ("roc_auc", "average_precision")},
+    **{
+        f"scoring={name}": (("numbers",), False, of_score(name))
+        for name in ("r2", "neg_mean_squared_error", "neg_root_mean_squared_error", "neg_mean_absolute_error")
+    },
+    "make_label_scorer": (("labels",), False, of_score(metrics.make_label_scorer("brier"))),
+    "make_topk_scorer": (("labels",), False, of_score(metrics.make_topk_scorer("ndcg_at_k", k=2))),
+    "several scorers": (
+        ("labels",),
+        False,
+        of_validation("cross_validate", lambda found: found["test_roc_auc"], scoring=["roc_auc", "f1_micro"]),
+    ),
+    "permutation_importance": (
+        KINDS,
+        False,
+        lambda kind, X, y, m: (
+            inspection.permutation_importance(
+                forest(kind).fit(X, problem(kind)[1]), X, y, y_mask=m, n_repeats=2, random_state=0
+            ).importances
+        ),
+    ),
+    "TunedThresholds": (("labels",), False, of_meta(TunedThresholds)),
+    "TunedThresholds, folds": (("labels",), False, of_meta(TunedThresholds, cv=2)),
+    "CalibratedLabels": (("labels",), False, of_meta(CalibratedLabels, min_positives=1)),
+    "CalibratedLabels, folds": (("labels",), False, of_meta(CalibratedLabels, min_positives=1, cv=2)),
+    "early_stopping": (
+        ("labels", "numbers"),
+        False,
+        of_boosting("validation_score_", early_stopping=True, validation_fraction=0.3),
+    ),
+    "X_val and eval_sets": (("labels", "numbers"), True, of_held),
+    "MultilabelStratifiedKFold": (
+        ("labels",),
+        False,
+        lambda _, X, y, m: [test for _, test in ours.MultilabelStratifiedKFold(3).split(X, y, y_mask=m)],
+    ),
+    "MultilabelStratifiedGroupKFold": (
+        ("labels",),
+        False,
+        lambda _, X, y, m: np.concatenate(
+            [test for _, test in ours.MultilabelStratifiedGroupKFold(3).split(X, y, np.arange(N) // 4, y_mask=m)]
+        ),
+    ),
+    **{name: (("labels",), False, of_metric(name)) for name in ("roc_auc", "average_precision", "log_loss", "brier")},
+    **{name: (("labels",), False, of_metric(name)) for name in ("micro_f1", "macro_f1", "coverage_error", "one_error")},
+    **{name: (("labels",), False, of_metric(name, k=2)) for name in ("precision_at_k", "recall_at_k", "ndcg_at_k")},
+}
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, (kinds, _, _) in DOORS.items() for kind in kinds], ids=str
+)
+def test_a_door_gives_one_result_however_unknown_values_are_told(name: str, kind: str) -> None:
+    X, y, mask, _ = problem(kind)
+    _, only_nan, door = DOORS[name]
+    expected = door(kind, X, np.where(mask, NAN, y), None)
+    for way, (told, y_mask) in ways(kind).items():
+        if only_nan and y_mask is not None:
+            continue
+        found = door(kind, X, told, y_mask)
+        parts = zip(found, expected, strict=True) if isinstance(expected, list) else [(found, expected)]
+        for one, other in parts:
+            np.testing.assert_array_equal(one, other, err_msg=way)
+    # The values that are hidden would matter if they were known: the law above is not empty.
+    plain = door(kind, X, y, None)
+    same = [np.array_equal(a, b) for a, b in zip(plain, expected, strict=True)] if isinstance(plain, list) else None
+    assert not (np.array_equal(plain, expected) if same is None else all(same))
+
+
+# Estimators that refuse unknown values, for all of the kinds of y that they take, and how they say so.
+REFUSED = {
+    # Their nodes, paths and budgets need all entries of a sample, in the engine.
+    r"CentroidForest.*": "does not support y with masked entries",
+    r"(CompressedForest|InducedForest)Classifier.*": "does not support y with masked entries",
+    r"InducedForestRegressor": "does not support y with masked entries",
+    r"CompressedForestRegressor-lasso": 'solver="lasso" does not support y with masked entries',
+    # Estimators of other libraries take no mask.
+    r"GradientBoosting(Classifier|Regressor)-linear": "estimator does not support y with masked entries",
+    r"(TunedThresholds|CalibratedLabels|HierarchicalLabels|Conformal\w+)-others": "does not support y with masked entries",
+    # Their members are estimators of these kinds.
+    r"Mean-(linear|others|numbers of others)": "mask",
+}
+# The same for one kind of y.
+REFUSED_KINDS = {
+    # Several outputs of classes have no log loss of known cells in the engine.
+    ("GradientBoostingClassifier", "classes"): "y does not support masked entries with several outputs of classes",
+    ("ConformalClassifier-boosting", "classes"): "y does not support masked entries with several outputs of classes",
+    ("Mean-boosting", "classes"): "y does not support masked entries with several outputs of classes",
+}
+
+
+def refusal(name: str, kind: str) -> str | None:
+    for pattern, message in REFUSED.items():
+        if re.fullmatch(pattern, name):
+            return message
+    return REFUSED_KINDS.get((name, kind), REFUSED_KINDS.get((name.split("-")[0], kind)))
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, kind) for name, entry in EVERY.items() for kind in KINDS if kind in entry.outputs],
+    ids=str,
+)
+def test_every_estimator_learns_from_known_values_or_says_that_it_does_not(name: str, kind: str) -> None:
+    X, y, mask, junk = problem(kind)
+    if name.endswith("frozen"):
+        X = np.column_stack([X, X[:, 0]])  # it was fitted to six features
+    model, message = EVERY[name].build(), refusal(name, kind)
+    if message is not None:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y, y_mask=mask)
+        with pytest.raises(ValueError, match=r"NaN|does not support|masked entries"):
+            model.fit(X, np.where(mask, NAN, y))
+        return
+    expected = predictions(model.fit(X, np.where(mask, NAN, y)), X)
+    np.testing.assert_array_equal(predictions(model.fit(X, junk, y_mask=sparse.csr_array(mask)), X), expected)
+    score = model.score(X, np.where(mask, NAN, y))
+    assert score == model.score(X, junk, y_mask=mask)
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels"])
+@pytest.mark.parametrize("class_weight", ["balanced", "by class"])
+def test_class_weights_of_one_output_count_known_samples(kind: str, class_weight: str) -> None:
+    X, y, _, _ = problem(kind)
+    one, hidden = y[:, 0] if kind == "classes" else y[:, :1], np.arange(N) % 4 == 0
+    values = np.unique(one)
+    weight = "balanced" if class_weight == "balanced" else dict(zip(values, [1.0, 3.0, 2.0], strict=False))
+    extra = {"multi_label": True} if kind == "labels" else {}
+    build = lambda: weald.DecisionTreeClassifier(class_weight=weight, max_depth=3, random_state=0, **extra)  # noqa: E731
+    told = build().fit(X, one, y_mask=hidden if kind == "classes" else hidden[:, None])
+    without = build().fit(X[~hidden], one[~hidden])
+    np.testing.assert_array_equal(predictions(told, X), predictions(without, X))
+
+
+# What is refused for several outputs, whatever the estimator: the engine has no statistics for it.
+SETTINGS = [
+    (weald.RandomForestClassifier, {"class_weight": "balanced"}, "class_weight does not support several outputs"),
+    (weald.DecisionTreeClassifier, {"class_weight": {0: 1, 1: 2}}, "class_weight does not support several outputs"),
+    (weald.RandomForestClassifier, {"label_weight": "balanced"}, "label_weight does not support y with masked"),
+    (weald.GradientBoostingClassifier, {"label_weight": "propensity"}, "label_weight does not support y with masked"),
+    (weald.DecisionTreeClassifier, {"ccp_alpha": 0.1}, "ccp_alpha must be 0 if y has masked cells"),
+]
+
+
+@pytest.mark.parametrize(("cls", "parameters", "message"), SETTINGS)
+def test_settings_that_need_all_values_say_so(cls: Any, parameters: dict[str, Any], message: str) -> None:
+    X, y, mask, _ = problem("labels")
+    with pytest.raises(ValueError, match=message):
+        cls(random_state=0, **parameters).fit(X, y, y_mask=mask)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_doors_of_scikit_learn_that_refuse_NaN() -> None:
+    """Its searches make folds from an integer themselves, and its scorers by name read all of y."""
+    X, y, mask, _ = problem("labels")
+    gaps = np.where(mask, NAN, y)
+    with pytest.raises(ValueError, match="contains NaN"):
+        GridSearchCV(forest("labels"), {"max_depth": [2]}, cv=2).fit(X, gaps)
+    with pytest.raises(ValueError, match="NaN"):
+        GridSearchCV(forest("labels"), {"max_depth": [2]}, cv=KFold(2), scoring="roc_auc", error_score="raise").fit(
+            X, gaps
+        )
+    with pytest.raises(
+        ValueError, match=r"^scoring must be one of \['accuracy', .* for y with unknown values, got 'f1_sam"
+    ):
+        ours.cross_val_score(forest("labels"), X, gaps, cv=2, scoring="f1_samples")
+    with pytest.raises(ValueError, match=r"^scoring must be one of \['neg_mean_abs.* got 'max_error'$"):
+        ours.cross_val_score(forest("numbers"), X, gaps, cv=2, scoring={"error": "max_error"})
+    # One column of y has no unknown values: such samples are left out. Names of classes cannot be NaN.
+    with pytest.raises(ValueError, match="samples with unknown y must be left out"):
+        ours.cross_val_score(forest("classes"), X, y[:, 0], cv=2, y_mask=mask[:, 0])
+    with pytest.raises(ValueError, match="names of classes must be replaced by numbers"):
+        ours.cross_val_score(forest("classes"), X, y.astype(str), cv=2, y_mask=mask)
+
+
+def test_scores_by_name_are_those_of_known_values() -> None:
+    X, y, mask, _ = problem("numbers")
+    gaps, model = np.where(mask, NAN, y), forest("numbers").fit(X, y)
+    w = np.arange(N) % 3 + 0.5
+    residual, known = model.predict(X) - y, ~mask
+    of_outputs = {
+        "neg_mean_absolute_error": [-np.average(np.abs(residual[k, j]), weights=w[k]) for j, k in enumerate(known.T)],
+        "neg_mean_squared_error": [-np.average(residual[k, j] ** 2, weights=w[k]) for j, k in enumerate(known.T)],
+        "neg_root_mean_squared_error": [
+            -np.sqrt(np.average(residual[k, j] ** 2, weights=w[k])) for j, k in enumerate(known.T)
+        ],
+        "r2": [theirs.r2_score(y[k, j], model.predict(X)[k, j], sample_weight=w[k]) for j, k in enumerate(known.T)],
+    }
+    for name, expected in of_outputs.items():
+        # The same terms in another order.
+        assert KnownScorer(name)(model, X, gaps, w) == pytest.approx(np.mean(expected), rel=1e-12)
+    X, y, mask, _ = problem("labels")
+    gaps, model = np.where(mask, NAN, y), forest("labels").fit(X, y)
+    right = (model.predict(X) == y) | mask
+    assert KnownScorer("accuracy")(model, X, gaps) == np.mean(right.all(axis=1)[~mask.all(axis=1)])
+    f1 = [theirs.f1_score(y[k, j], model.predict(X)[k, j]) for j, k in enumerate((~mask).T)]
+    assert KnownScorer("f1_macro")(model, X, gaps) == pytest.approx(np.mean(f1), rel=1e-12)
+    with pytest.raises(ValueError, match="sample_weight must be None with scoring='f1_micro'"):
+        KnownScorer("f1_micro")(model, X, gaps, w)
