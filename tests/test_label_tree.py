@@ -23,7 +23,7 @@ N, P, D = 200, 40, 30
 COUNTS = sparse.csr_array(RNG.poisson(0.3, size=(N, P)))
 # Labels of which each has some words, so that they cluster.
 LABELS = (COUNTS @ (RNG.random((P, D)) < 0.1) > 2).astype(np.int8)
-SMALL = {"max_children": 3, "max_leaf_labels": 2, "beam_width": 4}
+SMALL = {"n_estimators": 3, "max_children": 3, "max_leaf_labels": 2, "beam_width": 4}
 
 
 def model(**params):
@@ -49,8 +49,6 @@ def test_probabilities_are_zero_where_the_search_does_not_go():
     assert n_found.max() <= 24
     wide = model(beam_width=1000).fit(COUNTS, LABELS).predict_proba(COUNTS)
     assert (wide > 0).sum() > n_found.sum()
-    # Trees have the same nodes whatever the beam: a label is found along the same path.
-    assert (wide >= proba - 1e-12).all()
 
 
 def test_predictions_are_labels_above_one_half():

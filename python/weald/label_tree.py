@@ -1,11 +1,12 @@
 """Label trees: linear models of more than some thousand labels, of which a sample only visits those that are near it.
 
 A tree clusters the labels. Each node has a linear model of its children, and each leaf one of its labels, fitted to the
-samples that have a label there. Predictions follow the best nodes of each tree.
+samples that have a label there and to those whose search for labels comes there. Searches follow the best nodes of each tree.
 
 Sources: Prabhu, Kag, Harsola, Agrawal and Varma, "Parabel: partitioned label trees for extreme classification with
 application to dynamic search advertising", WWW 2018; Khandagale, Xiao and Babbar, "Bonsai: diverse and shallow trees for
-extreme multi-label classification", Machine Learning 2020.
+extreme multi-label classification", Machine Learning 2020; Zhang, Chang, Yu and Dhillon, "Fast multi-resolution transformer
+fine-tuning for extreme multi-label text classification", NeurIPS 2021, for the samples of a node.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ class LabelTreeClassifier(OfPreparedX):
     """Trees of linear models, for text with more than some thousand labels or classes.
 
     Each tree clusters the labels. Each of its nodes has a linear model of its children, and each leaf one of its labels,
-    which are fitted to the samples with a label there alone: a fit takes time for the labels that a sample is near, and not
-    for all of them. A prediction follows the best nodes of each tree.
+    which are fitted to the samples with a label there and to those whose search comes there: a fit takes time for the labels
+    that a sample is near, and not for all of them. Searches, in the fit as in predictions, follow the best nodes of each tree.
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, default=0.2
         Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it.
     features : {"auto", "given", "normalized", "tfidf"}, default="auto"
         What is done with X, in `fit` and in predictions. What is learned for it is part of the model:
@@ -72,17 +73,18 @@ class LabelTreeClassifier(OfPreparedX):
         - "tfidf": for counts of words x, sign(x) ln(1 + abs(x)) times the inverse document frequency of the word,
           1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
         - "auto": "tfidf" if all values of X are whole numbers and none is negative, and otherwise "normalized".
-    n_estimators : int, default=3
+    n_estimators : int, default=1
         Number of trees, which differ by the random centres from which the clusters of labels start.
     max_children : int, default=100
         Maximum number of children of a node, from 2 to 65,536. With 2, each child has half of the labels of its node.
     max_leaf_labels : int, default=400
         Maximum number of labels of a leaf, from 1 to 65,536. Nodes with more labels are divided. Larger leaves rank labels better
         and take longer.
-    beam_width : int, default=10
-        Number of nodes of each tree that a prediction follows, at each depth: labels of other nodes have the probability 0. More
-        nodes rank labels better and take longer. It is part of the fitted model.
-    intercept_scaling : float, default=1.0
+    beam_width : int, default=20
+        Number of nodes of each tree that searches follow at each depth. In the fit, a node learns to tell its labels from those of
+        all samples whose search comes there; in predictions, labels of other nodes have the probability 0. More nodes rank
+        labels better and take longer.
+    intercept_scaling : float, default=0.3
         The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
         -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all intercepts
         are -1.
@@ -90,7 +92,7 @@ class LabelTreeClassifier(OfPreparedX):
         A child or label is fitted when the gradient of no sample is larger than this.
     max_iter : int, default=1000
         Maximum number of passes over the samples of a node. If it does not suffice, `fit` warns.
-    min_weight : float, default=0.02
+    min_weight : float, default=0.01
         Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
         difference in predictions.
     multi_label : {"auto", True, False}, default="auto"
@@ -156,9 +158,10 @@ class LabelTreeClassifier(OfPreparedX):
     `n_jobs`. The order of labels that the same samples have is the exception. A sample of weight 2 is the same as two
     samples.
 
-    The probability of a label in a tree is the product of exp(-max(0, 1 - margin)³) along the path from the root to the
-    label, and 0 if the search does not reach the label. The trees are averaged. It ranks the labels of a sample, and is not
-    calibrated: see `weald.multilabel.CalibratedLabels`. Of classes, the probabilities are divided by their sum.
+    The probability of a label in a tree is exp(-max(0, 1 - margin)³) with the margin of the label in its leaf, times the
+    twentieth root of the product of this over the nodes on the path there, and 0 if the search does not reach the label.
+    The trees are averaged. It ranks the labels of a sample, and is not calibrated: see
+    `weald.multilabel.CalibratedLabels`. Of classes, the probabilities are divided by their sum.
 
     With no more than `max_leaf_labels` labels, a tree is a linear model of all labels.
 
@@ -205,17 +208,17 @@ class LabelTreeClassifier(OfPreparedX):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float = 0.2,
         *,
         features: Literal["auto", "given", "normalized", "tfidf"] = "auto",
-        n_estimators: int = 3,
+        n_estimators: int = 1,
         max_children: int = 100,
         max_leaf_labels: int = 400,
-        beam_width: int = 10,
-        intercept_scaling: float = 1.0,
+        beam_width: int = 20,
+        intercept_scaling: float = 0.3,
         tol: float = 0.3,
         max_iter: int = 1000,
-        min_weight: float = 0.02,
+        min_weight: float = 0.01,
         multi_label: MultiLabel = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,

@@ -34,8 +34,9 @@ max_leaf_labels : int, default={default}
 """,
     "beam_width": """
 beam_width : int, default={default}
-    Number of nodes of each tree that a prediction follows, at each depth: labels of other nodes have the probability 0. More
-    nodes rank labels better and take longer. It is part of the fitted model.
+    Number of nodes of each tree that searches follow at each depth. In the fit, a node learns to tell its labels from those of
+    all samples whose search comes there; in predictions, labels of other nodes have the probability 0. More nodes rank
+    labels better and take longer.
 """,
     "intercept_scaling": LINEAR["intercept_scaling"],
     "tol": """

@@ -33,7 +33,8 @@ pub struct LabelTreeConfig {
     /// Maximum number of labels of a leaf. If there are no more labels than this, a tree is a linear model of all labels, as
     /// [`LinearConfig`] fits it.
     pub max_leaf_labels: usize,
-    /// The number of nodes of a tree that predictions follow at a time, at each depth.
+    /// The number of nodes of a tree that searches follow at each depth: those of samples of the fit, whose labels are
+    /// compared with those of these nodes, and those of predictions.
     pub beam_width: usize,
     /// The seed of the clusters, and of the order in which samples are visited.
     pub seed: u64,
@@ -56,18 +57,18 @@ setters! { LabelTreeConfig {
 impl Default for LabelTreeConfig {
     /// Parameters for counts of words, which were chosen by held-out titles with 16 000 subjects.
     fn default() -> Self {
-        let LinearConfig { max_iter, features, seed, .. } = LinearConfig::default();
+        let LinearConfig { intercept_scaling, max_iter, min_weight, features, seed, .. } = LinearConfig::default();
         LabelTreeConfig {
-            c: 1.0,
-            intercept_scaling: 1.0,
+            c: 0.2,
+            intercept_scaling,
             tol: 0.3,
             max_iter,
-            min_weight: 0.02,
+            min_weight,
             features,
-            n_trees: 3,
+            n_trees: 1,
             max_children: 100,
             max_leaf_labels: 400,
-            beam_width: 10,
+            beam_width: 20,
             seed,
         }
     }

@@ -1,7 +1,10 @@
 //! Fits label trees: prepares the samples, clusters their labels, and solves the columns of all nodes.
 
+use std::ops::Range;
+
 use super::plan::{Part, Plan};
 use super::points::Points;
+use super::routes::Routes;
 use super::tree::{Growing, LabelTree, NodeWeights};
 use super::{LabelTreeConfig, LabelTreeModel};
 use crate::control::Control;
@@ -26,8 +29,8 @@ impl LabelTreeConfig {
     /// Fits the model, on `control.n_threads()` threads.
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), without NaN and categories, and y: labels, or one
-    /// output of classes, each of which is then a label. Some cells of y may be unknown. The root is fitted to all samples, other nodes to those that have a label below
-    /// them. A child counts as unknown for a sample if one of its labels is, and the sample has none of them. Labels that no
+    /// output of classes, each of which is then a label. Some cells of y may be unknown. A node is fitted to the samples whose
+    /// search for labels comes there, and to those that have a label below it. A child counts as unknown for a sample if one of its labels is, and the sample has none of them. Labels that no
     /// sample has are in no tree. The model is the same with other threads, and in another order of the samples or of the
     /// labels; the exception are labels that the same samples have.
     ///
@@ -71,7 +74,7 @@ impl LabelTreeConfig {
         for tree in 0..self.n_trees as u64 {
             let plan = Plan::new(self, &labels, &points, key.child(tree), control)?;
             let nodes = Nodes::new(&samples, &having, &plan, n_labels)?;
-            trees.push(nodes.fit(&of_nodes, control)?);
+            trees.push(nodes.fit(&of_nodes, self.beam_width, control)?);
         }
         let (features, beam_width) = (self.features, self.beam_width);
         Ok(LabelTreeModel { n_features, outputs, features, idf: learned.idf, beam_width, trees })
@@ -119,26 +122,46 @@ impl<'n> Nodes<'n> {
         Ok(Nodes { samples, having, plan, place })
     }
 
-    /// Fits all nodes: some at a time, whose samples together have about as many entries as X.
-    fn fit(&self, config: &LinearConfig, control: &Control) -> Result<LabelTree> {
-        let n_threads = control.n_threads();
+    /// Fits all nodes, depth by depth.
+    fn fit(&self, config: &LinearConfig, beam_width: usize, control: &Control) -> Result<LabelTree> {
         let parts = &self.plan.parts;
-        let mut all = PURPOSE.collected(0..self.samples.len() as u32)?;
-        let most = self.samples.n_stored(&all);
         let mut growing = Growing::new(self.plan)?;
-        let mut first = 0;
-        while first < parts.len() {
+        let mut routes = Routes::new(self.samples, beam_width)?;
+        let mut level = 0..1;
+        while !level.is_empty() {
+            self.fit_level(level.clone(), &routes.at(&level)?, &mut growing, config, control)?;
+            let n_children = parts[level.clone()].iter().map(|part| part.n_children).sum::<usize>();
+            level = level.end..level.end + n_children;
+            if !level.is_empty() {
+                routes.descend(growing.tree(), control)?;
+            }
+        }
+        Ok(growing.finished())
+    }
+
+    /// Fits the nodes of a depth, which some samples reach: some nodes at a time, whose samples together have about as many
+    /// entries as X.
+    fn fit_level(
+        &self,
+        level: Range<usize>,
+        reaching: &Lists,
+        growing: &mut Growing,
+        config: &LinearConfig,
+        control: &Control,
+    ) -> Result<()> {
+        let n_threads = control.n_threads();
+        let most = self.samples.n_entries();
+        let mut first = level.start;
+        while first < level.end {
             let (mut rows, mut n_stored) = (Vec::new(), 0);
-            while first + rows.len() < parts.len() && (rows.is_empty() || n_stored < most) {
+            while first + rows.len() < level.end && (rows.is_empty() || n_stored < most) {
                 control.check()?;
-                let of_node = match first + rows.len() {
-                    0 => std::mem::take(&mut all),
-                    node => self.rows_of(&parts[node])?,
-                };
+                let node = first + rows.len();
+                let of_node = self.rows_of(&self.plan.parts[node], reaching.of(node - level.start))?;
                 n_stored += self.samples.n_stored(&of_node);
                 PURPOSE.push(&mut rows, of_node)?;
             }
-            let parts = &parts[first..first + rows.len()];
+            let parts = &self.plan.parts[first..first + rows.len()];
             let samples = pool::map(n_threads, parts.len(), |at| self.samples_of(&parts[at], &rows[at], control))?;
             let tasks = pool::map(n_threads, parts.len(), |at| Task::new(config, &samples[at], n_columns(&parts[at])))?;
             let mut jobs = Vec::new();
@@ -164,13 +187,13 @@ impl<'n> Nodes<'n> {
             }
             first += parts.len();
         }
-        Ok(growing.finished())
+        Ok(())
     }
 
-    /// Returns the samples that have a label below a node, in increasing order.
-    fn rows_of(&self, part: &Part) -> Result<Vec<u32>> {
+    /// Returns the samples that reach a node or have a label below it, in increasing order.
+    fn rows_of(&self, part: &Part, reaching: &[u32]) -> Result<Vec<u32>> {
         let labels = &self.plan.labels[part.start..part.end];
-        let mut rows = Vec::new();
+        let mut rows = PURPOSE.collected(reaching.iter().copied())?;
         for &label in labels {
             PURPOSE.extend(&mut rows, self.having.of(label as usize).iter().copied())?;
         }

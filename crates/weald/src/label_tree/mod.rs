@@ -1,10 +1,10 @@
 //! Label trees: linear models of very many labels, of which a sample only visits those that are near it.
 //!
 //! One column for each label costs a pass over X for each sixteen labels. A label tree clusters the labels by the
-//! samples that have them. Each node has one linear column for each of its children, fitted to the samples that have a
-//! label below the node; each leaf has one column for each of its labels, fitted to the samples that have one of these.
-//! A fit takes time in proportion to the stored entries of X, the children of a node, and the depth, and a prediction
-//! follows the best children only.
+//! samples that have them. Each node has one linear column for each of its children, and each leaf one for each of its
+//! labels, fitted to the samples that have a label below the node and to those whose search comes there. A search, in the
+//! fit as in predictions, follows the best nodes of each depth only: a fit takes time in proportion to the stored entries
+//! of X, the children and labels of the nodes that are followed, and the depth.
 //!
 //! Sources: Y. Prabhu, A. Kag, S. Harsola, R. Agrawal and M. Varma, *Parabel: Partitioned label trees for extreme
 //! classification with application to dynamic search advertising*, 2018, for label trees of linear models with two
@@ -18,7 +18,10 @@
 //! 2. A node with more than `max_leaf_labels` labels is divided. With two children, both get half of the labels
 //!    (balanced k-means); with more, each label goes to the child with the most similar centre (spherical k-means), unless
 //!    one of them has more than three quarters of the labels.
-//! 3. The columns of all nodes are fitted, with the samples of a node copied once, and only the features that they have.
+//! 3. The columns of all nodes are fitted depth by depth, with the samples of a node copied once, and only the features
+//!    that they have. Then the search for each sample goes on to the best nodes of the next depth.
+//! 4. The score of a label depends on its margin in its leaf, if the search comes there. The nodes above decide where the
+//!    search goes and count little else, since leaves are fitted to samples of other leaves as well.
 //!
 //! # What results depend on
 //!
@@ -33,6 +36,7 @@
 //! | `points` | labels as points |
 //! | `clustering` | the clusters of the labels of a node |
 //! | `plan` | the nodes of a tree, before anything is fitted |
+//! | `routes` | which samples reach which nodes during the fit |
 //! | `fit` | the columns of all nodes |
 //! | `tree` | the fitted tree |
 //! | `beam`, `predict` | the labels of a tree for a sample; means over the trees |
@@ -45,6 +49,7 @@ mod fit;
 mod plan;
 mod points;
 mod predict;
+mod routes;
 #[cfg(test)]
 mod tests;
 mod tree;

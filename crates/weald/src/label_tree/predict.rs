@@ -26,8 +26,8 @@ best_columns!(
 
 impl LabelTreeModel {
     /// Returns the scores of the labels that the search finds for each sample: logarithms of the mean over the trees of
-    /// the product of exp(−max(0, 1 − margin)³) along the path from the root to the label. A label that the search in a tree
-    /// does not find has the product 0 there. Labels that are not stored have the score −∞.
+    /// exp(−max(0, 1 − margin)³), with the margin of the label in its leaf, times the twentieth root of the product of this
+    /// over the nodes on the path there. A label that the search in a tree does not find counts as 0 there. Labels that are not stored have the score −∞.
     ///
     /// Time for a sample and a node that is followed is that of the sample's entries times the logarithm of the number of
     /// features of the node, and of the weights of these features.
@@ -153,7 +153,7 @@ fn n_excluded(excluded: &LabelView<'_>, row: usize) -> usize {
     excluded.ptr()[row + 1] - excluded.ptr()[row]
 }
 
-/// A label, the largest logarithm of its products in the trees, and the sum of the products divided by the largest one.
+/// A label, the largest logarithm in the trees, and the sum of what they are the logarithms of, divided by the largest one.
 type Found = (u32, f64, f64);
 
 /// The labels that all trees find for a sample.

@@ -120,12 +120,12 @@ fn margins(tree: &LabelTree, node: usize, x: &[f32]) -> Vec<f64> {
     margins
 }
 
-/// The labels that a beam finds in a tree, in plain loops.
-fn beam(tree: &LabelTree, x: &[f32], width: usize) -> Vec<(u32, f64)> {
-    let mut nodes = vec![(0.0, 0usize)];
-    while nodes.iter().any(|&(_, node)| tree.children(node).is_some()) {
+/// The nodes that a beam follows at each depth, in plain loops.
+fn followed(tree: &LabelTree, x: &[f32], width: usize) -> Vec<Vec<(f64, usize)>> {
+    let mut depths = vec![vec![(0.0, 0usize)]];
+    while let Some(nodes) = depths.last().filter(|nodes| nodes.iter().any(|&(_, node)| tree.children(node).is_some())) {
         let mut next = Vec::new();
-        for &(log, node) in &nodes {
+        for &(log, node) in nodes {
             match tree.children(node) {
                 None => next.push((log, node)),
                 Some(children) => {
@@ -136,16 +136,21 @@ fn beam(tree: &LabelTree, x: &[f32], width: usize) -> Vec<(u32, f64)> {
         }
         next.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap().then(a.1.cmp(&b.1)));
         next.truncate(width);
-        nodes = next;
+        depths.push(next);
     }
-    let of_leaf = |&(log, node): &(f64, usize)| {
-        let labels = tree.labels(node).unwrap().to_vec();
-        labels.into_iter().zip(margins(tree, node, x)).map(move |(label, m)| (label, log + log_of(m)))
-    };
-    nodes.iter().flat_map(of_leaf).collect()
+    depths
 }
 
-/// The products of the path to each label, mean over the trees; `None` for labels that no tree finds.
+/// The labels that a beam finds in a tree, and the logarithms of what their margins count.
+fn beam(tree: &LabelTree, x: &[f32], width: usize) -> Vec<(u32, f64)> {
+    let of_leaf = |&(log, node): &(f64, usize)| {
+        let labels = tree.labels(node).unwrap().to_vec();
+        labels.into_iter().zip(margins(tree, node, x)).map(move |(label, m)| (label, 0.05 * log + log_of(m)))
+    };
+    followed(tree, x, width).last().unwrap().iter().flat_map(of_leaf).collect()
+}
+
+/// What the margins of each label count, mean over the trees; `None` for labels that no tree finds.
 fn slow_scores(model: &LabelTreeModel, x: &[f32], width: usize) -> Vec<Option<f64>> {
     let mut logs = vec![Vec::new(); model.n_labels()];
     for tree in model.trees() {
@@ -180,17 +185,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn nodes_are_linear_models_of_the_samples_that_have_their_labels(data in data(), config in configs()) {
+    fn nodes_are_linear_models_of_the_samples_that_reach_them_or_have_their_labels(data in data(), config in configs()) {
         let linear = LinearConfig::default().min_weight(0.0).max_iter(9).features(Features::Given).c(config.c);
         let linear = linear.intercept_scaling(config.intercept_scaling).tol(config.tol).calibration(false).seed(config.seed);
         let model = data.fit(&config);
         prop_assume!(data.x_differs());
         for tree in model.trees() {
+            // The searches of the fit are those of the fitted tree.
+            let of_sample = |x: &[f32]| followed(tree, x, config.beam_width).concat();
+            let nodes: Vec<_> = data.x.rows().into_iter().map(|x| of_sample(&x.to_vec())).collect();
             for node in 0..tree.n_nodes() {
                 let columns = columns(tree, node);
                 let has = |i: usize, labels: &[u32]| labels.iter().any(|&label| data.has(i, label));
                 let rows = (0..data.x.nrows()).filter(|&i| data.weights[i] > 0.0);
-                let rows: Vec<usize> = rows.filter(|&i| node == 0 || has(i, &columns.concat())).collect();
+                let reaches = |i: usize| nodes[i].iter().any(|&(_, reached)| reached == node);
+                let rows: Vec<usize> = rows.filter(|&i| reaches(i) || has(i, &columns.concat())).collect();
                 if columns.is_empty() {
                     continue;
                 }
@@ -256,7 +265,7 @@ proptest! {
     #[test]
     fn scores_are_those_of_plain_loops(data in data(), config in configs(), width in 1usize..5) {
         let model = data.fit(&config).with_beam_width(width).unwrap();
-        let all = data.fit(&config.beam_width(1000));
+        let all = data.fit(&config).with_beam_width(1000).unwrap();
         let control = Control::with_threads(2);
         let (scores, of_all) = (model.predict_scores(&data.x, &control), all.predict_scores(&data.x, &control));
         let (scores, of_all) = (scores.unwrap(), of_all.unwrap());

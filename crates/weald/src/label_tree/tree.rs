@@ -223,6 +223,11 @@ impl Growing {
         Ok(())
     }
 
+    /// Returns the tree with the nodes that were added.
+    pub(super) fn tree(&self) -> &LabelTree {
+        &self.0
+    }
+
     /// Returns the tree, whose arrays have no spare capacity.
     pub(super) fn finished(self) -> LabelTree {
         let mut tree = self.0;

@@ -223,6 +223,11 @@ impl Samples {
         self.features.len()
     }
 
+    /// Returns the number of entries of all samples.
+    pub(crate) fn n_entries(&self) -> usize {
+        self.values.len()
+    }
+
     /// Returns the number of entries of some samples.
     pub(crate) fn n_stored(&self, rows: &[u32]) -> usize {
         rows.iter().map(|&row| self.x.of(row as usize).len()).sum()

@@ -29,11 +29,14 @@ impl LabelTreeConfig {
         let of_labels = stored * columns_of_a_sample;
         let columns = width.min(count(self.max_children.max(self.max_leaf_labels)));
         let n_blocks = count(n_threads);
+        // Most nodes are leaves, of half of the labels that they may have or more.
+        let nodes = count(self.beam_width).min(2 * width.div_ceil(count(self.max_leaf_labels)));
         // A feature has a weight in the columns of its samples, in two or three levels, and in few others.
         let n_weights = (3 * of_labels).min(2 * p * width) * count(self.n_trees);
         found.extend([
             MemoryTerm::new("the labels of samples", 4 * bytes::<u32>() * entries),
             MemoryTerm::new("the unknown labels of samples", 4 * bytes::<u32>() * count(shapes.n_unknown)),
+            MemoryTerm::new("the nodes that samples reach", n * nodes * (3 * bytes::<(f64, u32)>() + bytes::<u32>())),
             MemoryTerm::new("the labels as points", STORED * of_labels.min(MOST_OF_POINT * width)),
             MemoryTerm::new("the centres of clusters", n_blocks * bytes::<f32>() * LANES.min(columns) * p),
             MemoryTerm::new("the weights of blocks", n_blocks * bytes::<f32>() * LANES * p),

@@ -90,6 +90,8 @@ fn a_label_tree_of_sparse_labels() {
             ("the transposed X", 8 * 300, false),
             ("the labels of samples", 16 * 150, false),
             ("the unknown labels of samples", 16 * 7, false),
+            // Two nodes of 16 bytes, while new ones and their scratch replace them, and a number of four bytes in each.
+            ("the nodes that samples reach", 100 * 2 * 52, false),
             // Two labels of a sample, of which each has its three features.
             ("the labels as points", 8 * 600, false),
             ("the centres of clusters", 2 * 64 * 10, false),

@@ -1,0 +1,110 @@
+"""Fits to very many labels, weald only: `python benches/many_labels.py`, made samples of up to 100 000 labels.
+
+Each label has ten words of its own, drawn as rare and frequent words are; a sample has one to five labels, rare and
+frequent ones, two words of each, and eight others. Prints the processor seconds and the peak memory of a fit, bytes of the
+model, the precision of the best label, and by which powers of the numbers of samples and of labels seconds grow.
+`--settings` chooses sizes as `samples x labels`, `--threads` the number of threads.
+"""
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+from scipy import sparse
+
+N_WORDS = 200_000
+N_TEST = 5_000
+OWN, TAKEN, OTHERS = 10, 2, 8
+
+
+def made(n_samples, n_labels, seed=0):
+    """X as CSR with tf-idf-like weights, and Y."""
+    rng = np.random.default_rng(seed)
+    drawn = lambda of, shape: np.minimum(of ** rng.random(shape), of - 1).astype(np.int64)  # noqa: E731
+    own = drawn(N_WORDS, (n_labels, OWN))
+    n_tags = 1 + rng.binomial(4, 0.4, n_samples)
+    sample_of_tag = np.repeat(np.arange(n_samples), n_tags)
+    # Half of the labels of samples are frequent ones, so that each label has some samples and a few have thousands.
+    rare = rng.integers(n_labels, size=len(sample_of_tag))
+    tags = np.where(rng.random(len(rare)) < 0.5, rare, drawn(n_labels, rare.shape))
+    words = own[tags[:, None], rng.integers(OWN, size=(len(tags), TAKEN))]
+    columns = np.concatenate([words.ravel(), drawn(N_WORDS, n_samples * OTHERS)])
+    rows = np.concatenate([np.repeat(sample_of_tag, TAKEN), np.repeat(np.arange(n_samples), OTHERS)])
+    X = sparse.csr_array(
+        (np.ones(len(rows), dtype=np.float32), (rows.astype(np.int32), columns.astype(np.int32))), (n_samples, N_WORDS)
+    )
+    X.sum_duplicates()
+    Y = sparse.csr_array(
+        (np.ones(len(tags), dtype=np.int8), (sample_of_tag.astype(np.int32), tags.astype(np.int32))),
+        (n_samples, n_labels),
+    )
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    return X, Y
+
+
+def fit(kind, n_samples, n_labels, threads):
+    import weald
+
+    X, Y = made(n_samples + N_TEST, n_labels)
+    before = _peak()
+    model = getattr(weald, kind)(random_state=0, n_jobs=threads)
+    wall, processor = time.perf_counter(), time.process_time()
+    model.fit(X[:n_samples], Y[:n_samples])
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    peak = _peak()
+    best, _ = model.predict_topk(X[n_samples:], 1)
+    precision = np.mean([Y[n_samples + i, label] for i, label in enumerate(best[:, 0])])
+    n_bytes = len(weald.dumps(model))
+    print(kind, n_samples, n_labels, wall, processor, max(before, peak), n_bytes, precision)
+
+
+def _peak():
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sizes = ["125000x100000", "250000x100000", "500000x100000", "1000000x100000", "250000x12500", "250000x25000", "250000x50000"]
+    parser.add_argument("--settings", nargs="+", default=sizes)
+    parser.add_argument("--kind", default="LabelTreeClassifier")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    settings = [tuple(map(int, text.split("x"))) for text in args.settings]
+    if args.one:
+        fit(args.kind, *settings[0], args.threads)
+        return
+    print("| model | samples | labels | seconds | processor seconds | peak, GB | model, MB | precision at 1 |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    seconds = {}
+    for n, d in settings:
+        command = [sys.executable, __file__, "--one", "--kind", args.kind, "--threads", str(args.threads)]
+        told = subprocess.run([*command, "--settings", f"{n}x{d}"], stdout=subprocess.PIPE, text=True, env=os.environ, check=True)
+        kind, *_, wall, processor, peak, n_bytes, precision = told.stdout.split()
+        seconds[n, d] = float(processor)
+        print(
+            f"| {kind} | {n} | {d} | {float(wall):.1f} | {float(processor):.1f} | {float(peak) / 1e9:.2f} | "
+            f"{float(n_bytes) / 1e6:.0f} | {float(precision):.3f} |",
+            flush=True,
+        )
+    for what, index in (("samples", 0), ("labels", 1)):
+        # Of sizes that differ in this number alone, the largest against the smallest.
+        groups = {}
+        for size in seconds:
+            groups.setdefault(size[1 - index], []).append(size)
+        for group in groups.values():
+            low, high = min(group), max(group)
+            if len(group) > 1:
+                power = math.log(seconds[high] / seconds[low]) / math.log(high[index] / low[index])
+                print(f"seconds grow by the power {power:.2f} of the number of {what}, {low} to {high}")
+
+
+if __name__ == "__main__":
+    main()
