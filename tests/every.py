@@ -131,6 +131,8 @@ def _table() -> dict[str, Entry]:
     table.add(weald.LinearClassifier, masks=("classes", *LABELS), **linear, params={"random_state": 0})
     given = {"C": 1.0, "features": "given", "min_weight": 0.0, "max_iter": 10_000, "random_state": 0}
     table.add(weald.LinearClassifier, "given", masks=("classes", *LABELS), **linear, params=given)
+    logistic = {"loss": "log_loss", "weight_dtype": "float16", "random_state": 0}
+    table.add(weald.LinearClassifier, "log loss", masks=("classes", *LABELS), **linear, params=logistic)
     # Labels, or one output of classes.
     of_one = {"outputs": ("labels", "sparse labels", "class"), "masks": LABELS, **linear}
     table.add(weald.LabelTreeClassifier, **of_one, params={"random_state": 0})

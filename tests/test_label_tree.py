@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from conftest import check_refused, make_data, model_bytes
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
-from weald import distribute, inspection, model_selection
+from weald import inspection, model_selection
 from weald.metrics import make_topk_scorer
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
@@ -227,6 +226,7 @@ def test_fits_that_do_not_end_in_time_warn():
         ({"tol": 0.0}, "'tol' parameter"),
         ({"max_iter": 0}, "'max_iter' parameter"),
         ({"min_weight": -0.1}, "'min_weight' parameter"),
+        ({"weight_dtype": np.float16}, "'weight_dtype' parameter"),
         ({"multi_label": "yes"}, "'multi_label' parameter"),
     ],
 )
@@ -316,16 +316,20 @@ def test_model_selection_takes_label_trees():
     assert score == pytest.approx(LABELS[np.arange(N), first].mean())
 
 
-def test_parts_of_label_trees_are_refused_in_words():
-    with (
-        ThreadPoolExecutor(1) as executor,
-        pytest.raises(
-            TypeError, match="estimator must be a forest or centroid forest of weald, got a LabelTreeClassifier"
-        ),
-    ):
-        distribute.fit(model(), COUNTS, LABELS, executor)
+def test_float16_weights_make_smaller_files():
+    single, half = (model(weight_dtype=dtype).fit(COUNTS, LABELS) for dtype in ("float32", "float16"))
+    # Two bytes less for each weight.
+    saved = len(weald.dumps(single)) - len(weald.dumps(half))
+    assert half._model.n_weights == single._model.n_weights
+    assert 2 * half._model.n_weights - 200 < saved <= 2 * half._model.n_weights
+    np.testing.assert_array_equal(weald.loads(weald.dumps(half)).predict_proba(COUNTS), half.predict_proba(COUNTS))
+    # Margins are sums of weights within 2⁻¹¹.
+    np.testing.assert_allclose(half.predict_proba(COUNTS), single.predict_proba(COUNTS), atol=0.02)
+
+
+def test_what_label_trees_are_not_is_refused_in_words():
     fitted = model().fit(COUNTS, LABELS)
-    with pytest.raises(TypeError, match="parts must be forests or centroid forests, got a LabelTreeClassifier"):
+    with pytest.raises(ValueError, match=r"parts\[0\] was fitted without trees"):
         weald.merge([fitted, fitted])
     with pytest.raises(TypeError, match="estimator must be a linear model of weald, got"):
         inspection.top_features(fitted, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,17 @@ from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
-from weald import _weald, distribute, inspection, model_selection
+from sklearn.preprocessing import MaxAbsScaler, normalize
+from weald import _weald, inspection, model_selection
 from weald.metrics import make_topk_scorer
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
 FEATURES = ["given", "normalized", "tfidf", "standardized"]
+LOSSES = ["squared_hinge", "log_loss"]
+GOLDEN = Path(__file__).parent / "golden/v1"
 RNG = np.random.default_rng(3)
 COUNTS = sparse.csr_array(RNG.poisson(0.3, size=(120, 30)))
 LABELS = (COUNTS @ RNG.normal(size=(30, 5)) > 0.8).astype(np.int8)
@@ -99,21 +102,25 @@ def test_one_class_and_labels_without_samples():
     assert not fitted.predict(X)[:, 1].any()
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("features", FEATURES)
-def test_the_order_of_samples_and_labels_does_not_count(features):
+def test_the_order_of_samples_and_labels_does_not_count(features, loss):
     rows, columns = RNG.permutation(120), RNG.permutation(5)
-    fitted = model(features=features).fit(COUNTS, LABELS)
-    other = model(features=features, n_jobs=2).fit(COUNTS[rows], LABELS[np.ix_(rows, columns)])
+    fitted = model(loss=loss, features=features).fit(COUNTS, LABELS)
+    other = model(loss=loss, features=features, n_jobs=2).fit(COUNTS[rows], LABELS[np.ix_(rows, columns)])
     np.testing.assert_array_equal(other.coef_.toarray(), fitted.coef_.toarray()[columns])
     np.testing.assert_array_equal(other.decision_function(COUNTS), fitted.decision_function(COUNTS)[:, columns])
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("features", FEATURES)
-def test_a_weight_is_a_number_of_samples(features):
+def test_a_weight_is_a_number_of_samples(features, loss):
     weights = RNG.integers(0, 4, size=120)
-    weighted = model(features=features).fit(COUNTS, LABELS, weights)
+    weighted = model(loss=loss, features=features).fit(COUNTS, LABELS, weights)
     repeated = np.repeat(np.arange(120), weights)
-    assert model_bytes(weighted) == model_bytes(model(features=features).fit(COUNTS[repeated], LABELS[repeated]))
+    assert model_bytes(weighted) == model_bytes(
+        model(loss=loss, features=features).fit(COUNTS[repeated], LABELS[repeated])
+    )
 
 
 def test_class_weights_multiply_sample_weights():
@@ -129,17 +136,18 @@ def test_class_weights_multiply_sample_weights():
     assert not (fitted.predict(X) == "c").any()
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("features", ["given", "normalized"])
-def test_unknown_labels_are_left_out_of_the_fit_of_their_column(features):
+def test_unknown_labels_are_left_out_of_the_fit_of_their_column(features, loss):
     mask = RNG.random(LABELS.shape) < 0.3
     mask[:, 0] = False
-    fitted = model(features=features).fit(COUNTS, LABELS, y_mask=mask)
+    fitted = model(loss=loss, features=features).fit(COUNTS, LABELS, y_mask=mask)
     with_gaps = np.where(mask, np.nan, LABELS)
-    assert model_bytes(model(features=features).fit(COUNTS, with_gaps)) == model_bytes(fitted)
-    assert model_bytes(model(features=features).fit(COUNTS, sparse.csr_array(LABELS), y_mask=mask)) == model_bytes(
-        fitted
-    )
-    tight = model(C=0.3, features=features, tol=1e-4, max_iter=100_000, min_weight=0.0, calibrate=False)
+    assert model_bytes(model(loss=loss, features=features).fit(COUNTS, with_gaps)) == model_bytes(fitted)
+    assert model_bytes(
+        model(loss=loss, features=features).fit(COUNTS, sparse.csr_array(LABELS), y_mask=mask)
+    ) == model_bytes(fitted)
+    tight = model(C=0.3, loss=loss, features=features, tol=1e-4, max_iter=100_000, min_weight=0.0, calibrate=False)
     together = tight.fit(COUNTS, LABELS, y_mask=mask).coef_.toarray()
     for j in range(LABELS.shape[1]):
         known = ~mask[:, j]
@@ -179,13 +187,119 @@ def test_calibrated_probabilities_have_less_loss_than_margins_have():
     assert losses[True] < 0.95 * losses[False]
 
 
-def test_fits_that_do_not_end_in_time_warn():
+# --- log loss ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept_scaling", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("C", [0.1, 3.0, 30.0])
+def test_log_loss_is_logistic_regression(C, intercept_scaling):
+    rng = np.random.default_rng(0)
+    X = normalize(rng.poisson(0.3, size=(300, 20)).astype(np.float32))
+    score = X @ rng.normal(size=(20, 3)) + rng.logistic(size=(300, 3))
+    # Intercepts are drawn towards 0 where half of the samples have a label.
+    Y = (score > np.median(score, axis=0)).astype(np.int8)
+    assert (Y.sum(axis=0) == 150).all()
+    params = {"C": C, "intercept_scaling": intercept_scaling, "features": "given", "calibrate": False}
+    fitted = model(loss="log_loss", tol=1e-8, min_weight=0.0, max_iter=20_000, **params).fit(X, Y)
+    for j in range(3):
+        scaling = {"intercept_scaling": intercept_scaling} if intercept_scaling else {"fit_intercept": False}
+        other = LogisticRegression(C=C, solver="liblinear", tol=1e-10, max_iter=10_000, **scaling).fit(X, Y[:, j])
+        # The gap, at least half the square of the distance of the weights, is below 1e-8 of a loss of some 100 C.
+        np.testing.assert_allclose(fitted.coef_.toarray()[j], other.coef_[0], atol=5e-3, rtol=5e-3)
+        if intercept_scaling:
+            np.testing.assert_allclose(fitted.intercept_[j], other.intercept_[0], atol=5e-3, rtol=5e-3)
+        np.testing.assert_allclose(fitted.predict_proba(X)[:, j], other.predict_proba(X)[:, 1], atol=5e-3)
+
+
+def test_margins_of_log_loss_are_log_odds():
+    fitted = model(loss="log_loss", calibrate=False).fit(COUNTS, LABELS)
+    scores = fitted.decision_function(COUNTS)
+    np.testing.assert_allclose(fitted.predict_proba(COUNTS), expit(scores), rtol=1e-12)
+    expected = prepared(fitted, COUNTS.toarray()) @ fitted.coef_.toarray().T + fitted.intercept_
+    # The model prepares X in float32.
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+    # Without weights of features, an intercept is the log-odds of the label with half a sample more on either side.
+    alone = model(C=1e-9, loss="log_loss", features="given", calibrate=False).fit(COUNTS, LABELS)
+    n, n_with = len(LABELS), LABELS.sum(axis=0)
+    np.testing.assert_allclose(alone.intercept_, np.log((n_with + 0.5) / (n - n_with + 0.5)), rtol=1e-5)
+    assert alone.coef_.nnz == 0
+
+
+def test_log_loss_without_calibration_has_less_loss_than_the_squared_hinge():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 8))
+    y = (1.5 * X[:, 0] - X[:, 1] + rng.logistic(size=3000) > 0.5).astype(int)
+    losses = {}
+    for loss, C in (("squared_hinge", 0.3), ("log_loss", 3.0)):
+        fitted = model(C=C, loss=loss, features="standardized", calibrate=False).fit(X[:1500], y[:1500])
+        losses[loss] = log_loss(y[1500:], fitted.predict_proba(X[1500:]))
+    # Samples have logistic noise, so that log loss fits their probabilities; a margin of the hinge is no log-odds.
+    assert losses["log_loss"] < 0.9 * losses["squared_hinge"]
+
+
+def test_choices_of_log_loss_are_among_its_own_strengths():
+    fitted = model(loss="log_loss").fit(COUNTS, LABELS)
+    assert fitted.C_ in (1.0, 3.0, 10.0, 30.0)
+    again = model(C=fitted.C_, loss="log_loss", features=fitted.features_, calibrate=False).fit(COUNTS, LABELS)
+    np.testing.assert_array_equal(again._model.arrays()[2], fitted._model.arrays()[2])
+
+
+def test_files_from_before_log_loss_are_of_the_squared_hinge(tmp_path):
+    fitted = model(C=0.3, loss="log_loss").fit(COUNTS, LABELS)
+    weald.save(fitted, tmp_path / "logistic")
+    assert weald.load(tmp_path / "logistic").loss == "log_loss"
+    assert b"squared_hinge" not in model_bytes(model(C=0.3).fit(COUNTS, LABELS))
+    assert weald.load(GOLDEN / "linear_labels.safetensors").loss == "squared_hinge"
+
+
+# --- precision --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_float16_weights_are_the_nearest_ones_and_files_are_smaller(features, tmp_path):
+    wide = sparse.csr_array(np.random.default_rng(0).poisson(0.3, size=(200, 200)))
+    Y = (wide @ np.random.default_rng(1).normal(size=(200, 30)) > 2).astype(np.int8)
+    params = {"features": features, "C": 0.3, "calibrate": False}
+    single = model(**params).fit(wide, Y)
+    half = model(weight_dtype="float16", **params).fit(wide, Y)
+    weights, rounded = single._model.arrays()[2], half._model.arrays()[2]
+    np.testing.assert_array_equal(rounded, weights.astype(np.float16).astype(np.float32))
+    assert (rounded != weights).any()
+    weald.save(half, tmp_path / "half")
+    loaded = weald.load(tmp_path / "half")
+    assert loaded.weight_dtype == "float16"
+    np.testing.assert_array_equal(loaded.decision_function(wide), half.decision_function(wide))
+    # Two bytes less for each weight; there is one byte for its column, and little else.
+    saved = len(weald.dumps(single)) - len(weald.dumps(half))
+    assert 2 * len(weights) - 200 < saved <= 2 * len(weights)
+    # Weights are within 2⁻¹¹ of the others, and margins are sums of some thirty of them.
+    np.testing.assert_allclose(half.decision_function(wide), single.decision_function(wide), atol=0.02)
+
+
+def test_weights_that_float16_does_not_hold_stay_as_they_are():
+    X = np.column_stack([np.arange(60) % 2, 1e-7 * np.arange(60), 1e7 * (np.arange(60) % 3)])
+    params = {"features": "standardized", "C": 0.3, "calibrate": False}
+    y = np.arange(60) // 2 % 15 + 5 * (np.arange(60) % 3) < 10
+    single, half = (model(weight_dtype=dtype, **params).fit(X, y) for dtype in ("float32", "float16"))
+    weights, rounded = single._model.arrays()[2], half._model.arrays()[2]
+    held = (np.abs(weights) >= 2.0**-14) & (np.abs(weights) <= 65504)
+    assert not held.all()
+    np.testing.assert_array_equal(rounded[~held], weights[~held])
+    np.testing.assert_array_equal(rounded[held], weights[held].astype(np.float16).astype(np.float32))
+    np.testing.assert_array_equal(weald.loads(weald.dumps(half)).decision_function(X), half.decision_function(X))
+
+
+# --- what is warned about, and refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_fits_that_do_not_end_in_time_warn(loss):
     with pytest.warns(ConvergenceWarning, match=r"\d of 5 labels or classes did not reach tol=1e-06 within max_iter=2"):
-        fitted = model(tol=1e-6, max_iter=2).fit(COUNTS, LABELS)
+        fitted = model(loss=loss, tol=1e-6, max_iter=2).fit(COUNTS, LABELS)
     assert fitted.n_iter_ == 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert 1 <= model().fit(COUNTS, LABELS).n_iter_ < 1000
+        assert 1 <= model(loss=loss).fit(COUNTS, LABELS).n_iter_ < 1000
 
 
 @pytest.mark.parametrize(
@@ -195,6 +309,9 @@ def test_fits_that_do_not_end_in_time_warn():
         ({"C": -1.0}, "'C' parameter of LinearClassifier must be"),
         ({"C": np.inf}, "'C' parameter of LinearClassifier must be"),
         ({"calibrate": "yes"}, "'calibrate' parameter"),
+        ({"loss": "hinge"}, "'loss' parameter of LinearClassifier must be"),
+        ({"weight_dtype": "float8"}, "'weight_dtype' parameter of LinearClassifier must be"),
+        ({"loss": None}, "'loss' parameter of LinearClassifier must be"),
         ({"C": "cv"}, "'C' parameter of LinearClassifier must be"),
         ({"features": "counts"}, "'features' parameter of LinearClassifier must be"),
         ({"intercept_scaling": -1.0}, "'intercept_scaling' parameter"),
@@ -390,14 +507,7 @@ def test_model_selection_takes_linear_models():
     assert score == pytest.approx(LABELS[np.arange(120), first].mean())
 
 
-def test_parts_of_linear_models_are_refused_in_words():
-    with (
-        ThreadPoolExecutor(1) as executor,
-        pytest.raises(
-            TypeError, match="estimator must be a forest or centroid forest of weald, got a LinearClassifier"
-        ),
-    ):
-        distribute.fit(model(), COUNTS, LABELS, executor)
+def test_whole_models_are_no_parts():
     fitted = model().fit(COUNTS, LABELS)
-    with pytest.raises(TypeError, match="parts must be forests or centroid forests, got a LinearClassifier"):
+    with pytest.raises(ValueError, match=r"parts\[0\] was fitted without labels"):
         weald.merge([fitted, fitted])

@@ -89,7 +89,7 @@ def test_a_part_predicts_as_the_forest_of_its_trees():
         (lambda parts: parts[1:], "trees 0 to 1 are missing"),
         (lambda parts: [parts[0], parts[2]], "trees 2 to 2 are missing"),
         (lambda parts: [*parts, parts[1]], "tree 2 is in two parts"),
-        (lambda _: [], "parts must have at least one fitted forest, got none"),
+        (lambda _: [], "parts must have at least one fitted model, got none"),
         (lambda parts: [*parts[:2], whole_forest()], r"parts\[2\] was fitted without trees"),
         (lambda parts: [*parts[:2], other(parts[2], max_depth=1)], "differ in max_depth: None and 1"),
         (lambda parts: [*parts[:2], other(parts[2], random_state=9)], "differ in random_state"),

@@ -17,7 +17,7 @@ SCRIPTS = sorted(p for p in HERE.glob("*.py") if not p.name.startswith("_") and 
 SCORES = "it compares scores on real data sets"
 OWN = "it has arguments of its own"
 # Scripts that run only if they are named.
-ALONE = {"centroid.py": OWN, "centroid_scale.py": OWN, "compressed_bytes.py": OWN}
+ALONE = {"centroid.py": OWN, "centroid_scale.py": OWN, "compressed_bytes.py": OWN, "linear_losses.py": OWN}
 # Scripts that `--made` leaves out.
 LEFT_OUT = {
     "label_precision.py": SCORES,

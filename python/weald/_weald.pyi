@@ -234,10 +234,14 @@ class _ColumnsConfig(TypedDict):
     tol: float
     max_iter: int
     min_weight: float
+    # Whether weights are rounded to float16.
+    half_precision: bool
     seed: int
 
 @type_check_only
 class _LinearConfig(_ColumnsConfig):
+    # "squared_hinge" or "log_loss"
+    loss: str
     # None: chosen by held-out samples.
     c: float | None
     # "given", "normalized", "tfidf" or "standardized"; None: chosen in the same way
@@ -251,6 +255,7 @@ class _LabelTreeConfig(_ColumnsConfig):
     # "given", "normalized" or "tfidf"
     features: str
     n_trees: int
+    first_tree: int
     max_children: int
     max_leaf_labels: int
     beam_width: int
@@ -455,6 +460,7 @@ def fit_linear(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
     y_mask: _Mask | None = None,
+    columns: tuple[int, int] | None = None,
 ) -> tuple[LinearModel, float]: ...
 def held_out_linear(
     model: LinearModel,
@@ -795,6 +801,9 @@ class LinearModel:
     # How scores are turned into predictions, which are always probabilities.
     @property
     def link(self) -> str: ...
+    # Of models, each with the first of its columns and one past the last, in increasing order.
+    @staticmethod
+    def merge(parts: list[tuple[LinearModel, int, int]]) -> LinearModel: ...
     # Offsets, columns and values of weights, intercepts of margins, slopes and intercepts of log-odds.
     @staticmethod
     def of_arrays(
@@ -854,6 +863,8 @@ class LabelTreeModel:
     def n_bytes(self) -> int: ...
     @property
     def features(self) -> str: ...
+    @staticmethod
+    def merge(parts: list[LabelTreeModel]) -> LabelTreeModel: ...
     # Of each tree.
     def depths(self) -> list[int]: ...
     def n_leaves(self) -> list[int]: ...

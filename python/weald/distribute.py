@@ -34,7 +34,7 @@ from weald import model_selection
 from weald._distribute.dask_samples import fit_samples
 from weald._distribute.samples_apart import fit_part
 from weald._fit import updates as _updates
-from weald._fit.bagging import BaseBagging
+from weald._fit.base import BaseModel
 from weald._fitted.at_once import fitted_at_once
 from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
@@ -42,7 +42,7 @@ from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
-from weald._tools.merge import merge
+from weald._tools.merge import MERGED, merge
 from weald._tools.topk import topk
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
@@ -63,14 +63,14 @@ def fit(
     max_retries: int = 2,
     **fit_params: Any,
 ) -> BaseEstimator:
-    """Fit a forest whose trees are grown by the workers of an executor.
+    """Fit a forest whose trees are grown by the workers of an executor, or a linear model of their labels.
 
     Parameters
     ----------
     estimator : estimator
-        A random forest, extra-trees or centroid forest. Its `random_state` must be an integer. Its `n_jobs` is the
-        number of threads of each worker. With `verbose` above 0, trees are reported as in its own `fit`, here and not
-        by the workers, when the part that they are in arrives.
+        A random forest, extra-trees, centroid forest or label tree, or a `LinearClassifier` of labels. Its `random_state`
+        must be an integer. Its `n_jobs` is the number of threads of each worker. With `verbose` above 0, trees or labels are
+        reported as in its own `fit`, here and not by the workers, when the part that they are in arrives.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples, in any form that the `fit` of the estimator accepts.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
@@ -79,9 +79,9 @@ def fit(
         An executor, or any object with a method `submit` that returns `concurrent.futures.Future`. If it has a method
         `scatter`, this method is called with the data, and its result is passed to tasks in place of the data.
     n_parts : int, default=None
-        Number of parts. Each part is a range of trees, and the ranges have nearly equal lengths. There are never more
-        parts than trees. If None, it is the number of workers of the executor if that is known, and otherwise the
-        number of processors of this machine.
+        Number of parts. Each part is a range of trees, or of labels of a linear model, and the ranges have nearly equal
+        lengths. There are never more parts than trees or labels. If None, it is the number of workers of the executor if
+        that is known, and otherwise the number of processors of this machine.
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights.
     timeout : float, default=None
@@ -100,20 +100,21 @@ def fit(
     Raises
     ------
     TypeError
-        If `estimator` is not a forest, `executor` has no method `submit`, or `submit` does not return a
+        If `estimator` is not such a model, `executor` has no method `submit`, or `submit` does not return a
         `concurrent.futures.Future`.
     ValueError
         If the data or a parameter of the estimator is not valid, as raised by its `fit` on a worker, or if `n_parts`,
         `timeout` or `max_retries` is out of range.
     TimeoutError
-        If parts are missing after `timeout` seconds. The message contains the trees that are missing.
+        If parts are missing after `timeout` seconds. The message contains the trees or labels that are missing.
     RuntimeError
-        If a part was lost more than `max_retries` times, with its trees and the last error; if the executor was shut
+        If a part was lost more than `max_retries` times, with its trees or labels and the last error; if the executor was shut
         down, or is broken because a process of the pool died; or if a task returned None.
 
     Notes
     -----
-    The data is sent once for each part, and the trees are sent back. After any failure, including an interrupt with
+    The data is sent once for each part, and the trees or weights are sent back. Each part of a linear model chooses `C` and
+    `features` and calibrates by itself, with the same result, if it is asked to. After any failure, including an interrupt with
     Ctrl-C, tasks that have not started are cancelled, and the estimator is unchanged.
 
     Examples
@@ -128,16 +129,20 @@ def fit(
     >>> len(forest.estimators_)
     100
     """
-    if not isinstance(estimator, BaseBagging):
-        raise TypeError(f"estimator must be a forest or centroid forest of weald, got a {type(estimator).__name__}")
-    cuts = _cuts(int(estimator.n_estimators), _count_parts(n_parts, executor))
+    what = estimator._part_of if isinstance(estimator, BaseModel) else None
+    if what is None:
+        raise TypeError(f"estimator must be one of {MERGED}, got a {type(estimator).__name__}")
+    n = _count_labels(y) if what == "labels" else estimator._n_of_parts()
+    cuts = _cuts(n, _count_parts(n_parts, executor))
     ranges = [range(start, stop) for start, stop in cuts]
-    _updates.checked_range(estimator, ranges[0])
+    _updates.checked_range(estimator, ranges[0], n)
     data = _sent(executor, (X, y, sample_weight, fit_params))
     silent = clone(estimator).set_params(verbose=0)
-    calls = [(f"trees {trees.start} to {trees.stop - 1}", (_fitted_part, clone(silent), trees)) for trees in ranges]
-    with Progress(type(estimator).__name__, "tree", cuts[-1][1], int(estimator.verbose)) as progress:
-        parts = _results(executor, calls, data, timeout, max_retries, progress, [len(trees) for trees in ranges])
+    calls = [
+        (f"{what} {part.start} to {part.stop - 1}", (_fitted_part, clone(silent), {what: part})) for part in ranges
+    ]
+    with Progress(type(estimator).__name__, what[:-1], n, int(estimator.verbose)) as progress:
+        parts = _results(executor, calls, data, timeout, max_retries, progress, [len(part) for part in ranges])
     merged = merge(parts, X, y, sample_weight, y_mask=fit_params.get("y_mask"))
     with fitted_at_once(estimator) as new:
         new._become(merged)
@@ -344,9 +349,9 @@ def cross_validate(
 # --- tasks, which run on the workers ---------------------------------------------------------------------------------
 
 
-def _fitted_part(data: tuple[Any, ...], estimator: BaseEstimator, trees: range) -> Any:
+def _fitted_part(data: tuple[Any, ...], estimator: BaseEstimator, part: dict[str, range]) -> Any:
     X, y, sample_weight, fit_params = data
-    return estimator.fit(X, y, sample_weight, trees=trees, **fit_params)
+    return estimator.fit(X, y, sample_weight, **part, **fit_params)
 
 
 def _best_of_rows(data: tuple[Any, ...], rows: Any, exclude: Any) -> Any:
@@ -368,6 +373,16 @@ def _scored(
 def _check_executor(executor: object) -> None:
     if not callable(getattr(executor, "submit", None)):
         raise TypeError(f"executor must be an object with a method submit, got a {type(executor).__name__}")
+
+
+def _count_labels(y: Any) -> int:
+    """The number of columns of y."""
+    shape = tuple(getattr(y, "shape", None) or np.shape(y))
+    if len(shape) != 2 or shape[1] == 0:
+        raise ValueError(
+            f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
+        )
+    return int(shape[1])
 
 
 def _count_parts(n_parts: object, executor: object) -> int:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from weald import _weald
-from weald._fit import memory
+from weald._fit import memory, updates
 from weald._fit.base import as_size, keep
 from weald._fit.finite import Absent, OfPreparedX
 from weald._fit.samples import Samples
@@ -48,10 +48,12 @@ class LabelTreeProof(Proof):
 
     attribute = "_model"
     engine = _weald.LabelTreeModel
-    own: ClassVar[dict[str, bool]] = {"_seed": True}
+    own: ClassVar[dict[str, bool]] = {"_seed": True, updates.PART: False}
 
     def of_kind(self) -> None:
         self.seed()
+        if updates.PART in self.state:
+            updates.prove_part(self.need, self.state[updates.PART], "trees", self.model.n_trees)
 
 
 class LabelTreeClassifier(OfPreparedX):
@@ -95,6 +97,10 @@ class LabelTreeClassifier(OfPreparedX):
     min_weight : float, default=0.01
         Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
         difference in predictions.
+    weight_dtype : {"float32", "float16"}, default="float32"
+        The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and
+        model files take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude are not
+        rounded: with one of them, for example with a `min_weight` of 0, a file has all weights in float32.
     multi_label : {"auto", True, False}, default="auto"
         How y with several columns is interpreted:
 
@@ -182,6 +188,7 @@ class LabelTreeClassifier(OfPreparedX):
     _proof = LabelTreeProof
     _memory_terms = staticmethod(memory.of_label_tree)
     _inspected_by = None
+    _part_of = "trees"
     _why_no_tests = "it has a linear model of many features at each node of its trees"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Number(Real, 1e-9, 1e9, closed="both")],
@@ -219,6 +226,7 @@ class LabelTreeClassifier(OfPreparedX):
         tol: float = 0.3,
         max_iter: int = 1000,
         min_weight: float = 0.01,
+        weight_dtype: Literal["float32", "float16"] = "float32",
         multi_label: MultiLabel = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -235,6 +243,7 @@ class LabelTreeClassifier(OfPreparedX):
         *,
         y_mask: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
+        trees: range | None = None,
     ) -> Self:
         """Fit the model to training samples.
 
@@ -264,6 +273,10 @@ class LabelTreeClassifier(OfPreparedX):
         label_names : array-like of shape (n_labels,) of str, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+        trees : range, default=None
+            Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
+            trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.
+            `random_state` must then be an integer.
 
         Returns
         -------
@@ -288,13 +301,13 @@ class LabelTreeClassifier(OfPreparedX):
         If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names)
+            new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
-    def _fit_columns(self, samples: Samples, told: Progress | None) -> None:
+    def _fit_columns(self, samples: Samples, told: Progress | None, part: tuple[int, int] | None) -> None:
         data = samples.X, samples.target.engine, samples.row_weights
         features = chosen_features(samples.X, samples.row_weights[0]) if self.features == "auto" else self.features
-        config = self._config(self._seed, features)
+        config = self._config(self._seed, features, part)
         self._model = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.mask)
 
     def _columns(self) -> str:
@@ -311,12 +324,20 @@ class LabelTreeClassifier(OfPreparedX):
             )
         return target
 
-    def _config(self, seed: int, features: str) -> _LabelTreeConfig:
-        """The parameters in the engine's form."""
+    def _n_of_parts(self) -> int:
+        return int(self.n_estimators)
+
+    def _put_together(self, parts: list[LabelTreeClassifier]) -> None:
+        self._model = _weald.LabelTreeModel.merge([part._model for part in parts])
+
+    def _config(self, seed: int, features: str, trees: tuple[int, int] | None = None) -> _LabelTreeConfig:
+        """The parameters in the engine's form, of the trees of a part or of all."""
+        first, end = trees or (0, as_size(self.n_estimators) or 1)
         return {
             "c": float(self.C),
             "features": features,
-            "n_trees": as_size(self.n_estimators) or 1,
+            "n_trees": end - first,
+            "first_tree": first,
             "max_children": int(self.max_children),
             "max_leaf_labels": int(self.max_leaf_labels),
             "beam_width": int(self.beam_width),

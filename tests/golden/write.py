@@ -78,6 +78,9 @@ def models() -> dict[str, object]:
         "linear_classes": weald.LinearClassifier(0.3, features="normalized", calibrate=False, random_state=0).fit(
             X, y["classes"]
         ),
+        "linear_log_loss": weald.LinearClassifier(
+            3.0, loss="log_loss", features="given", max_iter=500, random_state=0
+        ).fit(X, y["labels"]),
         "linear_calibrated": weald.LinearClassifier(features="normalized", random_state=0).fit(X, y["outputs"]),
         # Of one tree, whose scores no logarithm touches.
         "label_tree": weald.LabelTreeClassifier(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from docstrings.linear import LINEAR
+from docstrings.linear import INTERCEPT_SCALING, LINEAR
 
 LABEL_TREES = {
     "C": """
@@ -38,7 +38,7 @@ beam_width : int, default={default}
     all samples whose search comes there; in predictions, labels of other nodes have the probability 0. More nodes rank
     labels better and take longer.
 """,
-    "intercept_scaling": LINEAR["intercept_scaling"],
+    "intercept_scaling": INTERCEPT_SCALING,
     "tol": """
 tol : float, default={default}
     A child or label is fitted when the gradient of no sample is larger than this.
@@ -52,6 +52,7 @@ min_weight : float, default={default}
     Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
     difference in predictions.
 """,
+    "weight_dtype": LINEAR["weight_dtype"],
     "random_state": """
 random_state : int, RandomState instance or None, default={default}
     Controls the clusters of labels, and the order in which samples are visited. Each call of `fit` draws one seed from it.

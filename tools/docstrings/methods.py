@@ -90,6 +90,20 @@ trees : range, default=None
     `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
     scores.
 """,
+    "trees_of_labels": """
+trees : range, default=None
+    Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
+    trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.
+    `random_state` must then be an integer.
+""",
+    "labels_of_part": """
+labels : range, default=None
+    Fit only these columns of y, which must be labels. The result is a part of the model, in which the other labels have
+    no weights. Parts can be fitted in several processes or on several machines, each to all samples and all columns of
+    y, and put together by `weald.merge`. `random_state` must then be an integer. Each part chooses `C` and `features` by
+    up to 256 labels of y or a sixteenth of them, and calibrates by up to 2,048, whichever it fits; with given `C` and
+    `features` and `calibrate=False` nothing is done twice.
+""",
     "label_names": """
 label_names : array-like of shape (n_labels,) of str, default=None
     Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and

@@ -168,12 +168,12 @@ SHARED_TEXTS = {
         "predict_topk": "scores_of_labels",
     },
     "label_tree.py": {
-        "LabelTreeClassifier.fit": "label_names fitted_self errors_of_fit after_errors weight_zero",
+        "LabelTreeClassifier.fit": "label_names trees_of_labels fitted_self errors_of_fit after_errors weight_zero",
         "LabelTreeClassifier.predict": "X of_the_type_of_y",
         "LabelTreeClassifier.predict_proba": "X_as_in_predict",
     },
     "linear.py": {
-        "LinearClassifier.fit": "label_names fitted_self errors_of_fit after_errors weight_zero",
+        "LinearClassifier.fit": "label_names labels_of_part fitted_self errors_of_fit after_errors weight_zero",
         "LinearClassifier.predict": "X of_the_type_of_y",
         "LinearClassifier.predict_proba": "X_as_in_predict probabilities",
         "LinearClassifier.decision_function": "X_as_in_predict decisions",

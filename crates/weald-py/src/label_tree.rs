@@ -8,6 +8,7 @@ use weald::{Dataset, LabelTree, LabelTreeConfig, LabelTreeModel, Matrix, Targets
 
 use crate::config::one_of;
 use crate::enter::Entry;
+use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
 use crate::model::{model, properties};
 use crate::names::{FEATURES, name_of_features};
@@ -22,6 +23,7 @@ pub(crate) struct PyLabelTreeConfig {
     c: f64,
     features: String,
     n_trees: usize,
+    first_tree: usize,
     max_children: usize,
     max_leaf_labels: usize,
     beam_width: usize,
@@ -29,6 +31,7 @@ pub(crate) struct PyLabelTreeConfig {
     tol: f64,
     max_iter: usize,
     min_weight: f64,
+    half_precision: bool,
     seed: u64,
 }
 
@@ -38,6 +41,7 @@ impl PyLabelTreeConfig {
             .c(self.c)
             .features(one_of("features", &self.features, FEATURES)?)
             .n_trees(self.n_trees)
+            .first_tree(self.first_tree)
             .max_children(self.max_children)
             .max_leaf_labels(self.max_leaf_labels)
             .beam_width(self.beam_width)
@@ -45,6 +49,7 @@ impl PyLabelTreeConfig {
             .tol(self.tol)
             .max_iter(self.max_iter)
             .min_weight(self.min_weight)
+            .half_precision(self.half_precision)
             .seed(self.seed))
     }
 }
@@ -115,6 +120,13 @@ impl PyLabelTree {
 
 #[pymethods]
 impl PyLabelTree {
+    /// Returns a model with all trees of `parts`, in their order.
+    #[staticmethod]
+    fn merge(py: Python<'_>, parts: Vec<Py<PyLabelTree>>) -> PyResult<Self> {
+        let parts: Vec<_> = parts.iter().map(|part| part.bind(py).get().0.as_ref()).collect();
+        LabelTreeModel::merge(&parts).map(PyLabelTree::from).map_err(raise)
+    }
+
     /// The number of labels or classes.
     #[getter]
     fn width(&self) -> usize {

@@ -11,9 +11,10 @@ use crate::array::Read2;
 use crate::config::one_of;
 use crate::described::{outputs_of, refused};
 use crate::enter::Entry;
+use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected};
 use crate::model::{model, properties, scores};
-use crate::names::{FEATURES, name_of_features, name_of_link};
+use crate::names::{FEATURES, LINEAR_LOSSES, name_of_features, name_of_link};
 use crate::output;
 
 const WHAT: &str = "the weights of a linear model";
@@ -22,6 +23,7 @@ const WHAT: &str = "the weights of a linear model";
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyLinearConfig {
+    loss: String,
     /// `None`: C is chosen by held-out samples.
     c: Option<f64>,
     /// `None`: features are chosen in the same way.
@@ -31,6 +33,7 @@ pub(crate) struct PyLinearConfig {
     tol: f64,
     max_iter: usize,
     min_weight: f64,
+    half_precision: bool,
     seed: u64,
 }
 
@@ -38,7 +41,8 @@ impl PyLinearConfig {
     /// Returns the configuration, and what is chosen by held-out samples.
     pub(crate) fn into_config(self) -> PyResult<(LinearConfig, Option<Grid>)> {
         let features = self.features.map(|name| one_of("features", &name, FEATURES)).transpose()?;
-        let (plain, mut grid) = (LinearConfig::default(), Grid::default());
+        let loss = one_of("loss", &self.loss, LINEAR_LOSSES)?;
+        let (plain, mut grid) = (LinearConfig::default().loss(loss), Grid::of(loss));
         let is_chosen = self.c.is_none() || features.is_none();
         grid.c = self.c.map_or(grid.c, |c| vec![c]);
         grid.features = features.map_or(grid.features, |features| vec![features]);
@@ -50,6 +54,7 @@ impl PyLinearConfig {
             .tol(self.tol)
             .max_iter(self.max_iter)
             .min_weight(self.min_weight)
+            .half_precision(self.half_precision)
             .seed(self.seed);
         Ok((config, is_chosen.then_some(grid)))
     }
@@ -83,9 +88,9 @@ properties! { PyLinear {
     n_iter: usize,
 }}
 
-/// Fits a linear model. Returns it, and the C that it was fitted with.
+/// Fits a linear model, or its columns from the first of `columns` to before the second. Returns it, and the C that it was fitted with.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None, columns=None))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fit_linear<'py>(
     py: Python<'py>,
@@ -96,16 +101,18 @@ pub(crate) fn fit_linear<'py>(
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
     y_mask: Option<PyMask<'py>>,
+    columns: Option<(usize, usize)>,
 ) -> PyResult<(PyLinear, f64)> {
     let (x, y, weights, (config, grid)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y), progress };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
+    let (first, end) = columns.unwrap_or((0, usize::MAX));
     let fitted = entry.run(py, |control| match &grid {
-        None => Ok((config.fit_controlled(&data, control)?, config.c)),
+        None => Ok((config.fit_columns(&data, first..end, control)?, config.c)),
         Some(grid) => {
             let choice = config.choose(&data, grid, control)?;
-            Ok((choice.fit_controlled(&data, control)?, choice.config.c))
+            Ok((choice.fit_columns(&data, first..end, control)?, choice.config.c))
         }
     });
     fitted.map(|(model, c)| (PyLinear::from(model), c))
@@ -179,6 +186,14 @@ impl PyLinear {
     #[getter]
     fn features(&self) -> &'static str {
         name_of_features(self.0.features())
+    }
+
+    /// Returns a model of parts, each with the first of its columns and one past the last, in increasing order.
+    #[staticmethod]
+    fn merge(py: Python<'_>, parts: Vec<(Py<PyLinear>, usize, usize)>) -> PyResult<Self> {
+        let parts: Vec<_> =
+            parts.iter().map(|(part, first, end)| (part.bind(py).get().0.as_ref(), *first..*end)).collect();
+        LinearModel::merge(&parts).map(PyLinear::from).map_err(raise)
     }
 
     /// Builds a model from arrays, as exports of models have them. `kind` is that of y, and `n_classes` are the numbers of

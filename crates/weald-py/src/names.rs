@@ -1,7 +1,7 @@
 //! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
-use weald::{Additive, Criterion, Domain, Features, Link, Outputs, StepDtype, Term};
+use weald::{Additive, Criterion, Domain, Features, LinearLoss, Link, Outputs, StepDtype, Term};
 
 const UNNAMED: &str = "without a name";
 
@@ -16,6 +16,10 @@ pub(crate) const CRITERIA: [(&str, Criterion); 5] = [
 
 /// The names of the types of step sizes.
 pub(crate) const STEP_DTYPES: [(&str, StepDtype); 2] = [("float64", StepDtype::Float64), ("float8", StepDtype::Float8)];
+
+/// The names of the losses of linear models.
+pub(crate) const LINEAR_LOSSES: [(&str, LinearLoss); 2] =
+    [("squared_hinge", LinearLoss::SquaredHinge), ("log_loss", LinearLoss::LogLoss)];
 
 /// The names of the ways to prepare X for linear models.
 pub(crate) const FEATURES: [(&str, Features); 4] = [

@@ -177,7 +177,9 @@ pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
-pub use linear::{Calibration, Candidate, Choice, Features, Grid, HeldOut, LinearArrays, LinearConfig, LinearModel};
+pub use linear::{
+    Calibration, Candidate, Choice, Features, Grid, HeldOut, LinearArrays, LinearConfig, LinearLoss, LinearModel,
+};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm};
 pub use model::{

@@ -91,7 +91,7 @@ class BaggedProof(Proof):
         if updates.GROWN in self.state:
             self.integer(updates.GROWN, self.model.n_trees, 2**32 - 1)
         if updates.PART in self.state:
-            updates.prove_part(self.need, self.state[updates.PART], self.model.n_trees)
+            updates.prove_part(self.need, self.state[updates.PART], "trees", self.model.n_trees)
         if "oob_score_" in self.state:
             score = self.state["oob_score_"]
             self.need(isinstance(score, Real), "oob_score_", f"must be a number, got {described(score)}")
@@ -110,6 +110,7 @@ class BaseBagging(BaseEnsemble):
     _proof = BaggedProof
     _masks_y = True
     _keeps_sparse_y = True
+    _part_of = "trees"
     # Attributes of a fit with `oob_score`, which a fit without it deletes.
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
 
@@ -137,7 +138,7 @@ class BaseBagging(BaseEnsemble):
     ) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
         self._check_parameters()
-        part = None if trees is None else updates.checked_range(self, trees)
+        part = None if trees is None else updates.checked_range(self, trees, self._n_of_parts())
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
         if grown is not None and (other := sorted({updates.PART, updates.GROWN} & self.__dict__.keys())):
             what = "a part of a forest" if other[0] == updates.PART else "a forest that was updated"
@@ -145,6 +146,13 @@ class BaseBagging(BaseEnsemble):
         before = dict(self.__dict__)
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         return samples, self._fit_samples(samples, part, grown, before)
+
+    def _n_of_parts(self) -> int:
+        return int(self.n_estimators)
+
+    def _put_together(self, parts: list[BaseBagging]) -> None:
+        self._forest = type(self._forest).merge([part._forest for part in parts])
+        stored_samples.merge(self, parts)
 
     def _check_parameters(self) -> None:
         if self.oob_score and not self.bootstrap:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
 from math import ceil
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
@@ -175,6 +175,8 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     _scored_by_engine: ClassVar[bool] = True
     # Whether a fit leads to trees. A boosted model of other estimators has none.
     _has_trees: bool = True
+    # What `fit` takes a range of, to fit a part that `weald.merge` puts together with others.
+    _part_of: ClassVar[Literal["trees", "labels"] | None] = None
     # Parameters that were added to this class after the first version of model files, see `weald._files.model_parts`.
     _later_parameters: ClassVar[dict[str, Any]] = {}
 
@@ -205,6 +207,14 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _unit(self) -> float:
         """The factor from scores of the engine to those of `decision_function`."""
         return 1.0
+
+    def _n_of_parts(self) -> int:
+        """How many trees or labels the parts of a fit have together."""
+        raise NotImplementedError
+
+    def _put_together(self, parts: list[Any]) -> None:
+        """Become the fit of parts, which are in the order of their ranges."""
+        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         """Check for parameters that contradict each other, which the table of constraints cannot express."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
+from weald._fit import updates
 from weald._fit.base import BaseModel, as_size
 from weald._fit.predictions import BaseClassifier
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import of_one_fit
-from weald._input import schema, warned
+from weald._input import digest, schema, warned
 from weald._input.checks import Matrix, Number, draw_seed
-from weald._input.sklearn_private import Interval
+from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import Raw, has_nan
 from weald._parameters.types import MatrixLike, RandomState
 from weald._rounds.progress import Progress
@@ -82,12 +83,14 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
     _has_trees = False
     _scored_by_engine = False
     _masks_y = True
+    _later_parameters: ClassVar[dict[str, Any]] = {"weight_dtype": "float32"}
     _why_finite = "a weight times a missing value is unknown"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "intercept_scaling": [Number(Real, 0.0, 1e3, closed="both")],
         "tol": [Number(Real, 1e-9, 1e9, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "min_weight": [Number(Real, 0.0, None, closed="left")],
+        "weight_dtype": [StrOptions({"float32", "float16"})],
         **BaseClassifier._parameter_constraints,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -97,27 +100,38 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
     tol: float
     max_iter: int
     min_weight: float
+    weight_dtype: Literal["float32", "float16"]
     random_state: RandomState
     verbose: int
 
     _model: Any
     _seed: int
+    _part: tuple[int, int, str]
 
     def _fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object,
+        y_mask: MatrixLike | None,
+        label_names: object,
+        part: object = None,
     ) -> None:
         if 0 < self.intercept_scaling < 1e-3:
             raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         self._seed = draw_seed(self.random_state)
         self._set_outputs(samples.target)
+        of_part = None if part is None else updates.checked_range(self, part, self._n_of_parts())
         samples.reserve(self)
         with (
             Progress(type(self).__name__, "block of columns", None, self.verbose)
             if self.verbose
             else nullcontext() as told
         ):
-            self._fit_columns(samples, told)
+            self._fit_columns(samples, told, of_part)
+        if of_part is not None:
+            self._part = (*of_part, digest.of_data(samples.X, samples.target, samples.weights))
         if n := self._model.n_unfinished:
             warned.warn(
                 f"{n} of {self._columns()} did not reach tol={self.tol!r} within "
@@ -125,8 +139,8 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
                 ConvergenceWarning,
             )
 
-    def _fit_columns(self, samples: Samples, told: Progress | None) -> None:
-        """Set `_model`, and what was chosen by the fit."""
+    def _fit_columns(self, samples: Samples, told: Progress | None, part: tuple[int, int] | None) -> None:
+        """Set `_model`, to that of a part or of all, and what was chosen by the fit."""
         raise NotImplementedError
 
     def _columns(self) -> str:
@@ -140,6 +154,7 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
             "tol": float(self.tol),
             "max_iter": as_size(self.max_iter) or 1,
             "min_weight": float(self.min_weight),
+            "half_precision": self.weight_dtype == "float16",
             "seed": seed,
         }
 

@@ -1,4 +1,4 @@
-"""Forests that are fitted in parts, `fit(..., trees=range(a, b))`, and forests whose oldest trees new ones replace."""
+"""Models that are fitted in parts, `fit(..., trees=range(a, b))`, and forests whose oldest trees new ones replace."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
 
 if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
     from weald._fit.forest import BaseForest
 
-# Attribute of a forest that is a part: the index of its first tree, one past the index of its last tree, and the digest
-# of the training data.
+# Attribute of a model that is a part: the index of its first tree or label, one past the index of the last one, and the
+# digest of the training data.
 PART = "_part"
 # An attribute of updated forests: the number of trees that were ever grown.
 GROWN = "_n_grown"
@@ -94,31 +95,32 @@ def _codes_among(classes: Sequence[NDArray[Any]], target: Target) -> NDArray[np.
 # --- parts ----------------------------------------------------------------------------------------------------
 
 
-def checked_range(forest: BaseForest, trees: object) -> tuple[int, int]:
-    """The validated argument `trees` of `fit`: the index of the first tree, and one past the index of the last one."""
-    n = int(forest.n_estimators)
-    if not isinstance(trees, range):
-        raise TypeError(f"trees must be a range such as range(0, {n}), or None, got a {type(trees).__name__}")
-    if trees.step != 1 or not 0 <= trees.start < trees.stop <= n:
+def checked_range(model: BaseModel, given: object, n: int) -> tuple[int, int]:
+    """The validated argument `trees` or `labels` of `fit`: the index of the first one of `n`, and one past the last."""
+    what = model._part_of
+    if not isinstance(given, range):
+        raise TypeError(f"{what} must be a range such as range(0, {n}), or None, got a {type(given).__name__}")
+    if given.step != 1 or not 0 <= given.start < given.stop <= n:
+        since = f"n_estimators is {n}" if what == "trees" else f"y has {n} labels"
+        raise ValueError(f"{what} must be a non-empty range of step 1 within range(0, {n}), since {since}, got {given}")
+    random_state = getattr(model, "random_state", None)
+    if not isinstance(random_state, Integral):
         raise ValueError(
-            f"trees must be a non-empty range of step 1 within range(0, {n}), since n_estimators is {n}, got {trees}"
+            f"random_state must be an integer with {what}, since all parts use the same seed, got {random_state!r}"
         )
-    if not isinstance(forest.random_state, Integral):
-        raise ValueError(
-            "random_state must be an integer with trees, since all parts use the same seed, got "
-            f"{forest.random_state!r}"
-        )
-    if forest.warm_start:
-        raise ValueError("trees does not support warm_start=True: it must be None, or warm_start False")
-    return trees.start, trees.stop
+    if getattr(model, "warm_start", False):
+        raise ValueError(f"{what} does not support warm_start=True: it must be None, or warm_start False")
+    return given.start, given.stop
 
 
-def prove_part(need: Callable[[object, str, str], None], part: Any, n_trees: int) -> None:
-    """Validate the attribute of a part; `need` raises an error if its first argument is false."""
+def prove_part(need: Callable[[object, str, str], None], part: Any, what: str, n: int) -> None:
+    """Validate the attribute of a part with `n` trees, or of `n` labels; `need` raises if its first argument is false."""
     is_triple = type(part) is tuple and len(part) == 3 and [type(value) for value in part] == [int, int, str]
-    need(is_triple, PART, f"must be a tuple (first tree, one past the last tree, digest), got {described(part)}")
+    one = what[:-1]
+    need(is_triple, PART, f"must be a tuple (first {one}, one past the last {one}, digest), got {described(part)}")
     start, stop, digest = part
-    fits = start >= 0 and stop - start == n_trees
-    need(fits, PART, f"must be a range of {n_trees} trees, got {described(start)} to {described(stop)}")
+    fits = start >= 0 and (stop - start == n if what == "trees" else start < stop <= n)
+    of = f"{n} trees" if what == "trees" else f"labels within {n}"
+    need(fits, PART, f"must be a range of {of}, got {described(start)} to {described(stop)}")
     is_digest = len(digest) == 32 and set(digest) <= set("0123456789abcdef")
     need(is_digest, PART, f"must have a digest of 32 hexadecimal digits, got {described(digest)}")

@@ -1,4 +1,4 @@
-"""Merging parts of a forest that were fitted separately."""
+"""Merging parts of a model that were fitted separately."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from weald._fit import stored_samples
-from weald._fit.bagging import BaseBagging
+from weald._fit.base import BaseModel
 from weald._fit.samples import prepare
 from weald._fit.updates import PART
 from weald._input import digest as _digest
@@ -22,6 +21,8 @@ from weald._parameters.types import MatrixLike
 
 __all__ = ["merge"]
 
+# What has parts, in words.
+MERGED = "forests, centroid forests, linear models or label trees of weald"
 # Parameters that may differ between parts, since they do not affect the trees.
 _FREE = {"n_jobs", "verbose"}
 
@@ -34,14 +35,15 @@ def merge(
     *,
     y_mask: MatrixLike | None = None,
 ) -> BaseEstimator:
-    """Merge parts of a forest that were fitted separately by `fit(X, y, trees=range(a, b))`.
+    """Merge parts of a model that were fitted separately, by `fit(X, y, trees=range(a, b))` or by `labels=range(a, b)`.
 
     Parameters
     ----------
     parts : sequence of estimators
-        Fitted random forests, extra-trees or centroid forests, in any order. They must be of the same class, have the
-        same parameters except `n_jobs` and `verbose`, and be fitted to the same data. Together they must contain each
-        tree of `range(n_estimators)` exactly once.
+        Fitted random forests, extra-trees, centroid forests or label trees, or linear models of labels, in any order. They
+        must be of the same class, have the same parameters except `n_jobs` and `verbose`, and be fitted to the same data.
+        Together they must contain each tree of `range(n_estimators)` exactly once, or each label of
+        `range(n_labels)` if they are linear models.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         The training samples. Required if the parts have `oob_score` set, for the out-of-bag scores, and ignored
         otherwise. The same holds for the following parameters.
@@ -55,23 +57,24 @@ def merge(
     Returns
     -------
     estimator
-        The forest, of the class of the parts. It is equal to the forest of a single fit of all trees, byte for byte,
-        including out-of-bag scores. Its trees share memory with those of the parts.
+        The model, of the class of the parts. It is equal to the model of a single fit of all trees or labels, byte for
+        byte, including out-of-bag scores. The trees of a forest share memory with those of the parts; others are copied.
 
     Raises
     ------
     TypeError
-        If `parts` is not a sequence of forests.
+        If `parts` is not a sequence of such models.
     ValueError
-        If `parts` is empty; if a part was not fitted with `trees`; if parts differ in class, parameters or training
-        data, of which each part stores a digest; if trees are missing or in several parts; or if `oob_score` is set and
-        X and y are not given or differ from the training data.
+        If `parts` is empty; if a part was not fitted with `trees` or `labels`; if parts differ in class, parameters or
+        training data, of which each part stores a digest; if trees or labels are missing or in several parts; or if
+        `oob_score` is set and X and y are not given or differ from the training data.
     sklearn.exceptions.NotFittedError
         If a part is not fitted.
 
     Notes
     -----
-    The cost is O(number of trees), plus that of out-of-bag predictions if `oob_score` is set. The digest does not
+    The cost is O(number of trees), plus that of out-of-bag predictions if `oob_score` is set, and O(number of weights) for
+    linear models and label trees. The digest does not
     depend on the memory layout: parts that were fitted to dense, CSR and CSC arrays with equal values can be merged.
 
     Examples
@@ -90,32 +93,32 @@ def merge(
     twins.sort(key=lambda part: getattr(part, PART)[:2])
     first = twins[0]
     _check_alike(twins)
-    _check_all_there([getattr(part, PART)[:2] for part in twins], int(first.n_estimators))
+    _check_all_there(first._part_of, [getattr(part, PART)[:2] for part in twins], first._n_of_parts())
     merged = first._twin()
-    merged._forest = type(first._forest).merge([part._forest for part in twins])
-    stored_samples.merge(merged, twins)
+    merged._put_together(twins)
     delattr(merged, PART)
-    if merged.oob_score:
+    if getattr(merged, "oob_score", False):
         _set_oob(merged, getattr(first, PART)[2], X, y, sample_weight, y_mask)
     return merged
 
 
 def _checked(parts: object) -> list[Any]:
-    if isinstance(parts, BaseBagging) or not hasattr(parts, "__iter__"):
-        raise TypeError(f"parts must be a list of fitted forests, got a {type(parts).__name__}")
+    if isinstance(parts, BaseModel) or not hasattr(parts, "__iter__"):
+        raise TypeError(f"parts must be a list of fitted models, got a {type(parts).__name__}")
     found = list(parts)
     if not found:
-        raise ValueError("parts must have at least one fitted forest, got none")
+        raise ValueError("parts must have at least one fitted model, got none")
     for place, part in enumerate(found):
-        if not isinstance(part, BaseBagging):
-            raise TypeError(f"parts must be forests or centroid forests, got a {type(part).__name__} as parts[{place}]")
+        what = part._part_of if isinstance(part, BaseModel) else None
+        if what is None:
+            raise TypeError(f"parts must be {MERGED}, got a {type(part).__name__} as parts[{place}]")
         try:
             check_is_fitted(part)
         except NotFittedError as error:
             raise NotFittedError(f"parts[{place}]: {error}") from None
         if not hasattr(part, PART):
             raise ValueError(
-                f"parts must be fitted by fit(X, y, trees=range(a, b)), but parts[{place}] was fitted without trees"
+                f"parts must be fitted by fit(X, y, {what}=range(a, b)), but parts[{place}] was fitted without {what}"
             )
     return found
 
@@ -135,8 +138,8 @@ def _check_alike(parts: list[Any]) -> None:
                 )
         if getattr(part, PART)[2] != getattr(first, PART)[2]:
             raise ValueError(
-                f"parts must be fitted to the same X, y and weights: trees {_named(first)} have digest "
-                f"{getattr(first, PART)[2]}, trees {_named(part)} {getattr(part, PART)[2]}"
+                f"parts must be fitted to the same X, y and weights: {_named(first)} have digest "
+                f"{getattr(first, PART)[2]}, {_named(part)} {getattr(part, PART)[2]}"
             )
         if (where := Schema.of(first).difference(Schema.of(part))) is not None:
             raise ValueError(f"parts must be fitted to the same X, but differ in {where}")
@@ -152,17 +155,20 @@ def _is_equal(a: object, b: object) -> bool:
     return pickle.dumps(a) == pickle.dumps(b)
 
 
-def _named(part: object) -> str:
+def _named(part: Any) -> str:
     start, stop, _ = getattr(part, PART)
-    return f"{start} to {stop - 1}"
+    return f"{part._part_of} {start} to {stop - 1}"
 
 
-def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
+def _check_all_there(what: str, ranges: list[tuple[int, int]], n: int) -> None:
+    one = what[:-1]
     for (_, stop), (start, _) in pairwise([(0, 0), *ranges, (n, n)]):
         if start > stop:
-            raise ValueError(f"parts must have all trees of range(0, {n}), but trees {stop} to {start - 1} are missing")
+            raise ValueError(
+                f"parts must have all {what} of range(0, {n}), but {what} {stop} to {start - 1} are missing"
+            )
         if start < stop:
-            raise ValueError(f"parts must have each tree of range(0, {n}) once, but tree {start} is in two parts")
+            raise ValueError(f"parts must have each {one} of range(0, {n}) once, but {one} {start} is in two parts")
 
 
 def _set_oob(

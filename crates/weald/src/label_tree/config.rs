@@ -24,10 +24,15 @@ pub struct LabelTreeConfig {
     pub max_iter: usize,
     /// Weights whose magnitude is below this are dropped after the fit.
     pub min_weight: f64,
+    /// Whether weights are rounded to half precision: see [`LinearConfig::half_precision`].
+    pub half_precision: bool,
     /// How the features of X are prepared; not [`Features::Standardized`].
     pub features: Features,
     /// The number of trees, whose predictions are averaged.
     pub n_trees: usize,
+    /// The index of the first of these trees. Models of the trees 0 and 1 and of tree 2 are merged to the model of three trees:
+    /// see [`LabelTreeModel::merge`](super::LabelTreeModel::merge).
+    pub first_tree: usize,
     /// Maximum number of children of a node. With 2, both have the same number of labels, or one more.
     pub max_children: usize,
     /// Maximum number of labels of a leaf. If there are no more labels than this, a tree is a linear model of all labels, as
@@ -46,8 +51,10 @@ setters! { LabelTreeConfig {
     tol: f64,
     max_iter: usize,
     min_weight: f64,
+    half_precision: bool,
     features: Features,
     n_trees: usize,
+    first_tree: usize,
     max_children: usize,
     max_leaf_labels: usize,
     beam_width: usize,
@@ -64,8 +71,10 @@ impl Default for LabelTreeConfig {
             tol: 0.3,
             max_iter,
             min_weight,
+            half_precision: false,
             features,
             n_trees: 1,
+            first_tree: 0,
             max_children: 100,
             max_leaf_labels: 400,
             beam_width: 20,
@@ -107,6 +116,7 @@ impl LabelTreeConfig {
             .tol(self.tol)
             .max_iter(self.max_iter)
             .min_weight(self.min_weight)
+            .half_precision(self.half_precision)
             .features(self.features)
             .seed(self.seed);
         of_nodes.check()?;

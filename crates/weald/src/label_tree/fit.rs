@@ -71,8 +71,9 @@ impl LabelTreeConfig {
         let labels = in_own_order(&samples, &having, n_labels, key, control)?;
         let points = Points::new(&samples, &labels, &having, control)?;
         let mut trees = PURPOSE.with_capacity(self.n_trees)?;
-        for tree in 0..self.n_trees as u64 {
-            let plan = Plan::new(self, &labels, &points, key.child(tree), control)?;
+        for tree in 0..self.n_trees {
+            let key = key.child(self.first_tree.wrapping_add(tree) as u64);
+            let plan = Plan::new(self, &labels, &points, key, control)?;
             let nodes = Nodes::new(&samples, &having, &plan, n_labels)?;
             trees.push(nodes.fit(&of_nodes, self.beam_width, control)?);
         }

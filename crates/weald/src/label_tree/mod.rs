@@ -60,6 +60,7 @@ pub use config::LabelTreeConfig;
 pub use tree::LabelTree;
 
 use crate::data::Outputs;
+use crate::error::{Error, Purpose, Result};
 use crate::linear::Features;
 
 /// A fitted model of label trees. It is immutable.
@@ -78,6 +79,30 @@ pub struct LabelTreeModel {
 }
 
 impl LabelTreeModel {
+    /// Returns one model with the trees of all `parts`, in order. The trees are copied.
+    ///
+    /// # Errors
+    /// Returns [`crate::ErrorKind::Invalid`] if `parts` is empty, or if the parts differ in features, outputs, `beam_width`, or
+    /// in how X is prepared, and [`crate::ErrorKind::OutOfMemory`].
+    pub fn merge(parts: &[&LabelTreeModel]) -> Result<LabelTreeModel> {
+        const WHAT: &str = "label trees to merge";
+        let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "have at least one part"))?;
+        let mut trees = Purpose(WHAT).with_capacity(parts.iter().map(|part| part.trees.len()).sum())?;
+        for part in parts {
+            if part.n_features != first.n_features || part.outputs != first.outputs {
+                return Err(Error::invalid(WHAT, "different ones", "have the same features and outputs"));
+            }
+            if (part.features, &part.idf, part.beam_width) != (first.features, &first.idf, first.beam_width) {
+                let must = "have the same preparation of X and the same beam_width";
+                return Err(Error::invalid(WHAT, "different ones", must));
+            }
+            trees.extend(part.trees.iter().cloned());
+        }
+        let (outputs, idf) = (first.outputs.clone(), first.idf.clone());
+        let LabelTreeModel { n_features, features, beam_width, .. } = **first;
+        Ok(LabelTreeModel { n_features, outputs, features, idf, beam_width, trees })
+    }
+
     /// Returns the number of features.
     pub fn n_features(&self) -> usize {
         self.n_features

@@ -1,7 +1,7 @@
 //! Probabilities of margins: a logistic function with a slope and an intercept for each column.
 //!
 //! One line, slope · margin + intercept, is fitted to the held-out margins of all columns by log loss, and then one for each
-//! column. Normal distributions of variance 1 around the common line, and around slope 2 and intercept 0 for that, keep
+//! column. Normal distributions of variance 1 around the common line, and around the line of the loss for that, keep
 //! columns with few positives near the common line: half the squared distance is added to the loss. Columns with less than
 //! a weight of [`POSITIVES`] have the common line. Their fits without a fold have seen far fewer samples of the column than
 //! the model has, so that their margins say little about its margins.
@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 use super::LinearConfig;
 use super::counts::{Counts, Point};
 use super::folds::Folds;
+use super::loss::LinearLoss;
 use super::source::{Cells, Source};
 use crate::control::Control;
 use crate::error::{Purpose, Result};
@@ -43,12 +44,9 @@ impl Calibration {
 /// A logistic function of the margin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line {
-    slope: f64,
-    intercept: f64,
+    pub(super) slope: f64,
+    pub(super) intercept: f64,
 }
-
-/// Where no samples say anything else.
-pub(super) const START: Line = Line { slope: 2.0, intercept: 0.0 };
 
 /// The least weight of held-out samples with a column for which it has a line of its own.
 const POSITIVES: f64 = 20.0;
@@ -129,16 +127,18 @@ pub(super) struct Looked {
     /// Columns that are equal to the last of the frequent ones: the calibration of that one is theirs.
     equal: Vec<u32>,
     last: usize,
+    /// The line where no samples say anything else.
+    start: Line,
 }
 
 impl Looked {
     /// Up to `most` columns, all are looked at; of more, as many: half of them the most frequent ones, and half of them
     /// spread over the others by frequency.
-    pub(super) fn new(source: &Source<'_>, folds: &Folds, most: usize) -> Result<Self> {
-        let y = &source.y;
+    pub(super) fn new(source: &Source<'_>, folds: &Folds, most: usize, loss: LinearLoss) -> Result<Self> {
+        let (y, start) = (&source.y, loss.line());
         if y.n_columns <= most {
             let stands_for_more = PURPOSE.filled(false, y.n_columns)?;
-            return Ok(Looked { columns: None, stands_for_more, factor: 1.0, equal: Vec::new(), last: 0 });
+            return Ok(Looked { columns: None, stands_for_more, factor: 1.0, equal: Vec::new(), last: 0, start });
         }
         let totals = y.totals(&source.weights)?;
         let mut order = PURPOSE.collected(0..y.n_columns as u32)?;
@@ -158,6 +158,7 @@ impl Looked {
             factor: rest as f64 / n_spread as f64,
             equal: PURPOSE.copied(&order[n_frequent..n_frequent + n_equal])?,
             last: columns.partition_point(|&(column, _)| column < order[n_frequent - 1]),
+            start,
         })
     }
 
@@ -169,7 +170,8 @@ impl Looked {
     /// Returns the line that columns have in common, and the line of each of these columns with its loss. Columns with less
     /// than a weight of `positives` have the common line.
     fn lines(&self, counts: &Counts, unit: f64, positives: f64, control: &Control) -> Result<(Line, Vec<(Line, f64)>)> {
-        let common = Line::fitted(&counts.together(|column| self.stands_for_more[column], self.factor, unit)?, START);
+        let common =
+            Line::fitted(&counts.together(|column| self.stands_for_more[column], self.factor, unit)?, self.start);
         let lines = pool::map(control.n_threads(), self.stands_for_more.len(), |column| {
             control.check()?;
             let points = counts.of_column(column, unit)?;
@@ -232,7 +234,7 @@ impl LinearConfig {
 
     /// Returns the calibration of all columns by held-out samples.
     pub(super) fn calibrated(&self, source: &Source<'_>, folds: &Folds, control: &Control) -> Result<Calibration> {
-        let looked = Looked::new(source, folds, CALIBRATED)?;
+        let looked = Looked::new(source, folds, CALIBRATED, self.loss)?;
         let narrowed = looked.of(&source.y)?;
         let y = narrowed.as_ref().unwrap_or(&source.y);
         let mut counts = Counts::new(y.n_columns)?;

@@ -7,10 +7,13 @@
 //! something about each cell of y, not only about the first labels. With one calibration for all columns it chooses the
 //! same on these sets, and too weak a regularisation where there are a thousand labels.
 
+use std::ops::Range;
+
 use super::calibration::{ENOUGH, Looked};
 use super::counts::Counts;
 use super::features::Features;
 use super::folds::Folds;
+use super::loss::LinearLoss;
 use super::source::{Cells, Source};
 use super::{Calibration, LinearConfig, LinearModel};
 use crate::centroid::Vectors;
@@ -34,10 +37,18 @@ pub struct Grid {
 }
 
 impl Default for Grid {
+    /// The grid for [`LinearLoss::SquaredHinge`].
     fn default() -> Self {
+        Grid::of(LinearLoss::default())
+    }
+}
+
+impl Grid {
+    /// Returns the grid for a loss: all kinds of features, and strengths that suit text.
+    pub fn of(loss: LinearLoss) -> Self {
         Grid {
             features: vec![Features::Standardized, Features::TfIdf, Features::Normalized, Features::Given],
-            c: vec![0.1, 0.3, 1.0, 3.0],
+            c: loss.strengths().to_vec(),
             n_folds: LinearConfig::N_FOLDS,
         }
     }
@@ -74,7 +85,20 @@ impl Choice {
     /// # Errors
     /// The same as for [`LinearConfig::fit_controlled`].
     pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<LinearModel> {
-        let mut model = self.config.clone().calibration(false).fit_controlled(data, control)?;
+        self.fit_columns(data, 0..usize::MAX, control)
+    }
+
+    /// Fits some columns of the chosen model to the data of the choice: see [`LinearConfig::fit_columns`].
+    ///
+    /// # Errors
+    /// The same as for [`LinearConfig::fit_controlled`].
+    pub fn fit_columns<'d>(
+        &self,
+        data: impl Into<Dataset<'d>>,
+        columns: Range<usize>,
+        control: &Control,
+    ) -> Result<LinearModel> {
+        let mut model = self.config.clone().calibration(false).fit_columns(data, columns, control)?;
         model.calibration = self.calibration.clone();
         Ok(model)
     }
@@ -88,13 +112,10 @@ const SCORED: usize = 1000;
 const COMPARED: usize = 256;
 const COMPARED_PART: usize = 16;
 
-/// The strength with which kinds of features are compared.
-const FIRST_C: f64 = 0.3;
-
 impl LinearConfig {
     /// Chooses features and strength from `grid`, by the log loss of held-out samples.
     ///
-    /// First, the kinds of features are compared, with the C that is nearest 0.3. Then larger values of C are tried for
+    /// First, the kinds of features are compared, with the C that is nearest 0.3, or 3 for log loss. Then larger values of C are tried for
     /// the best kind as long as they are better, or else smaller ones. Folds depend on the content of samples, so that the
     /// choice does not depend on their order, on the layout of X, or on threads. Of more than 256 columns, 256 or a
     /// sixteenth of them are looked at: half of these the most frequent ones, and half of them spread over the others.
@@ -127,11 +148,11 @@ impl LinearConfig {
         let strengths = self.strengths(grid)?;
         Source::with(&data.into(), |source| {
             let folds = self.folds(source, grid.n_folds, control)?;
-            let looked = Looked::new(source, &folds, COMPARED.max(source.y.n_columns / COMPARED_PART))?;
+            let looked = Looked::new(source, &folds, COMPARED.max(source.y.n_columns / COMPARED_PART), self.loss)?;
             let narrowed = looked.of(&source.y)?;
             let y = narrowed.as_ref().unwrap_or(&source.y);
             let kinds = suitable(grid, source, control)?;
-            let first = nearest(&strengths, FIRST_C);
+            let first = nearest(&strengths, self.loss.first_strength());
             let mut search = Search {
                 base: self,
                 source,

@@ -1,6 +1,7 @@
 //! Fits linear models: prepares the samples, solves the blocks of columns side by side, and keeps their weights.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use super::features::Learned;
 use super::samples::{Lists, Samples};
@@ -52,9 +53,36 @@ impl LinearConfig {
     /// # Ok::<(), weald::Error>(())
     /// ```
     pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<LinearModel> {
+        self.fit_columns(data, 0..usize::MAX, control)
+    }
+
+    /// Fits some columns only, those of `columns` that y has, for [`LinearModel::merge`]. The others have no weights. All else
+    /// is as in the fit of all columns: how X is prepared, the order of the samples, and the calibration, which looks at up to
+    /// 2 048 columns of y, whichever are fitted.
+    ///
+    /// # Errors
+    /// Those of [`LinearConfig::fit_controlled`].
+    ///
+    /// ```
+    /// use weald::{Control, LabelView, LinearConfig, LinearModel, Matrix};
+    ///
+    /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
+    /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
+    /// let (config, control) = (LinearConfig::default(), Control::default());
+    /// let first = config.fit_columns((&x, y.clone()), 0..1, &control)?;
+    /// let others = config.fit_columns((&x, y.clone()), 1..3, &control)?;
+    /// assert_eq!(LinearModel::merge(&[(&first, 0..1), (&others, 1..3)])?, config.fit((&x, y))?);
+    /// # Ok::<(), weald::Error>(())
+    /// ```
+    pub fn fit_columns<'d>(
+        &self,
+        data: impl Into<Dataset<'d>>,
+        columns: Range<usize>,
+        control: &Control,
+    ) -> Result<LinearModel> {
         self.check()?;
         Source::with(&data.into(), |source| {
-            let mut model = self.fit_on(source, &source.y, |_| true, control)?;
+            let mut model = self.fit_on(source, &source.y, &columns, |_| true, control)?;
             if self.calibration {
                 let folds = self.folds(source, Self::N_FOLDS, control)?;
                 model.calibration = Some(self.calibrated(source, &folds, control)?);
@@ -63,19 +91,20 @@ impl LinearConfig {
         })
     }
 
-    /// Fits columns of y to the samples that are used, without calibration.
+    /// Fits some columns of y to the samples that are used, without calibration.
     pub(super) fn fit_on(
         &self,
         source: &Source<'_>,
         y: &Cells,
+        columns: &Range<usize>,
         is_used: impl Fn(usize) -> bool + Sync,
         control: &Control,
     ) -> Result<LinearModel> {
         let n_features = source.n_features();
         let (samples, learned) = self.samples(source, y, is_used, control)?;
-        let mut weights = self.solve(&samples, (n_features, y.n_columns), control)?;
+        let mut weights = self.solve(&samples, (n_features, y.n_columns), columns, control)?;
         if let Some(standard) = &learned.standard {
-            weights.for_unstandardized(standard)?;
+            weights.for_unstandardized(standard, self.half_precision)?;
         }
         let (features, outputs) = (self.features, source.outputs.clone());
         Ok(LinearModel { n_features, outputs, features, idf: learned.idf, weights, calibration: None })
@@ -98,14 +127,16 @@ impl LinearConfig {
         Ok((samples, learned))
     }
 
-    /// Fits the weights of all columns.
+    /// Fits the weights of some columns.
     fn solve(
         &self,
         samples: &Samples,
         (n_features, n_columns): (usize, usize),
+        columns: &Range<usize>,
         control: &Control,
     ) -> Result<ModelWeights> {
-        let task = Task::new(self, samples, n_columns)?;
+        let mut task = Task::new(self, samples, n_columns)?;
+        task.order.retain(|column| columns.contains(column));
         let mut kept = PURPOSE.with_capacity(task.blocks().len())?;
         kept.resize_with(task.blocks().len(), Kept::default);
         pool::for_each(
@@ -117,7 +148,7 @@ impl LinearConfig {
                 Ok(())
             },
         )?;
-        ModelWeights::joined(&kept, (n_features, n_columns))
+        ModelWeights::joined(&kept, n_features, task.starts)
     }
 }
 
@@ -130,6 +161,8 @@ pub(crate) struct Task<'t> {
     /// The columns that have samples, the most frequent first: those of about the same frequency need about the same
     /// samples. Columns without samples need no fit.
     order: Vec<usize>,
+    /// What the intercept of each column is drawn towards.
+    starts: Vec<f32>,
 }
 
 impl<'t> Task<'t> {
@@ -139,8 +172,15 @@ impl<'t> Task<'t> {
         let mut order = PURPOSE.collected(0..n_columns)?;
         order.sort_by_key(|&column| (Reverse(positives.of(column).len()), column));
         order.truncate(order.partition_point(|&column| !positives.of(column).is_empty()));
+        let total: f64 = samples.weights.iter().sum();
+        let weight = |rows: &[u32]| rows.iter().map(|&row| samples.weights[row as usize]).sum::<f64>();
+        let start = |column: usize| {
+            let positive = weight(positives.of(column));
+            config.loss.intercept(positive, (total - weight(unknown.of(column)) - positive).max(0.0))
+        };
+        let starts = PURPOSE.collected((0..n_columns).map(start))?;
         let problem = Problem::new(samples, config, Key::from_seed(config.seed).child(ORDER))?;
-        Ok(Task { problem, positives, unknown, order })
+        Ok(Task { problem, positives, unknown, order, starts })
     }
 
     /// Returns the columns of each block.
@@ -151,9 +191,9 @@ impl<'t> Task<'t> {
     /// Fits the columns of a block, and returns the weights that are kept.
     pub(crate) fn solve(&self, block: &mut Block, columns: &[usize], control: &Control) -> Result<Kept> {
         let y = PURPOSE.collected(columns.iter().map(|&j| (self.positives.of(j), self.unknown.of(j))))?;
-        block.solve(&self.problem, &y, control)?;
-        let (features, least) = (&self.problem.samples.features, self.problem.config.min_weight as f32);
-        let kept = Kept::of(block, columns, features, least)?;
+        let starts = PURPOSE.collected(columns.iter().map(|&j| self.starts[j]))?;
+        block.solve(&self.problem, &y, &starts, control)?;
+        let kept = Kept::of(block, columns, &self.problem.samples.features, self.problem.config)?;
         control.one_more_done();
         Ok(kept)
     }

@@ -84,7 +84,7 @@ impl LinearConfig {
         if rows.is_empty() {
             return Ok(());
         }
-        let model = self.fit_on(source, y, |row| folds.of[row] as usize != fold, control)?;
+        let model = self.fit_on(source, y, &(0..y.n_columns), |row| folds.of[row] as usize != fold, control)?;
         let x = model.prepared(source.x, control)?;
         let at_once = (CELLS / y.n_columns).max(1);
         let mut margins = PURPOSE.filled(0f32, at_once.min(rows.len()) * y.n_columns)?;

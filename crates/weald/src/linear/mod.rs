@@ -7,10 +7,12 @@
 //! | `features` | how X is prepared |
 //! | `source` | the data of a fit, by columns |
 //! | `samples` | the samples of a fit, in an order of their own |
-//! | `solve` | dual coordinate descent for sixteen columns |
+//! | `loss` | the losses, and what depends on them |
+//! | `solve`, `log_loss` | dual coordinate descent for sixteen columns, by squared hinge and by log loss |
 //! | `weights` | the weights that are kept |
 //! | `folds`, `held_out` | margins of samples that a fit did not see |
 //! | `counts`, `calibration` | how often margins were right; the probabilities of margins |
+//! | `parts` | models of some columns, and their merger |
 //! | `choose` | features and strength by held-out samples |
 //! | `fit`, `predict`, `scores` | all columns of a fit; margins; scores, probabilities and best columns |
 
@@ -23,6 +25,9 @@ mod features;
 mod fit;
 mod folds;
 mod held_out;
+mod log_loss;
+mod loss;
+mod parts;
 mod predict;
 mod samples;
 mod scores;
@@ -38,6 +43,7 @@ pub use choose::{Candidate, Choice, Grid};
 pub use config::LinearConfig;
 pub use features::Features;
 pub use held_out::HeldOut;
+pub use loss::LinearLoss;
 
 use std::sync::Arc;
 

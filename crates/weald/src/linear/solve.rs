@@ -19,6 +19,8 @@
 //! 2008.
 
 use super::LinearConfig;
+use super::log_loss::FAR;
+use super::loss::LinearLoss;
 use super::samples::Samples;
 use crate::control::Control;
 use crate::error::{Purpose, Result};
@@ -29,7 +31,7 @@ const PURPOSE: Purpose = Purpose("the weights of a linear model");
 /// Number of columns of a block.
 pub(super) const LANES: usize = 16;
 
-type Lanes = [f32; LANES];
+pub(super) type Lanes = [f32; LANES];
 
 /// The weights of a feature, in one line of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +39,7 @@ type Lanes = [f32; LANES];
 pub(super) struct Row(pub(super) Lanes);
 
 /// A bit for each column of a block.
-type Columns = u16;
+pub(super) type Columns = u16;
 
 /// The number for the bit of each column. A sum of different ones is exact.
 const BITS: Lanes = {
@@ -68,7 +70,7 @@ static ONES: [[f32; 8]; 256] = {
 /// Returns 1 for the columns that are there, and 0 for the others. So all columns of a sample are computed by the same
 /// vector instructions, without a branch for each.
 #[inline(always)]
-fn ones(columns: Columns) -> Lanes {
+pub(super) fn ones(columns: Columns) -> Lanes {
     let [low, high] = columns.to_le_bytes();
     let mut lanes = [0.0; LANES];
     lanes[..8].copy_from_slice(&ONES[low as usize]);
@@ -88,27 +90,26 @@ const RARE: usize = 128;
 pub(super) struct Problem<'p> {
     pub(super) samples: &'p Samples,
     pub(super) config: &'p LinearConfig,
-    /// 1 / (2 C c) of each sample.
-    slack: Vec<f32>,
-    /// 1 / (‖x‖² + s² + 1 / (2 C c)) of each sample.
-    step: Vec<f32>,
-    key: Key,
+    /// Of each sample, by squared hinge 1 / (2 C c) and 1 / (‖x‖² + s² + 1 / (2 C c)), and by log loss C c and
+    /// C c (‖x‖² + s²).
+    pub(super) of_samples: Vec<[f32; 2]>,
+    pub(super) key: Key,
 }
 
 impl<'p> Problem<'p> {
     pub(super) fn new(samples: &'p Samples, config: &'p LinearConfig, key: Key) -> Result<Self> {
-        let slack = |i: usize| 0.5 / (config.c * samples.weights[i]);
         let squares = |i: usize| samples.x(i).1.iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>();
         let of_intercept = config.intercept_scaling * config.intercept_scaling;
-        let step = |i: usize| (1.0 / (squares(i) + of_intercept + slack(i))) as f32;
-        let n = samples.len();
-        Ok(Problem {
-            samples,
-            config,
-            slack: PURPOSE.collected((0..n).map(|i| slack(i) as f32))?,
-            step: PURPOSE.collected((0..n).map(step))?,
-            key,
-        })
+        let of_sample = |i: usize| {
+            let square = squares(i) + of_intercept;
+            let strength = config.c * samples.weights[i];
+            let slack = 0.5 / strength;
+            match config.loss {
+                LinearLoss::SquaredHinge => [slack as f32, (1.0 / (square + slack)) as f32],
+                LinearLoss::LogLoss => [strength as f32, (strength * square) as f32],
+            }
+        };
+        Ok(Problem { samples, config, of_samples: PURPOSE.collected((0..samples.len()).map(of_sample))?, key })
     }
 }
 
@@ -118,14 +119,14 @@ pub(crate) struct Block {
     /// The weights of each feature, numbered by frequency.
     pub(super) weights: Vec<Row>,
     pub(super) intercepts: Lanes,
-    /// The dual variables of each sample.
-    duals: Vec<Row>,
+    /// The dual variables of each sample, by log loss as the margins that they stand for.
+    pub(super) duals: Vec<Row>,
     /// For each sample, the columns that it has, those whose y is known, and those whose dual variable may move.
-    positive: Vec<Columns>,
-    known: Vec<Columns>,
-    active: Vec<Columns>,
+    pub(super) positive: Vec<Columns>,
+    pub(super) known: Vec<Columns>,
+    pub(super) active: Vec<Columns>,
     /// The samples of a pass, in their order.
-    order: Vec<u32>,
+    pub(super) order: Vec<u32>,
     /// Whether each column was finished before the last pass.
     pub(super) is_finished: [bool; LANES],
     /// The number of passes over all samples.
@@ -149,24 +150,39 @@ fn refill<T: Copy>(items: &mut Vec<T>, value: T, n: usize) -> Result<()> {
 
 /// Returns the larger of two numbers, and the second if one is NaN; an instruction, other than [`f32::max`].
 #[inline(always)]
-fn larger(a: f32, b: f32) -> f32 {
+pub(super) fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
 impl Block {
-    /// Fits the weights of some columns, at most [`LANES`], whose positive and unknown samples are given. A block may be
-    /// used again, for other problems too.
+    /// Fits the weights of some columns, at most [`LANES`], whose positive and unknown samples are given, and what their
+    /// intercepts are drawn towards. A block may be used again, for other problems too.
     pub(super) fn solve(
         &mut self,
         problem: &Problem<'_>,
         columns: &[(&[u32], &[u32])],
+        starts: &[f32],
         control: &Control,
     ) -> Result<()> {
+        self.start(problem, columns, starts)?;
+        match problem.config.loss {
+            LinearLoss::SquaredHinge => self.solve_squared_hinge(problem, columns, control),
+            LinearLoss::LogLoss => self.solve_log_loss(problem, columns.len(), control),
+        }
+    }
+
+    /// Sets all weights and dual variables to 0. The samples that have a column are active, which come first.
+    fn start(&mut self, problem: &Problem<'_>, columns: &[(&[u32], &[u32])], starts: &[f32]) -> Result<()> {
         let all = Columns::MAX >> (LANES - columns.len());
         let (n, n_features) = (problem.samples.len(), problem.samples.n_features());
+        let dual = match problem.config.loss {
+            LinearLoss::SquaredHinge => 0.0,
+            LinearLoss::LogLoss => FAR,
+        };
         refill(&mut self.weights, Row([0.0; LANES]), n_features)?;
-        self.intercepts = [-1.0; LANES];
-        refill(&mut self.duals, Row([0.0; LANES]), n)?;
+        self.intercepts = [0.0; LANES];
+        self.intercepts[..starts.len()].copy_from_slice(starts);
+        refill(&mut self.duals, Row([dual; LANES]), n)?;
         refill(&mut self.positive, 0, n)?;
         refill(&mut self.known, all, n)?;
         refill(&mut self.active, 0, n)?;
@@ -176,9 +192,18 @@ impl Block {
             unknown.iter().for_each(|&i| self.known[i as usize] &= !(1 << lane));
         }
         self.is_finished = [false; LANES];
-
-        // The samples that have a column.
         self.active.iter_mut().zip(&self.positive).zip(&self.known).for_each(|((to, p), k)| *to = p & k);
+        Ok(())
+    }
+
+    fn solve_squared_hinge(
+        &mut self,
+        problem: &Problem<'_>,
+        columns: &[(&[u32], &[u32])],
+        control: &Control,
+    ) -> Result<()> {
+        let all = Columns::MAX >> (LANES - columns.len());
+        let n = problem.samples.len();
         let anything_goes = [f32::INFINITY; LANES];
         self.pass(problem, 0, all, anything_goes, control)?;
         self.active.copy_from_slice(&self.known);
@@ -247,7 +272,7 @@ impl Block {
             }
 
             let (is_on, is_positive) = (ones(self.active[i] & unfinished), ones(self.positive[i]));
-            let (slack, step) = (problem.slack[i], problem.step[i]);
+            let [slack, step] = problem.of_samples[i];
             let Row(duals) = &mut self.duals[i];
             let (mut changes, mut staying, mut moved) = ([0.0; LANES], [0.0; LANES], [0u32; LANES]);
             for k in 0..LANES {
@@ -281,7 +306,7 @@ impl Block {
 
     /// Orders the active samples by eight bits of a hash of each few neighbours, and within equal ones by their numbers: an
     /// order of all samples that every column has in common, whichever are active for it.
-    fn set_order(&mut self, key: Key, unfinished: Columns) {
+    pub(super) fn set_order(&mut self, key: Key, unfinished: Columns) {
         let digit = |i: u32| (key.child(u64::from(i / TOGETHER)).bits() >> 56) as usize;
         let active = || (0u32..).zip(&self.active).filter(|(_, active)| **active & unfinished != 0).map(|(i, _)| i);
         let mut ends = [0u32; 257];

@@ -1,8 +1,10 @@
 //! The weights of a fitted model, feature by feature: those that are not zero, with their columns.
 
-use super::features::Standard;
+use super::LinearConfig;
+use super::features::{Features, Standard};
 use super::solve::{Block, Row};
 use crate::error::{Purpose, Result};
+use crate::tree::leaves::Half;
 
 const PURPOSE: Purpose = Purpose("the weights of a linear model");
 
@@ -20,7 +22,10 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// `features` are the features of X in the order of the block.
-    pub(super) fn of(block: &Block, columns: &[usize], features: &[u32], least: f32) -> Result<Self> {
+    pub(super) fn of(block: &Block, columns: &[usize], features: &[u32], config: &LinearConfig) -> Result<Self> {
+        let least = config.min_weight as f32;
+        // Weights of standardised features have another unit in the end, in which they are rounded.
+        let is_rounded = config.half_precision && config.features != Features::Standardized;
         let mut kept = Kept::default();
         for (&feature, Row(weights)) in features.iter().zip(&block.weights) {
             if weights.iter().all(|weight| *weight == 0.0) {
@@ -28,6 +33,7 @@ impl Kept {
             }
             for (&column, &weight) in columns.iter().zip(weights) {
                 if weight != 0.0 && weight.abs() >= least && weight.is_finite() {
+                    let weight = if is_rounded { in_half_precision(weight) } else { weight };
                     PURPOSE.push(&mut kept.entries, (feature, column as u32, weight))?;
                 }
             }
@@ -38,6 +44,15 @@ impl Kept {
         kept.n_passes = block.n_passes;
         kept.unfinished = block.is_finished[..columns.len()].iter().filter(|finished| !**finished).count();
         Ok(kept)
+    }
+}
+
+/// Returns the nearest number of half precision, if it has eleven significant bits there, and otherwise the number itself.
+pub(super) fn in_half_precision(weight: f32) -> f32 {
+    let exact = f64::from(weight);
+    match (Half::LEAST_NORMAL..=Half::LARGEST).contains(&exact.abs()) {
+        true => f64::from(Half::nearest(exact)) as f32,
+        false => weight,
     }
 }
 
@@ -55,8 +70,8 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Columns that no block has get the intercept −1, and no weights.
-    pub(super) fn joined(blocks: &[Kept], (n_features, n_columns): (usize, usize)) -> Result<Self> {
+    /// Columns that no block has keep their `intercepts`, and get no weights.
+    pub(super) fn joined(blocks: &[Kept], n_features: usize, mut intercepts: Vec<f32>) -> Result<Self> {
         let mut ptr = PURPOSE.filled(0usize, n_features + 1)?;
         let entries = || blocks.iter().flat_map(|block| &block.entries);
         entries().for_each(|(feature, ..)| ptr[*feature as usize + 1] += 1);
@@ -69,7 +84,6 @@ impl Weights {
             at[feature as usize] += 1;
         }
         ptr.windows(2).for_each(|range| stored[range[0]..range[1]].sort_unstable_by_key(|(column, _)| *column));
-        let mut intercepts = PURPOSE.filled(-1.0, n_columns)?;
         let of_blocks = blocks.iter().flat_map(|block| &block.intercepts);
         of_blocks.for_each(|&(column, intercept)| intercepts[column as usize] = intercept);
         Ok(Weights {
@@ -83,14 +97,15 @@ impl Weights {
     }
 
     /// Replaces weights for standardised features by those for the features themselves, and intercepts as well.
-    pub(super) fn for_unstandardized(&mut self, standard: &Standard) -> Result<()> {
+    pub(super) fn for_unstandardized(&mut self, standard: &Standard, half_precision: bool) -> Result<()> {
         let mut intercepts = PURPOSE.collected(self.intercepts.iter().map(|&intercept| f64::from(intercept)))?;
         for (feature, range) in self.ptr.windows(2).enumerate() {
             let range = range[0]..range[1];
             for (&column, weight) in self.columns[range.clone()].iter().zip(&mut self.values[range]) {
                 let exact = f64::from(*weight) * standard.factors[feature];
                 // A feature whose values hardly differ may have a weight that is too large for float32.
-                *weight = exact.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+                let nearest = exact.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+                *weight = if half_precision { in_half_precision(nearest) } else { nearest };
                 intercepts[column as usize] -= f64::from(*weight) * standard.means[feature];
             }
         }

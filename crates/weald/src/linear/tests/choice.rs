@@ -3,11 +3,11 @@
 use ndarray::Array2;
 use proptest::prelude::*;
 
-use super::super::calibration::{Line, START};
+use super::super::calibration::Line;
 use super::super::counts::Point;
 use super::super::source::Source;
-use super::super::{Calibration, Candidate, Choice, Features, Grid, LinearConfig};
-use super::{Data, data, label_view};
+use super::super::{Calibration, Candidate, Choice, Features, Grid, LinearConfig, LinearLoss};
+use super::{Data, data, label_view, loss as losses};
 use crate::control::Control;
 use crate::data::{Dataset, LabelView, Mask, Matrix, Targets};
 use crate::error::ErrorKind;
@@ -20,11 +20,13 @@ impl Data {
     fn choose_as(&self, grid: &Grid, x: &Matrix<'_>, n_threads: usize) -> Choice {
         let data = Dataset::new(x, label_view(&self.y)).sample_weight(&self.weights[..]);
         let data = data.y_mask(Mask::from(&self.unknown));
-        config().choose(&data, grid, &Control::with_threads(n_threads)).unwrap()
+        let of_log_loss = *grid == Grid::of(LinearLoss::LogLoss);
+        let loss = if of_log_loss { LinearLoss::LogLoss } else { LinearLoss::SquaredHinge };
+        config().loss(loss).choose(&data, grid, &Control::with_threads(n_threads)).unwrap()
     }
 
-    fn choose(&self) -> Choice {
-        self.choose_as(&Grid::default(), &Matrix::from(&self.x), 1)
+    fn choose_by(&self, loss: LinearLoss) -> Choice {
+        self.choose_as(&Grid::of(loss), &Matrix::from(&self.x), 1)
     }
 
     /// The fold of each sample.
@@ -74,18 +76,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn choices_do_not_depend_on_layouts_threads_order_or_copies(data in data()) {
-        let choice = data.choose();
+    fn choices_do_not_depend_on_layouts_threads_order_or_copies(data in data(), loss in losses()) {
+        let (choice, grid) = (data.choose_by(loss), Grid::of(loss));
         let csr = data.csr();
-        prop_assert_eq!(&data.choose_as(&Grid::default(), &csr, 3), &choice);
+        prop_assert_eq!(&data.choose_as(&grid, &csr, 3), &choice);
         if let Matrix::Csr(rows) = &csr {
             let csc = Matrix::Csc(rows.transposed().unwrap());
-            prop_assert_eq!(&data.choose_as(&Grid::default(), &csc, 2), &choice);
+            prop_assert_eq!(&data.choose_as(&grid, &csc, 2), &choice);
         }
         let reversed: Vec<usize> = (0..data.x.nrows()).rev().collect();
-        prop_assert_eq!(&data.rows(&reversed).choose(), &choice);
+        prop_assert_eq!(&data.rows(&reversed).choose_by(loss), &choice);
         let (counted, copied) = data.with_copies();
-        prop_assert_eq!(copied.choose(), counted.choose());
+        prop_assert_eq!(copied.choose_by(loss), counted.choose_by(loss));
     }
 
     #[test]
@@ -134,7 +136,7 @@ proptest! {
     fn the_best_candidate_is_chosen_by_the_loss_of_held_out_cells(mut data in data()) {
         data.unknown.fill(false);
         data.weights.iter_mut().for_each(|w| *w = w.min(3.0));
-        let choice = data.choose();
+        let choice = data.choose_by(LinearLoss::SquaredHinge);
         let total: f64 = data.weights.iter().sum();
         let (n, d) = data.y.dim();
         for tried in &choice.candidates {
@@ -160,7 +162,7 @@ proptest! {
             Point { margin, off, on }
         });
         let points: Vec<Point> = points.collect();
-        let line = Line::fitted(&points, START);
+        let line = Line::fitted(&points, LinearLoss::SquaredHinge.line());
         let best = slowly(&cells, (2.0, 0.0));
         let objective = |(slope, intercept): (f64, f64)| {
             loss((slope, intercept), &cells) + 0.5 * ((slope - 2.0).powi(2) + intercept * intercept)
@@ -204,7 +206,7 @@ proptest! {
 
     #[test]
     fn hostile_data_have_probabilities(data in data()) {
-        let choice = data.choose();
+        let choice = data.choose_by(LinearLoss::SquaredHinge);
         let Calibration { slopes, intercepts } = choice.calibration.as_ref().unwrap();
         prop_assert!(slopes.iter().all(|slope| *slope > 0.0 && slope.is_finite()));
         prop_assert!(intercepts.iter().all(|intercept| intercept.is_finite()));

@@ -1,11 +1,12 @@
 mod choice;
+mod log_loss;
 
 use std::collections::BTreeSet;
 
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
-use super::{Calibration, Features, LinearConfig, LinearModel};
+use super::{Calibration, Features, LinearConfig, LinearLoss, LinearModel};
 use crate::control::Control;
 use crate::data::{Dataset, LabelView, Mask, Matrix, Targets, Weights};
 use crate::error::ErrorKind;
@@ -50,6 +51,10 @@ fn data() -> impl Strategy<Value = Data> {
                 Data { x, y: Array2::from_shape_vec((n, d), y).unwrap(), weights, unknown }
             })
     })
+}
+
+fn loss() -> impl Strategy<Value = LinearLoss> {
+    prop_oneof![Just(LinearLoss::SquaredHinge), Just(LinearLoss::LogLoss)]
 }
 
 fn config() -> LinearConfig {
@@ -191,7 +196,11 @@ proptest! {
 
     #[test]
     fn nothing_depends_on_layouts_threads_or_order(data in data(), seed in 0u64..9) {
-        for config in [config().seed(seed).max_iter(9).calibration(true), config().features(Features::Standardized).max_iter(9)] {
+        for config in [
+            config().seed(seed).max_iter(9).calibration(true),
+            config().features(Features::Standardized).max_iter(9),
+            config().seed(seed).loss(LinearLoss::LogLoss).max_iter(9).calibration(true),
+        ] {
             let model = data.fit(&config);
             let csr = data.csr();
             prop_assert_eq!(&data.fit_as(&config, &csr, 3), &model);
@@ -256,9 +265,9 @@ proptest! {
     }
 
     #[test]
-    fn a_column_does_not_depend_on_the_others(data in data()) {
+    fn a_column_does_not_depend_on_the_others(data in data(), loss in loss()) {
         // Samples that are normalised may be equal then.
-        let config = config().features(Features::Given).max_iter(7);
+        let config = config().loss(loss).features(Features::Given).max_iter(7);
         let model = data.fit(&config);
         let d = data.y.ncols();
         let reversed: Vec<usize> = (0..d).rev().collect();
@@ -284,8 +293,48 @@ proptest! {
     }
 
     #[test]
-    fn weights_count_samples(data in data()) {
-        let config = config().max_iter(7).calibration(true);
+    fn models_of_some_columns_are_merged_to_the_model_of_all(data in data(), loss in loss(), cuts in (0usize..20, 0usize..20)) {
+        let config = config().loss(loss).max_iter(7).calibration(true);
+        let (y, x) = (label_view(&data.y), Matrix::from(&data.x));
+        let all = Dataset::new(&x, y).sample_weight(&data.weights[..]).y_mask(Mask::from(&data.unknown));
+        let d = data.y.ncols();
+        let (a, b) = (cuts.0.min(cuts.1).min(d), cuts.0.max(cuts.1).min(d));
+        let ranges = [0..a, a..b, b..d];
+        let parts = ranges.clone().map(|range| config.fit_columns(&all, range, &Control::default()).unwrap());
+        let merged = LinearModel::merge(&[(&parts[0], 0..a), (&parts[1], a..b), (&parts[2], b..d)]).unwrap();
+        prop_assert_eq!(&merged, &data.fit(&config));
+        for (part, range) in parts.iter().zip(&ranges) {
+            prop_assert!((0..d).all(|label| range.contains(&label) || column(part, label).0.iter().all(|w| *w == 0.0)));
+        }
+        prop_assert!(LinearModel::merge(&[]).is_err());
+        prop_assert!(LinearModel::merge(&[(&parts[0], 0..a)]).is_err() || a == d);
+        prop_assert!(LinearModel::merge(&[(&parts[0], 0..a), (&parts[0], 0..a), (&parts[2], a..d)]).is_err() || a == 0);
+        prop_assert!(LinearModel::merge(&[(&parts[2], a..d), (&parts[0], 0..a)]).is_err() || a == 0 || a == d);
+    }
+
+    #[test]
+    fn half_precision_rounds_each_weight_and_nothing_else(data in data(), loss in loss()) {
+        for features in [Features::Given, Features::Standardized] {
+            let config = config().loss(loss).features(features).max_iter(7);
+            let (single, half) = (data.fit(&config), data.fit(&config.clone().half_precision(true)));
+            for label in 0..data.y.ncols() {
+                let ((weights, intercept), (rounded, of_rounded)) = (column(&single, label), column(&half, label));
+                for (&weight, &rounded) in weights.iter().zip(&rounded) {
+                    let is_normal = (2f32.powi(-14)..=65_504.0).contains(&weight.abs());
+                    // Eleven significant bits; a bit pattern of float32 has 13 more.
+                    let most = if is_normal { weight.abs() / 2048.0 } else { 0.0 };
+                    prop_assert!((rounded - weight).abs() <= most, "{} {}", rounded, weight);
+                    prop_assert!(!is_normal || rounded.to_bits() & 0x1FFF == 0, "{}", rounded);
+                }
+                // Intercepts of standardised features have the part of their means.
+                prop_assert!(features == Features::Standardized || of_rounded == intercept);
+            }
+        }
+    }
+
+    #[test]
+    fn weights_count_samples(data in data(), loss in loss()) {
+        let config = config().loss(loss).max_iter(7).calibration(true);
         let (data, copied) = data.with_copies();
         prop_assert_eq!(copied.fit(&config), data.fit(&config));
     }
