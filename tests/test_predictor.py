@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -392,6 +393,115 @@ def test_weights_and_trees_are_added_without_the_checks_of_many_samples(name, mo
             found = predictor.predict_topk(row, k=2, scores="margin", exclude=[1])
             assert_same(found[0], margins[0][i])
             assert_same(found[1], margins[1][i])
+
+
+def wide(features, name=None):
+    """Labels of which some words are in many texts, and most in few: more than 32, so that weights have dense rows."""
+    rng = np.random.default_rng(3)
+    often = rng.random((200, 40)) < np.where(np.arange(40) < 6, 0.6, 0.05)
+    words = often * rng.integers(1, 5, size=(200, 40))
+    hidden = rng.normal(size=(40, 50)) * (rng.random((40, 50)) < np.where(np.arange(40) < 6, 0.9, 0.1)[:, None])
+    labels = sp.csr_array((words @ hidden > 2).astype(np.int8))
+    X = pd.DataFrame(words, columns=[f"word {j}" for j in range(40)]) if name == "frame" else sp.csr_array(words)
+    return weald.LinearClassifier(1.0, features=features, min_weight=0.4, random_state=0).fit(X, labels), words
+
+
+@pytest.mark.parametrize("features", ["given", "normalized", "tfidf", "standardized"])
+def test_weights_of_many_labels_have_the_bits_of_many_samples(features, monkeypatch):
+    model, words = wide(features)
+    shares = np.diff(model._model.arrays()[0].astype(int)) / 50
+    assert (shares >= 0.25).any()
+    assert (shares < 0.25).any()
+    names = [f"word {j}" for j in range(40)]
+    rows = sp.csr_array(words.astype(np.int64))
+    scores, proba, predicted = model.decision_function(rows), model.predict_proba(rows), dense(model.predict(rows))
+    best = {kind: model.predict_topk(rows, k=7, scores=kind) for kind in ("auto", "probability", "margin")}
+    named = weald.Predictor(wide(features, "frame")[0], absent="zero")
+    predictor = weald.Predictor(model)
+    # Nothing is left to the model, to SciPy and to NumPy.
+    monkeypatch.setattr("weald._tools.predictor.row_of", None)
+    monkeypatch.setattr("weald._tools.predictor.row_of_entries", None)
+    monkeypatch.setattr(weald.Predictor, "_checked", None)
+    for i in range(0, 200, 7):
+        row = rows[[i]]
+        wide_indices = sp.csr_array(
+            (row.data, row.indices.astype(np.int64), row.indptr.astype(np.int64)), shape=row.shape
+        )
+        given = {names[j]: [int, float, np.float64][j % 3](words[i, j]) for j in row.indices[::-1]}
+        forms = [row, sp.csr_matrix(row), row.astype(np.float32), row.astype(float), wide_indices]
+        forms += [
+            words[i].astype(float),
+            words[i].astype(np.float32)[None],
+            words[i].tolist(),
+            tuple(words[i].tolist()),
+        ]
+        forms += [given, Counter(given)]
+        for form in forms:
+            served = named if isinstance(form, dict) else predictor
+            assert np.array_equal(served._parts.scores(form)[0] * 2, scores[i])
+            assert np.array_equal(served.predict_proba(form), proba[i])
+            assert np.array_equal(dense(served.predict(form)).ravel(), predicted[i])
+            for kind, (indices, found) in best.items():
+                labels, of_labels = served.predict_topk(form, 7, scores=kind)
+                assert (labels.dtype, of_labels.dtype) == (indices.dtype, found.dtype)
+                assert np.array_equal(labels, indices[i])
+                assert np.array_equal(of_labels, found[i])
+
+
+def test_what_the_engine_does_not_read_is_left_to_the_model():
+    model, words = wide("tfidf", "frame")
+    one = weald.Predictor(model, absent="zero")._parts
+    row = sp.csr_array(words[:1].astype(float))
+    unsorted = sp.csr_array((row.data[::-1], row.indices[::-1], row.indptr), shape=row.shape)
+    twice = sp.csr_array((np.ones(2), np.array([3, 3]), np.array([0, 2])), shape=row.shape)
+    longer = sp.csr_array(row)
+    longer.data, longer.indices = np.append(row.data, 1), np.append(row.indices, np.int32(39))
+    outside = sp.csr_array(row)
+    outside.indices = outside.indices + np.int32(40)
+    negative = sp.csr_array(row)
+    negative.indices = negative.indices - np.int32(40)
+
+    class Doubled(dict):
+        def items(self):
+            return [(name, 2 * value) for name, value in super().items()]
+
+    others = [row[:, :5], sp.csr_array(words[:2]), row.tocsc(), row.tocoo(), row * np.inf, row * np.nan, row * 1e300]
+    others += [unsorted, twice, longer, outside, negative, row.astype(np.int8), row.astype(np.uint64), words[0][::2]]
+    others += [{"word 1": None}, {"word 1": 2**60}, {"word 1": "a"}, {"nothing": 1}, {1: 1}, {"word 1": np.nan}]
+    others += [{"word 1": np.inf}, {"word 1": 1e39}, Doubled({"word 1": 1}), "123", None, 3.0, words[:2], words[0, :5]]
+    for other in others:
+        assert one.scores(other) is None
+        assert one.topk(other, 3, False) is None
+    assert one.topk(row, 51, False) is None
+    assert weald.Predictor(model)._parts.scores({"word 1": 1}) is None
+    predictor = weald.Predictor(model, absent="zero")
+    plain = wide("tfidf")[0]
+    for form in (unsorted, row.astype(np.int8), {"word 1": np.int8(3)}, {"word 1": 2**60, "word 2": 1}):
+        served, of_model, many = (weald.Predictor(plain), plain, form)
+        if isinstance(form, dict):
+            named = pd.DataFrame([{f"word {j}": 0.0 for j in range(40)} | form])
+            served, of_model, many = predictor, model, named
+        for found, expected in zip(served.predict_topk(form, k=3), of_model.predict_topk(many, k=3), strict=True):
+            assert_same(found, expected)
+    for k in (0, 51, True, 2.0, -1, 10**30, None):
+        with pytest.raises((ValueError, TypeError), match=r"^k must be "):
+            predictor.predict_topk(row, k=k)
+    assert_same(predictor.predict_topk(row, k=np.int64(3))[0], predictor.predict_topk(row, k=3)[0])
+    for kind in ("rank", None, ["margin"], np.array(["margin", "margin"])):
+        with pytest.raises(ValueError, match=r"^scores must be "):
+            predictor.predict_topk(row, scores=kind)
+
+
+def test_threads_share_the_weights_of_a_predictor():
+    model, words = wide("tfidf")
+    predictor = weald.Predictor(model)
+    rows = sp.csr_array(words.astype(float))
+    expected = model.predict_topk(rows, k=5)
+    forms = [rows[[i]] for i in range(200)] * 5
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda row: predictor.predict_topk(row, k=5), forms))
+    assert np.array_equal([labels for labels, _ in found], np.tile(expected[0], (5, 1)))
+    assert np.array_equal([scores for _, scores in found], np.tile(expected[1], (5, 1)))
 
 
 @pytest.mark.parametrize("name", ["linear", "linear start"])

@@ -20,6 +20,7 @@ __all__ = [
     "Forest",
     "LabelTreeModel",
     "LinearModel",
+    "OneLinear",
     "OneSample",
     "StagedScores",
     "Tree",
@@ -989,6 +990,14 @@ class Compressed:
     def from_bytes(bytes: bytes) -> Compressed: ...
     def __reduce__(self) -> tuple[Callable[[bytes], Compressed], tuple[bytes]]: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class OneLinear:
+    def __new__(cls, model: LinearModel, names: dict[str, int] | None = None) -> OneLinear: ...
+    def scores(self, sample: object) -> NDArray[np.float64] | None: ...
+    def topk(
+        self, sample: object, k: int, as_margins: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None: ...
 
 @final
 class OneSample:

@@ -43,6 +43,7 @@ mod memory;
 mod model;
 mod model_file;
 mod names;
+mod one_linear;
 mod one_sample;
 mod output;
 mod part;
@@ -85,6 +86,8 @@ mod _weald {
     };
     #[pymodule_export]
     use crate::model_file::{inspect_model, load_model, read_model, save_model, write_file, write_model};
+    #[pymodule_export]
+    use crate::one_linear::PyOneLinear;
     #[pymodule_export]
     use crate::one_sample::PyOneSample;
     #[pymodule_export]

@@ -154,6 +154,10 @@ fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>) -> usize {
 }
 
 impl PyLinear {
+    pub(crate) fn shared(&self) -> &Arc<LinearModel> {
+        &self.0
+    }
+
     /// Returns the weights of margins as CSR with a row for each feature: offsets, columns, weights.
     fn by_feature(&self) -> (Vec<usize>, Vec<u32>, Vec<f32>) {
         let (mut ends, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());

@@ -15,7 +15,7 @@ use crate::model::{PyAdditive, STEPS_PER_TREE};
 use crate::output;
 
 /// Work of fewer steps than this ends in some ten microseconds, and keeps the GIL.
-const BRIEF: usize = 1 << 14;
+pub(crate) const BRIEF: usize = 1 << 14;
 
 /// Scores of one dense sample after another, bit for bit those of the model. Immutable: any number of threads may use it.
 #[pyclass(frozen, module = "weald._weald", name = "OneSample")]
@@ -83,7 +83,7 @@ impl PyOneSample {
 }
 
 /// The numbers of an array of shape (n,) or (1, n) in C order, or of a list or a tuple, as float32.
-fn values(sample: &Bound<'_, PyAny>) -> Option<Vec<f32>> {
+pub(crate) fn values(sample: &Bound<'_, PyAny>) -> Option<Vec<f32>> {
     if sample.is_exact_instance_of::<PyList>() || sample.is_exact_instance_of::<PyTuple>() {
         return sample.extract().ok().map(rounded);
     }

@@ -179,6 +179,7 @@ pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
 pub use linear::{
     Calibration, Candidate, Choice, Features, Grid, HeldOut, LinearArrays, LinearConfig, LinearLoss, LinearModel,
+    LinearScorer, LinearScratch,
 };
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm};

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._input.checks import Float, Matrix
+from weald._input.checks import Float
 from weald._rounds.linear_start import in_unit_of_stages
 
 
@@ -49,22 +49,32 @@ def row_of_entries(places: list[int], values: list[Any], n_features: int) -> Row
     return Row(data, np.array(places, dtype=width)[order], np.array([0, len(data)], dtype=width), (1, n_features))
 
 
-def scores_of_parts(model: BaseModel) -> Callable[[Row | Matrix], Float | None] | None:
-    """What computes the scores of a sample by weights of features, and by trees on top of them.
+class Parts(NamedTuple):
+    """What the engine computes of a sample by weights of features, and by trees on top of them.
 
-    None if the model has no such weights. The function returns None, or raises a ValueError, for samples that the model has to
-    look at itself.
+    Functions return None for samples in forms that the engine does not read, and for those that the model has to look at.
     """
-    found = model._linear_part()
-    if found is None:
-        return None
-    linear, added = found
-    if not model._has_trees:
-        return linear.predict_scores
-    trees = _weald.OneSample(model._engine).scores
 
-    def both(X: Row | Matrix) -> Float | None:
-        of_trees = trees(X)
-        return None if of_trees is None else of_trees + in_unit_of_stages(linear, linear.predict_scores(X), added)
+    # (1, n_scores)
+    scores: Callable[[Any], Float | None]
+    # The best labels of a sample and their probabilities or margins: of a sample, their number, and whether margins are meant.
+    topk: Callable[[Any, int, bool], tuple[NDArray[np.int64], Float] | None] | None
 
-    return both
+    @classmethod
+    def of(cls, model: BaseModel, names: dict[str, int] | None) -> Parts | None:
+        """None if the model has no weights of features. With `names`, samples can be dictionaries with some of them."""
+        found = model._linear_part()
+        if found is None:
+            return None
+        linear, added = found
+        one = _weald.OneLinear(linear, names)
+        if not model._has_trees:
+            return cls(one.scores, None if model._label_format is None else one.topk)
+        trees = _weald.OneSample(model._engine).scores
+
+        def both(sample: Any) -> Float | None:
+            if (of_trees := trees(sample)) is None or (start := one.scores(sample)) is None:
+                return None
+            return of_trees + in_unit_of_stages(linear, start, added)
+
+        return cls(both, None)

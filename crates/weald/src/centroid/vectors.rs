@@ -89,9 +89,32 @@ impl Vectors {
         if x.check()? {
             return Err(Error::invalid("X", "NaN", "have finite float32 values"));
         }
-        let mut ptr = PURPOSE.with_capacity(x.n_samples() + 1)?;
+        Vectors::with_room_for(x.n_samples(), x.n_features())
+    }
+
+    fn with_room_for(n_rows: usize, n_features: usize) -> Result<Self> {
+        let mut ptr = PURPOSE.with_capacity(n_rows + 1)?;
         ptr.push(0);
-        Ok(Vectors { ptr, features: Vec::new(), values: Vec::new(), n_features: x.n_features() })
+        Ok(Vectors { ptr, features: Vec::new(), values: Vec::new(), n_features })
+    }
+
+    /// Returns a single sample without entries, for [`Vectors::set_row`].
+    pub(crate) fn of_one_row(n_features: usize) -> Result<Self> {
+        let mut vectors = Vectors::with_room_for(1, n_features)?;
+        vectors.ptr.push(0);
+        Ok(vectors)
+    }
+
+    /// Replaces all samples by a single one, with finite values and increasing features.
+    pub(crate) fn set_row(
+        &mut self,
+        row: impl Iterator<Item = (u32, f32)>,
+        preparation: Preparation<'_>,
+    ) -> Result<()> {
+        self.ptr.truncate(1);
+        self.features.clear();
+        self.values.clear();
+        self.push_row(row, preparation)
     }
 
     fn push_rows(

@@ -67,9 +67,14 @@ impl Features {
 
     /// Prepares X, of the fit or of new samples, by inverse document frequencies.
     pub(crate) fn prepare(self, x: &Matrix<'_>, idf: Option<&[f32]>, control: &Control) -> Result<Vectors> {
+        Vectors::new(x, self.preparation(idf), control)
+    }
+
+    /// Returns how samples are prepared by inverse document frequencies.
+    pub(crate) fn preparation(self, idf: Option<&[f32]>) -> Preparation<'_> {
         let normalize = matches!(self, Features::Normalized | Features::TfIdf);
         let sublinear = matches!(self, Features::TfIdf);
-        Vectors::new(x, Preparation { normalize, sublinear, idf }, control)
+        Preparation { normalize, sublinear, idf }
     }
 }
 

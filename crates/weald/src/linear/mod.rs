@@ -15,6 +15,7 @@
 //! | `parts` | models of some columns, and their merger |
 //! | `choose` | features and strength by held-out samples |
 //! | `fit`, `predict`, `scores` | all columns of a fit; margins; scores, probabilities and best columns |
+//! | `one_sample` | scores of one sample after another |
 
 mod arrays;
 mod calibration;
@@ -28,6 +29,7 @@ mod held_out;
 mod log_loss;
 mod loss;
 mod parts;
+mod one_sample;
 mod predict;
 mod samples;
 mod scores;
@@ -44,6 +46,7 @@ pub use config::LinearConfig;
 pub use features::Features;
 pub use held_out::HeldOut;
 pub use loss::LinearLoss;
+pub use one_sample::{LinearScorer, LinearScratch};
 
 use std::sync::Arc;
 

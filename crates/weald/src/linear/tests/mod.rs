@@ -1,5 +1,6 @@
 mod choice;
 mod log_loss;
+mod one_sample;
 
 use std::collections::BTreeSet;
 
