@@ -71,7 +71,15 @@ def _peak():
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = ["125000x100000", "250000x100000", "500000x100000", "1000000x100000", "250000x12500", "250000x25000", "250000x50000"]
+    sizes = [
+        "125000x100000",
+        "250000x100000",
+        "500000x100000",
+        "1000000x100000",
+        "250000x12500",
+        "250000x25000",
+        "250000x50000",
+    ]
     parser.add_argument("--settings", nargs="+", default=sizes)
     parser.add_argument("--kind", default="LabelTreeClassifier")
     parser.add_argument("--threads", type=int, default=2)
@@ -86,7 +94,9 @@ def main() -> None:
     seconds = {}
     for n, d in settings:
         command = [sys.executable, __file__, "--one", "--kind", args.kind, "--threads", str(args.threads)]
-        told = subprocess.run([*command, "--settings", f"{n}x{d}"], stdout=subprocess.PIPE, text=True, env=os.environ, check=True)
+        told = subprocess.run(
+            [*command, "--settings", f"{n}x{d}"], stdout=subprocess.PIPE, text=True, env=os.environ, check=True
+        )
         kind, *_, wall, processor, peak, n_bytes, precision = told.stdout.split()
         seconds[n, d] = float(processor)
         print(

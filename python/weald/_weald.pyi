@@ -866,6 +866,34 @@ class LabelTreeModel:
     def features(self) -> str: ...
     @staticmethod
     def merge(parts: list[LabelTreeModel]) -> LabelTreeModel: ...
+    # From what exports have: `kind`, the numbers of classes, what is done with X, inverse document frequencies, the width of the
+    # search, and the arrays of each tree.
+    @staticmethod
+    def of_arrays(
+        n_features: int,
+        kind: str,
+        n_outputs: int,
+        n_classes: Sequence[int],
+        features: str,
+        idf: NDArray[np.float32] | None,
+        beam_width: int,
+        trees: Sequence[tuple[Sequence[Any], ...]],
+    ) -> LabelTreeModel: ...
+    # Whether nodes are leaves, offsets of their columns, targets, intercepts, offsets of their features, features, offsets of
+    # weights, columns, weights.
+    def tree_arrays(
+        self, tree: int
+    ) -> tuple[
+        NDArray[np.bool_],
+        NDArray[np.uint64],
+        NDArray[np.uint32],
+        NDArray[np.float32],
+        NDArray[np.uint64],
+        NDArray[np.uint32],
+        NDArray[np.uint64],
+        NDArray[np.uint16],
+        NDArray[np.float32],
+    ]: ...
     # Of each tree.
     def depths(self) -> list[int]: ...
     def n_leaves(self) -> list[int]: ...

@@ -190,6 +190,7 @@ class LabelTreeClassifier(OfPreparedX):
     _inspected_by = None
     _part_of = "trees"
     _why_no_tests = "it has a linear model of many features at each node of its trees"
+    _exported_by = "to_json or to_c, or "
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Number(Real, 1e-9, 1e9, closed="both")],
         "features": [StrOptions(_FEATURES | {"auto"})],

@@ -176,7 +176,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
-pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
+pub use label_tree::{LabelTree, LabelTreeArrays, LabelTreeConfig, LabelTreeModel, LabelTreeModelArrays};
 pub use linear::{
     Calibration, Candidate, Choice, Features, Grid, HeldOut, LinearArrays, LinearConfig, LinearLoss, LinearModel,
     LinearScorer, LinearScratch,

@@ -3,7 +3,7 @@
 Every exporter uses the same description of a model: `score = (start + sum of leaf values) / divisor + weights of features`,
 of which a model may have one part alone, and a link function. The docstring of each function states how accurately predictions
 are reproduced. See docs/export.md for a table of the models that each format supports, and for the use of MLflow and skops.
-Centroid forests have a description of their own.
+Centroid forests and label trees have descriptions of their own.
 
 | function | result |
 |---|---|
@@ -15,7 +15,7 @@ Centroid forests have a description of their own.
 
 Boosting with `estimator`, or with an `init` that is not a linear model of weald, is not supported by any format: its predictions
 depend on models of other libraries. Linear models, and boosting that starts from one, are supported by JSON, C and ONNX, and
-centroid forests, whose nodes do not test single features, by JSON and C.
+centroid forests and label trees, whose nodes do not test single features, by JSON and C.
 """
 
 from weald.export._c import to_c

@@ -8,9 +8,10 @@ from itertools import chain, islice
 
 from sklearn.base import BaseEstimator
 
-from weald.export import _c_centroids, _c_linear
+from weald.export import _c_centroids, _c_label_trees, _c_linear
 from weald.export._centroids import Centroids, centroids_of
 from weald.export._ensemble import Ensemble, Head, ensemble_of
+from weald.export._label_trees import LabelTrees, label_trees_of
 from weald.export._links import LINKS
 
 # Keywords up to C23. A name that is one of them, or starts with a reserved prefix, might not compile.
@@ -133,7 +134,7 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     Parameters
     ----------
     estimator : estimator
-        A fitted tree, forest, centroid forest, boosting model, compressed forest or linear model of weald.
+        A fitted tree, forest, centroid forest, label tree, boosting model, compressed forest or linear model of weald.
     name : str, default="model"
         Prefix of all names in the file. Must be a C identifier.
 
@@ -147,13 +148,18 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
         `predict`, as `decision_function` does. `x` points to the NAME_N_FEATURES features of one sample. NAN is a
         missing value, and categories are represented by their positions in `categories_`.
 
+        Label trees have a third function,
+        `name_topk(const float *x, uint32_t k, uint32_t *labels, double *probabilities)`, which writes the best `k` labels or
+        classes that the search finds, and their probabilities, and returns their number.
+
     Raises
     ------
     TypeError
         If `estimator` is something else, or `name` is not a string.
     ValueError
         If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, has
-        more than 2**32 - 1 nodes, leaf values or weights, or `name` is not a C identifier, is a keyword, or starts with an
+        more than 2**32 - 1 nodes, leaf values or weights, if a search in label trees may find more than 65 536 labels, or if
+        `name` is not a C identifier, is a keyword, or starts with an
         underscore.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
@@ -163,8 +169,9 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     For equal float32 features, the scores are exactly those of the model if `double` is an IEEE 754 float64 and the
     compiler conforms to IEEE 754 (not with `-ffast-math`); a linear model, or the start of boosting, with `features_` "tfidf" or
     of more than two classes also uses logarithms and exponentials, whose rounding is that of the C library. Predictions agree
-    up to the rounding of `exp`. Centroid forests have the bits of weald. Neither they nor linear models support missing values.
-    Boosting from a linear model has NAME_N_SCORES doubles on the stack. The size of the source code and of the compiled
+    up to the rounding of `exp`. Centroid forests have the bits of weald. Neither they nor linear models nor label trees support
+    missing values. Boosting from a linear model has NAME_N_SCORES doubles on the stack, and label trees have some 40 bytes for
+    each label that a search may find. The size of the source code and of the compiled
     program, and the time to compile it, are O(nodes + stored leaf values), with 20 bytes per node and 12 bytes per leaf
     value. A prediction takes time proportional to the lengths of the paths and the stored values of the leaves that are
     reached. The functions only write to the buffer of the caller, so they can be called by several threads.
@@ -186,6 +193,9 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     centroids = centroids_of(estimator)
     if centroids is not None:
         return "".join(_parts_of_centroids(centroids, name))
+    label_trees = label_trees_of(estimator)
+    if label_trees is not None:
+        return "".join(_parts_of_label_trees(label_trees, name))
     return "".join(_parts(ensemble_of(estimator, "to_c"), name))
 
 
@@ -194,6 +204,14 @@ def _parts_of_centroids(model: Centroids, name: str) -> Iterator[str]:
     yield from _declarations(model, name)
     yield from _c_centroids.parts(model, name, _array, _NONE - 1)
     yield from _outputs(model, name)
+    yield _predict(model, name)
+
+
+def _parts_of_label_trees(model: LabelTrees, name: str) -> Iterator[str]:
+    yield _c_label_trees.HEAD.format(estimator=model.estimator, n_trees=model.n_trees)
+    yield from _declarations(model, name)
+    yield _c_label_trees.DECLARATION.format(name=name)
+    yield from _c_label_trees.parts(model, name, _PRODUCT.format(name=name), _array, _NONE - 1)
     yield _predict(model, name)
 
 

@@ -43,7 +43,6 @@ static void {name}_linear(const float *x, double *out)
 """
 
 _LENGTH = """\
-    double length = 0.0;
     for (j = 0; j < {n_features}u; j++) {{
         double value = {name}_prepared(x, j);
         length += {name}_product(value, value);
@@ -74,16 +73,25 @@ def has_products(model: Linear) -> bool:
     return model.features != "given" or model.is_calibrated
 
 
+def preparation(features: str, n_features: int, name: str) -> tuple[str, str, str]:
+    """Functions, statements that compute `length` from 0, and the value of feature `j` as weights take it.
+
+    Nothing is computed of X as it is given.
+    """
+    if features == "given":
+        return "", "", "x[j]"
+    steps = f"    value = copysign(log1p(fabs(value)), value) * {name}_idf[j];\n" if features == "tfidf" else ""
+    # Of the length one, in multiples of 2^-24.
+    single = f"{name}_single({name}_prepared(x, j))"
+    value = f"(float)rint((double){single} / length * 16777216.0) / 16777216.0f"
+    return _PREPARED.format(name=name, steps=steps), _LENGTH.format(name=name, n_features=n_features), value
+
+
 def functions(model: Linear, name: str, softmax: str) -> Iterator[str]:
     """The function that computes what is added to scores; `softmax` makes probabilities of `out`."""
-    value, length = "x[j]", ""
-    if model.features != "given":
-        steps = f"    value = copysign(log1p(fabs(value)), value) * {name}_idf[j];\n" if model.idf is not None else ""
-        yield _PREPARED.format(name=name, steps=steps)
-        # Of the length one, in multiples of 2^-24.
-        single = f"{name}_single({name}_prepared(x, j))"
-        value = f"(float)rint((double){single} / length * 16777216.0) / 16777216.0f"
-        length = _LENGTH.format(name=name, n_features=model.n_features)
+    prepared, of_length, value = preparation(model.features, model.n_features, name)
+    yield prepared
+    length = f"    double length = 0.0;\n{of_length}" if of_length else ""
     score = f"{model.unit!r} * out[c]"
     if model.is_calibrated:
         score = f"{model.unit!r} * ({name}_product({name}_slopes[c], out[c]) + {name}_offsets[c])"

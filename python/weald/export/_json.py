@@ -14,9 +14,10 @@ from weald import _weald
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._rounds.linear_start import Added
-from weald.export import _json_centroids
+from weald.export import _json_centroids, _json_label_trees
 from weald.export._centroids import centroids_of
 from weald.export._ensemble import EnsembleTree, Head, ensemble_of
+from weald.export._label_trees import label_trees_of
 from weald.export._linear import Linear
 from weald.export._links import LINKS
 from weald.export._predictor import JsonModel, SumOfParts
@@ -35,7 +36,7 @@ def to_json(estimator: BaseEstimator) -> str:
     Parameters
     ----------
     estimator : estimator
-        A fitted tree, forest, centroid forest, boosting model, compressed forest or linear model of weald.
+        A fitted tree, forest, centroid forest, label tree, boosting model, compressed forest or linear model of weald.
 
     Returns
     -------
@@ -74,7 +75,8 @@ def to_json(estimator: BaseEstimator) -> str:
     True
     """
     centroids = centroids_of(estimator)
-    ensemble: Head = centroids or (with_trees := ensemble_of(estimator, "to_json"))
+    label_trees = label_trees_of(estimator)
+    ensemble: Head = centroids or label_trees or (with_trees := ensemble_of(estimator, "to_json"))
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -100,6 +102,9 @@ def to_json(estimator: BaseEstimator) -> str:
     if centroids is not None:
         head["centroids"] = _json_centroids.rules_to_json(centroids)
         listed = map(_json_centroids.tree_to_json, centroids.trees())
+    elif label_trees is not None:
+        head["label_trees"] = _json_label_trees.rules_to_json(label_trees)
+        listed = map(_json_label_trees.tree_to_json, label_trees.trees())
     else:
         listed = map(_tree, with_trees.trees())
     # Tree by tree, so that only the lists of one tree are in memory in addition to the text.
@@ -198,6 +203,12 @@ def _refuse_constant(name: str) -> Never:
     raise ValueError(f"numbers must be finite, got {name}")
 
 
+def _invalid(error: ValueError) -> ValueError:
+    """The error with what it is about, unless it says so itself."""
+    about = "text is not a valid model: "
+    return error if str(error).startswith(about) else ValueError(f"{about}{error}")
+
+
 def _need(holds: object, fault: str) -> None:
     if not holds:
         raise ValueError(f"text is not a valid model: {fault}")
@@ -236,7 +247,9 @@ def _read(content: Any) -> JsonModel:
             f'"categories" must have length {n_features}, one item for each feature, got {len(categories)}',
         )
     given = _list(content, "trees")
-    trees = [] if "centroids" in content else [_read_tree(tree, f"tree {t}", n_scores) for t, tree in enumerate(given)]
+    others = [name for name in ("centroids", "label_trees", "linear") if name in content]
+    has_trees = others in ([], ["linear"])
+    trees = [_read_tree(tree, f"tree {t}", n_scores) for t, tree in enumerate(given)] if has_trees else []
     head = Head(
         estimator=str(content.get("estimator")),
         kind=kind,
@@ -255,10 +268,15 @@ def _read(content: Any) -> JsonModel:
         categories=categories,
         column_labels=_names(content, "column_labels", n_features),
     )
-    if "centroids" in content:
-        _need("linear" not in content, '"linear" and "centroids" exclude each other')
+    if not has_trees:
+        _need(len(others) == 1, " and ".join(f'"{name}"' for name in others) + " exclude each other")
         reading = _json_centroids.Reading(_need, _integers, _floats, _singles)
-        return JsonModel(head, _json_centroids.read(content["centroids"], given, head, reading))
+        if others == ["centroids"]:
+            return JsonModel(head, _json_centroids.read(content["centroids"], given, head, reading))
+        try:
+            return JsonModel(head, _json_label_trees.read(content["label_trees"], given, head, reading))
+        except ValueError as error:
+            raise _invalid(error) from error
     of_y = (n_features, kind, n_outputs, head.n_classes)
     linear = _ReadLinear.of(content["linear"], head) if "linear" in content else None
     try:
@@ -267,7 +285,7 @@ def _read(content: Any) -> JsonModel:
             return JsonModel(head, weights)
         sums = _weald.DescribedModel(*of_y, n_scores, start.tolist(), divisor, link, trees)
     except ValueError as error:
-        raise ValueError(f"text is not a valid model: {error}") from error
+        raise _invalid(error) from error
     if linear is None or weights is None:
         return JsonModel(head, sums)
     return JsonModel(head, SumOfParts(head, sums, weights, linear.added))

@@ -56,6 +56,7 @@ mod tree;
 
 use std::sync::Arc;
 
+pub use arrays::{LabelTreeArrays, LabelTreeModelArrays};
 pub use config::LabelTreeConfig;
 pub use tree::LabelTree;
 
