@@ -232,7 +232,7 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
     executor.shutdown()
     with pytest.raises(RuntimeError, match="the executor does not run trees 0 to 8: "):
         distribute.fit(clone(model), X, y, executor)
-    with pytest.raises(TypeError, match=r"estimator must be a forest.*got a GradientBoostingRegressor"):
+    with pytest.raises(TypeError, match=r"estimator must be one of forests, .* got a GradientBoostingRegressor"):
         distribute.fit(weald.GradientBoostingRegressor(), X, NUMBERS, InTurn())
     with pytest.raises(
         ValueError, match="random_state must be an integer with trees, since all parts use the same seed, got None"

@@ -103,7 +103,7 @@ def slow(model, x):
             ]
             nodes = sorted(reached, key=lambda pair: (-pair[0], pair[1]))[: rules["beam_width"]]
         for log, node in nodes:
-            for of_label, label in below(node, log):
+            for of_label, label in below(node, 0.05 * log):
                 logs.setdefault(label, []).append(of_label)
     scores = np.full(content["n_scores"], -np.inf)
     for label, found in logs.items():

@@ -82,7 +82,9 @@ impl Given<'_> {
     pub(super) fn hash_of_x(&self) -> u64 {
         let values = self.values.iter().map(|value| value.to_bits());
         let all = self.features.iter().copied().chain(values);
-        all.fold(self.features.len() as u64, |hash, word| mix(hash ^ u64::from(word)).wrapping_mul(GOLDEN))
+        let hash = all.fold(self.features.len() as u64, |hash, word| mix(hash ^ u64::from(word)).wrapping_mul(GOLDEN));
+        // `mix` keeps 0, the hash of a sample without features, and a column would not tell that it has this sample.
+        if hash == 0 { GOLDEN } else { hash }
     }
 
     /// Orders samples with equal hashes by their content.

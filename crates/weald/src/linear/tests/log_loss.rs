@@ -120,7 +120,8 @@ proptest! {
                 let (w, b) = column(&model, label);
                 let w: Vec<f64> = w.into_iter().map(f64::from).collect();
                 let b = f64::from(b);
-                if data.y.column(label).iter().all(|on| !on) {
+                // Columns without samples are not fitted.
+                if column_of.known().all(|(_, y, _)| y < 0.0) {
                     continue;
                 }
                 let (ours, gap) = (column_of.objective(&w, b), column_of.gap(&w, b));
@@ -179,7 +180,8 @@ fn steps_of_long_samples_end() {
         }
     }
     let x = ndarray::array![[1e30f32, 0.0], [0.0, 1.0], [1.0, 1.0]];
-    let y = super::label_view(&ndarray::array![[true], [false], [true]]);
+    // The third sample sends the margin of the first to the wrong side, and that one cannot move.
+    let y = super::label_view(&ndarray::array![[false], [false], [true]]);
     let model = config().max_iter(5).fit((&x, y)).unwrap();
     assert_eq!(model.n_unfinished(), 1);
     assert!(column(&model, 0).1.is_finite());
