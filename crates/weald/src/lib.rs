@@ -151,6 +151,7 @@ mod split;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tree;
+mod vectorised;
 
 /// The example of the README is compiled and run as a documentation test.
 #[cfg(doctest)]

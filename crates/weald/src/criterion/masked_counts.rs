@@ -4,13 +4,23 @@
 //! here is a sum over slots of a function of t_k and W_tj, and so is the score of a side: see [`SlotTerm`]. A side
 //! without known cells of an output has no term for it. Moving a sample changes the counts of its slots, and the
 //! weights of the outputs in which it differs from the majority of its outputs (see
-//! [`Known`](crate::data::known::Known)), which are at most half of the outputs. The cost of a score is the number of
-//! slots that occur in the node.
+//! [`Known`](crate::data::known::Known)), which are at most half of the outputs; if these are many, outputs are moved as
+//! bits, many at a time (see [`outputs`]). The cost of a score is the number of slots that occur in the node. For labels
+//! and the Gini index, most cuts are refused by a bound, which has one division for each label and computes several
+//! labels at a time, and features that move few samples by another one, which has none (see [`bounds`]).
 //!
 //! The impurity of a node is the sum over outputs, divided by the weight of the node and by the mean number of known
 //! cells of a sample at the root: see [`super::masked_variance`].
 
+mod bounds;
+mod outputs;
+#[cfg(test)]
+mod tests;
+
 use std::marker::PhantomData;
+
+use bounds::Bounds;
+use outputs::{LANES, OutputWeights};
 
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::masked::MaskedSlots;
@@ -29,6 +39,8 @@ pub(crate) trait SlotTerm: std::fmt::Debug {
     fn whole(counts: f64, weight: f64) -> f64;
     /// The impurity per unit of terms.
     const SCALE: f64;
+    /// Whether terms are squares of counts of labels divided by weights, for which there are [`Bounds`].
+    const HAS_BOUNDS: bool = false;
 }
 
 /// Σ m² / W for class outputs, because W (1 − Σ p²) = W − Σ m² / W.
@@ -63,6 +75,7 @@ impl SlotTerm for GiniOfLabels {
     }
 
     const SCALE: f64 = 2.0;
+    const HAS_BOUNDS: bool = true;
 }
 
 /// Σ m log₂ (m / W) for class outputs.
@@ -110,14 +123,6 @@ struct Present {
     total: f64,
 }
 
-/// An output with a slot that occurs in the node.
-#[derive(Clone, Copy, Debug)]
-struct PresentOutput {
-    output: u32,
-    /// The weight of its known cells.
-    weight: f64,
-}
-
 /// The place of slots and outputs that do not occur.
 const ABSENT: u32 = u32::MAX;
 
@@ -131,19 +136,24 @@ pub(crate) struct MaskedCounts<'a, U, S> {
     /// For each output, the difference between the weight of its known cells and `mostly`; zero between nodes.
     more: Vec<f64>,
     /// The slots of the node, in increasing order, which is the order in which scores are added up, and their outputs.
+    /// For labels with places of all outputs, these are all labels.
     present: Vec<Present>,
-    outputs: Vec<PresentOutput>,
-    /// The place of each slot in `present` and of each output in `outputs`.
+    outputs: OutputWeights<'a>,
+    /// The place of each slot in `present`.
     place_of_slot: Vec<u32>,
-    place_of_output: Vec<u32>,
-    /// For the moved side, by place: the weights of slots, and the differences of outputs.
+    /// The weight of each slot, by place, padded with zeros.
+    totals: Vec<f64>,
+    /// The weights of the moved slots, by place, padded with zeros.
     moved: Vec<f64>,
-    moved_more: Vec<f64>,
+    run: Vec<u32>,
     weight: f64,
     /// The weight of samples in which the majority of cells is known.
     mostly: f64,
     /// The score if no sample is moved.
     base: f64,
+    bounds: Bounds,
+    /// The largest number of slots of a sample.
+    slots_of_a_sample: f64,
     /// The mean number of known cells of a sample; `None` until the root is entered.
     cells_of_a_sample: Option<f64>,
     impurity: PhantomData<S>,
@@ -160,7 +170,6 @@ pub(crate) struct MovedWeights {
 impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
     pub(crate) fn new(y: &'a MaskedSlots<'a>, weights: &'a [U]) -> Result<Self> {
         let (width, n_outputs) = (y.width(), y.known().n_outputs());
-        let most_outputs = width.min(n_outputs);
         Ok(MaskedCounts {
             y,
             weights,
@@ -168,14 +177,16 @@ impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
             counts: PURPOSE.filled(0.0, width)?,
             more: PURPOSE.filled(0.0, n_outputs)?,
             present: PURPOSE.with_capacity(width)?,
-            outputs: PURPOSE.with_capacity(most_outputs)?,
+            outputs: OutputWeights::new(y, width.min(n_outputs))?,
             place_of_slot: PURPOSE.filled(ABSENT, width)?,
-            place_of_output: PURPOSE.filled(ABSENT, n_outputs)?,
-            moved: PURPOSE.with_capacity(width)?,
-            moved_more: PURPOSE.with_capacity(most_outputs)?,
+            totals: PURPOSE.with_capacity(width + LANES)?,
+            moved: PURPOSE.with_capacity(width + LANES)?,
+            run: Vec::new(),
             weight: 0.0,
             mostly: 0.0,
             base: 0.0,
+            bounds: Bounds::NONE,
+            slots_of_a_sample: y.most_in_a_row() as f64,
             cells_of_a_sample: None,
             impurity: PhantomData,
         })
@@ -189,7 +200,8 @@ impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
     /// Clears the data of the previous node.
     fn clear(&mut self) {
         self.present.drain(..).for_each(|present| self.place_of_slot[present.slot as usize] = ABSENT);
-        self.outputs.drain(..).for_each(|output| self.place_of_output[output.output as usize] = ABSENT);
+        self.outputs.clear();
+        self.totals.clear();
     }
 
     fn n_slots(&self) -> u32 {
@@ -198,6 +210,35 @@ impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
 
     fn n_cells(&self) -> f64 {
         self.weight * self.cells_of_a_sample.unwrap_or(1.0)
+    }
+
+    /// Moves the slots of a sample.
+    #[inline]
+    fn move_slots(&mut self, row: u32, w: f64) {
+        for &slot in self.y.of(row) {
+            self.moved[self.place_of_slot[slot as usize] as usize] += w;
+        }
+    }
+
+    /// Adds up the score of no cut, and returns whether the node is pure, and its impurity.
+    fn summarize(&mut self) -> (bool, f64) {
+        let (mut pure, mut whole, mut counted) = (true, 0.0, None);
+        (self.base, self.bounds) = (0.0, Bounds::NONE);
+        for present in self.present.iter().filter(|present| present.total > 0.0) {
+            let (total, of_output) = (present.total, self.outputs.of_node[present.output as usize]);
+            pure &= total == of_output;
+            self.base += S::term(total, of_output);
+            // An output of classes is counted at the first of its slots.
+            let is_first = counted.replace(present.output) != Some(present.output);
+            whole += if is_first { S::whole(total, of_output) } else { 0.0 };
+            if S::HAS_BOUNDS {
+                self.bounds.add(total, of_output);
+            }
+        }
+        if S::HAS_BOUNDS {
+            self.bounds.finish(self.weight, self.present.len());
+        }
+        (pure, if pure { 0.0 } else { ((whole - self.base) * S::SCALE / self.n_cells()).max(0.0) })
     }
 }
 
@@ -209,17 +250,14 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.clear();
         let known = self.y.known();
-        let (mut weight, mut mostly, mut cells) = (0.0, 0.0, 0i128);
+        let (mut weight, mut cells) = (0.0, 0i128);
         for &row in rows {
             let w = self.weights[row as usize].to_f64();
             weight += w;
-            cells += w as i128 * known.n_known(row) as i128;
-            let (is_mostly, listed) = known.of(row);
-            mostly += if is_mostly { w } else { 0.0 };
-            let more = if is_mostly { -w } else { w };
-            listed.iter().for_each(|&output| self.more[output as usize] += more);
+            cells += i128::from(w as u64) * known.n_known(row) as i128;
             self.y.of(row).iter().for_each(|&slot| self.counts[slot as usize] += w);
         }
+        let mostly = self.outputs.add_all(rows, self.weights, &mut self.more);
         self.workers.sum(&mut self.counts)?;
         self.workers.sum(&mut self.more)?;
         let [weight, mostly] = self.workers.sums_of([weight, mostly])?;
@@ -228,58 +266,64 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
         // Over all outputs, the sum may have more bits than a sum of weights.
         let cells = self.workers.sum_of(cells)?;
         self.cells_of_a_sample.get_or_insert(cells as f64 / weight);
-        let (mut pure, mut whole) = (true, 0.0);
-        self.base = 0.0;
-        for (slot, total) in (0u32..).zip(&mut self.counts).filter(|(_, total)| **total > 0.0) {
-            let total = std::mem::take(total);
-            let output = self.y.output(slot);
-            let of_output = mostly + self.more[output as usize];
-            let place = &mut self.place_of_output[output as usize];
-            // An output of classes is counted at the first of its slots.
-            let is_first = *place == ABSENT;
-            if is_first {
-                *place = self.outputs.len() as u32;
-                self.outputs.push(PresentOutput { output, weight: of_output });
+        let (y, counts) = (self.y, &mut self.counts);
+        let mut last = None;
+        let slots = (0u32..).zip(&*counts).filter(|(_, total)| **total > 0.0).map(|(slot, _)| slot);
+        let present = slots.map(|slot| y.output(slot)).filter(|&output| last.replace(output) != Some(output));
+        let has_all = self.outputs.enter(present, rows, |output| mostly + self.more[output as usize])?;
+        let all_labels = has_all && y.n_class_outputs().is_none();
+        for (slot, total) in (0u32..).zip(counts) {
+            if *total > 0.0 || all_labels {
+                let total = std::mem::take(total);
+                self.place_of_slot[slot as usize] = self.present.len() as u32;
+                self.present.push(Present { slot, output: self.outputs.place(y.output(slot)), total });
+                self.totals.push(total);
             }
-            self.place_of_slot[slot as usize] = self.present.len() as u32;
-            self.present.push(Present { slot, output: *place, total });
-            pure &= total == of_output;
-            self.base += S::term(total, of_output);
-            whole += if is_first { S::whole(total, of_output) } else { 0.0 };
         }
+        self.totals.resize(self.present.len().next_multiple_of(LANES), 0.0);
         self.more.fill(0.0);
-        let impurity = if pure { 0.0 } else { ((whole - self.base) * S::SCALE / self.n_cells()).max(0.0) };
+        let (pure, impurity) = self.summarize();
         Ok(NodeStats { n: self.workers.sum_of(rows.len() as u32)?, weight, impurity, pure })
     }
 
     fn reset(&mut self) -> MovedWeights {
         // The capacity is sufficient for all slots and outputs.
         self.moved.clear();
-        self.moved.resize(self.present.len(), 0.0);
-        self.moved_more.clear();
-        self.moved_more.resize(self.outputs.len(), 0.0);
+        self.moved.resize(self.totals.len(), 0.0);
+        self.outputs.reset();
         MovedWeights::default()
     }
 
     #[inline]
     fn move_sample(&mut self, moved: &mut MovedWeights, row: u32) {
         let w = self.weights[row as usize].to_f64();
-        let (is_mostly, listed) = self.y.known().of(row);
         moved.all += w;
-        moved.mostly += if is_mostly { w } else { 0.0 };
-        let more = if is_mostly { -w } else { w };
-        for &output in listed {
-            if let Some(moved) = self.moved_more.get_mut(self.place_of_output[output as usize] as usize) {
-                *moved += more;
-            }
+        moved.mostly += if self.outputs.move_one(row, w) { w } else { 0.0 };
+        self.move_slots(row, w);
+    }
+
+    const LONG_RUN: usize = 4;
+
+    #[inline]
+    fn move_run<R: Copy>(&mut self, moved: &mut MovedWeights, run: &[R], row_of: impl Fn(R) -> u32) {
+        if self.y.bits().is_none() {
+            return run.iter().for_each(|&sample| self.move_sample(moved, row_of(sample)));
         }
-        for &slot in self.y.of(row) {
-            self.moved[self.place_of_slot[slot as usize] as usize] += w;
+        self.run.clear();
+        self.run.extend(run.iter().map(|&sample| row_of(sample)));
+        let run = std::mem::take(&mut self.run);
+        for &row in &run {
+            let w = self.weights[row as usize].to_f64();
+            moved.all += w;
+            self.move_slots(row, w);
         }
+        moved.mostly += self.outputs.move_all(&run, self.weights);
+        self.run = run;
     }
 
     fn cost(&self) -> usize {
-        self.y.known().n_outputs() / 2 + self.present.len()
+        // Samples are moved in runs, or all outputs are scored after each.
+        (self.outputs.outputs.len() + self.present.len()) / 4
     }
 
     #[inline]
@@ -291,13 +335,35 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
         let mut score = 0.0;
         for (present, &count) in self.present.iter().zip(&self.moved) {
             let place = present.output as usize;
-            let weight = moved.mostly + self.moved_more[place];
-            let rest = self.outputs[place].weight - weight;
+            let weight = moved.mostly + self.outputs.moved[place];
+            let rest = self.outputs.of_node[place] - weight;
             let of_moved = if weight > 0.0 { S::term(count, weight) } else { 0.0 };
             let of_rest = if rest > 0.0 { S::term(present.total - count, rest) } else { 0.0 };
             score += of_moved + of_rest;
         }
         score
+    }
+
+    #[inline]
+    fn is_below(&self, moved: &MovedWeights, floor: f64) -> bool {
+        let cells = [&self.totals, &self.outputs.of_node, &self.moved, &self.outputs.moved];
+        S::HAS_BOUNDS && self.bounds.is_below(floor, self.base, moved.mostly, cells.map(Vec::as_slice))
+    }
+
+    fn score_from(&self, moved: &MovedWeights, floor: f64) -> Option<f64> {
+        if self.is_below(moved, floor) {
+            return None;
+        }
+        let score = self.score(moved);
+        (score >= floor).then_some(score)
+    }
+
+    fn perfect_score(&self) -> f64 {
+        if S::HAS_BOUNDS { self.bounds.perfect_score() } else { f64::INFINITY }
+    }
+
+    fn least_moved_weight(&self, score: f64) -> f64 {
+        if S::HAS_BOUNDS { self.bounds.least_moved_weight(score, self.base, self.slots_of_a_sample) } else { 0.0 }
     }
 
     type Sum = f64;
@@ -307,7 +373,8 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
     fn moved_sums(&self, moved: &MovedWeights, mut visit: impl FnMut(u32, f64)) -> f64 {
         let (n_slots, n_outputs) = (self.n_slots(), self.more.len() as u32);
         self.present.iter().zip(&self.moved).for_each(|(present, &count)| visit(present.slot, count));
-        self.outputs.iter().zip(&self.moved_more).for_each(|(output, &more)| visit(n_slots + output.output, more));
+        let outputs = self.outputs.outputs.iter().zip(&self.outputs.moved);
+        outputs.for_each(|(output, &more)| visit(n_slots + output, more));
         visit(n_slots + n_outputs, moved.mostly);
         moved.all
     }
@@ -315,20 +382,21 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
     fn node_sums(&self, mut visit: impl FnMut(u32, f64)) -> f64 {
         let (n_slots, n_outputs) = (self.n_slots(), self.more.len() as u32);
         self.present.iter().for_each(|present| visit(present.slot, present.total));
-        self.outputs.iter().for_each(|output| visit(n_slots + output.output, output.weight - self.mostly));
+        let outputs = self.outputs.outputs.iter().zip(&self.outputs.of_node);
+        outputs.for_each(|(output, weight)| visit(n_slots + output, weight - self.mostly));
         visit(n_slots + n_outputs, self.mostly);
         self.weight
     }
 
     fn move_side(&mut self, moved: &mut MovedWeights, weight: f64, sums: &[(u32, f64)]) {
-        let n_slots = self.n_slots();
+        let (n_slots, n_outputs) = (self.n_slots(), self.more.len() as u32);
         moved.all += weight;
         for &(number, sum) in sums {
-            let number = number as usize;
-            if let Some(&place) = self.place_of_slot.get(number) {
-                self.moved[place as usize] += sum;
-            } else if let Some(&place) = self.place_of_output.get(number - n_slots as usize) {
-                self.moved_more[place as usize] += sum;
+            if number < n_slots {
+                self.moved[self.place_of_slot[number as usize] as usize] += sum;
+            } else if number < n_slots + n_outputs {
+                let place = self.outputs.place(number - n_slots) as usize;
+                self.outputs.moved[place] += sum;
             } else {
                 moved.mostly += sum;
             }

@@ -21,7 +21,7 @@
 //! | [`sparse_variance`] | numerical outputs that are mostly zero | its entries | 1 |
 //! | [`poisson`] | numerical outputs that are not negative | outputs | outputs |
 //! | [`absolute_error`] | numerical outputs | outputs × log of the node's samples | outputs × log of the node's samples |
-//! | [`masked_counts`] | classes and labels with unknown cells | its labels, half of the outputs | slots in the node |
+//! | [`masked_counts`] | classes and labels with unknown cells | its labels, and its outputs that are unlike the majority, 64 at a time if these are many | slots in the node |
 //! | [`masked_variance`] | numerical outputs with unknown cells | outputs | outputs |
 
 pub(crate) mod absolute_error;
@@ -160,6 +160,12 @@ pub(crate) trait NodeCriterion {
     fn score_from(&self, moved: &Self::Moved, floor: f64) -> Option<f64> {
         let score = self.score(moved);
         (score >= floor).then_some(score)
+    }
+
+    /// Returns whether the score of the cut is certainly below `floor`, if that costs less than the score.
+    #[inline]
+    fn is_below(&self, _moved: &Self::Moved, _floor: f64) -> bool {
+        false
     }
 
     /// Returns the statistics of the moved side after moving a single sample, without a reset before or after. On

@@ -30,7 +30,7 @@ impl Known {
     /// The bytes of a sample without its listed outputs, and of a listed output.
     pub(crate) const BYTES: (usize, usize) = (size_of::<bool>() + size_of::<usize>(), size_of::<u32>());
 
-    fn new(mask: &Mask<'_>) -> Result<Self> {
+    pub(super) fn new(mask: &Mask<'_>) -> Result<Self> {
         let (n, n_outputs) = mask.shape();
         let mut known = Known {
             n_outputs,
@@ -81,6 +81,11 @@ impl Known {
     pub(crate) fn is_known(&self, row: u32, output: u32) -> bool {
         let (mostly, listed) = self.of(row);
         mostly != listed.binary_search(&output).is_ok()
+    }
+
+    /// Returns the number of listed outputs of all samples.
+    pub(crate) fn n_listed(&self) -> usize {
+        self.listed.len()
     }
 
     pub(crate) fn n_known(&self, row: u32) -> usize {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::known::Known;
+use super::known_bits::KnownBits;
 use super::slots::Slots;
 use super::train_y::RealTargets;
 use crate::error::{Purpose, Result};
@@ -18,6 +19,7 @@ pub(crate) struct MaskedSlots<'a> {
     /// For classes: the start of each sample, and the slots of its known cells.
     of_classes: Option<(Vec<usize>, Vec<u32>)>,
     known: &'a Known,
+    bits: Option<KnownBits>,
     /// The output of each slot, for classes. For labels, slots are outputs.
     output_of: Option<Vec<u32>>,
     /// The frequency of each slot among the known cells of its output, over all samples of the fit.
@@ -51,7 +53,8 @@ impl<'a> MaskedSlots<'a> {
                 (Some((ptr, kept)), Some(output_of))
             }
         };
-        let mut masked = MaskedSlots { slots, of_classes, known, output_of, means: Vec::new() };
+        let bits = KnownBits::of(known)?;
+        let mut masked = MaskedSlots { slots, of_classes, known, bits, output_of, means: Vec::new() };
         let mut sums = PURPOSE.filled(0u64, masked.slots.width)?;
         let mut weights = OutputWeights::new(known.n_outputs())?;
         for row in 0..n {
@@ -87,6 +90,21 @@ impl<'a> MaskedSlots<'a> {
 
     pub(crate) fn known(&self) -> &Known {
         self.known
+    }
+
+    /// Returns the known cells as bits, if samples list many outputs.
+    pub(crate) fn bits(&self) -> Option<&KnownBits> {
+        self.bits.as_ref()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn without_bits(self) -> Self {
+        MaskedSlots { bits: None, ..self }
+    }
+
+    /// Returns the largest number of slots of a sample.
+    pub(crate) fn most_in_a_row(&self) -> usize {
+        self.slots.most_in_a_row()
     }
 
     /// Returns the output of a slot.

@@ -12,6 +12,7 @@ mod digest;
 #[cfg(feature = "sprs")]
 mod from_sprs;
 pub(crate) mod known;
+pub(crate) mod known_bits;
 mod label_folds;
 pub(crate) mod masked;
 pub(crate) mod output_scaling;

@@ -4,15 +4,10 @@
 //! machine.
 
 use super::float::Float;
+pub(crate) use crate::vectorised::vectorised;
 
 /// The number of partial sums of a dot product.
 pub(crate) const LANES: usize = 8;
-
-/// Runs `work` with the vector instructions that the machine has. Functions called by it must be inlined to benefit.
-#[inline(always)]
-pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(work)
-}
 
 /// Returns Σ r_j φ_j.
 #[inline(always)]

@@ -3,6 +3,7 @@
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::data::Category;
 use crate::data::known::Known;
+use crate::data::known_bits::KnownBits;
 use crate::forest::Sampling;
 use crate::partition::{Entry, sorted_entries};
 use crate::projection::{NProjections, Projection};
@@ -146,6 +147,10 @@ pub(super) fn gaps(shapes: &FitShapes) -> Vec<MemoryTerm> {
     let (of_sample, of_listed) = Known::BYTES;
     let n_listed = shapes.n_unknown.min(shapes.n_cells.saturating_sub(shapes.n_unknown));
     let of_mask = of_sample as u128 * count(shapes.n_samples) + of_listed as u128 * count(n_listed);
+    let n_outputs = shapes.n_cells.checked_div(shapes.n_samples).unwrap_or(0);
+    let has_bits = !shapes.is_dense_numbers && KnownBits::are_stored(shapes.n_samples, n_outputs, n_listed);
+    let of_bits = if has_bits { KnownBits::bytes(n_outputs) as u128 * count(shapes.n_samples) } else { 0 };
+    let of_mask = of_mask + of_bits;
     let of_y = match shapes.is_dense_numbers {
         true => bytes::<f64>() * count(shapes.n_cells),
         false => bytes::<u32>() * count(shapes.n_entries),

@@ -216,6 +216,9 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
     /// so far. `cut` is called only in this case.
     #[inline]
     pub(super) fn offer(&mut self, feature: u32, side: MovedSide<'_, C>, cut: impl FnOnce() -> Cut) {
+        if self.criterion.is_below(side.moved, self.nearly_best()) {
+            return;
+        }
         let score = self.criterion.score(side.moved);
         if score >= self.best.score {
             self.offer_score(feature, side, score, cut);
@@ -228,7 +231,11 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
 
     /// Returns whether a score is at least the best, if the rounding of both may be to its disadvantage.
     pub(super) fn is_nearly_best(&self, score: f64) -> bool {
-        score >= self.best.score - 1e-9 * self.best.score.abs()
+        score >= self.nearly_best()
+    }
+
+    fn nearly_best(&self) -> f64 {
+        self.best.score - 1e-9 * self.best.score.abs()
     }
 
     /// Like [`Scan::offer`], for a score that is known and is not below the best.

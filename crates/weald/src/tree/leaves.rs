@@ -64,6 +64,12 @@ pub struct LeafTable {
 }
 
 impl LeafTable {
+    /// Returns a table of means, which are stored as they are.
+    pub(crate) fn of_means(n_leaves: usize, width: usize, layout: Layout, amounts: Vec<f64>) -> Self {
+        let amounts = Amounts::F64(amounts);
+        LeafTable { n_leaves, width, layout, amounts, totals: None, scales: None, leaf_scales: None }
+    }
+
     pub(crate) fn try_clone(&self) -> Result<LeafTable> {
         let copied = |floats: &Option<Vec<f64>>| floats.as_ref().map(|floats| PURPOSE.copied(floats)).transpose();
         let layout = match &self.layout {
@@ -346,6 +352,19 @@ fn visit_sparse<C: ColumnIndex, A: Copy + Into<f64>>(
     }
 }
 
+/// Returns whether the dense layout of so many leaves and columns takes no more bytes than the sparse one of so many
+/// amounts.
+pub(crate) fn is_dense_smaller(
+    of_amount: usize,
+    of_column: usize,
+    (n_leaves, width): (usize, usize),
+    n_stored: usize,
+) -> bool {
+    let dense_bytes = of_amount as u128 * n_leaves as u128 * width as u128;
+    let sparse_bytes = (of_amount + of_column) * n_stored + size_of::<u32>() * (n_leaves + 1);
+    dense_bytes <= sparse_bytes as u128
+}
+
 /// Collects the leaves of a tree in pre-order. It only holds stored cells.
 #[derive(Debug)]
 pub(crate) struct LeafTableBuilder {
@@ -438,12 +457,11 @@ impl LeafTableBuilder {
         }
         let n_leaves = self.ptr.len() - 1;
         let amount = self.amounts.item_bytes();
-        let dense_bytes = amount as u128 * n_leaves as u128 * self.width as u128;
-        let sparse_bytes = (amount + self.columns.item_bytes()) * n_stored + 4 * self.ptr.len();
+        let is_dense = is_dense_smaller(amount, self.columns.item_bytes(), (n_leaves, self.width), n_stored);
         let totals = (self.totals.len() == n_leaves && n_leaves > 0).then_some(self.totals);
         let scales = self.scales;
         let leaf_scales = matches!(self.amounts, Amounts::I8(_)).then_some(self.leaf_scales);
-        if dense_bytes > sparse_bytes as u128 {
+        if !is_dense {
             self.amounts.shrink();
             self.columns.shrink();
             self.ptr.shrink_to_fit();

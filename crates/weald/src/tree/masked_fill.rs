@@ -1,18 +1,22 @@
 //! The values of the leaves if some cells of y are unknown.
 //!
 //! For each output, a leaf predicts the mean of its known cells; if it has none, the mean of the nearest node above
-//! that has some; and if the tree has none, the mean of all samples of the fit. The columns are computed one after the
-//! other, each in two passes over the nodes: an upward pass that finds which nodes have known cells, and a downward
-//! pass that finds the node from which each leaf takes its value. A mean is computed once for each node from which a
-//! leaf takes it. O(known cells + nodes × columns), and for numbers also the samples of the nodes from which leaves
-//! below take their values. Memory: O(nodes + stored values).
+//! that has some; and if the tree has none, the mean of all samples of the fit. The columns are computed in two passes over the
+//! nodes: an upward pass that finds which nodes have known cells, and a downward pass that finds the value that each leaf
+//! takes. For numbers, this is done for one column after the other, and a mean is computed once for each node from which
+//! a leaf takes it; for frequencies, see [`frequencies`]. O(known cells + nodes × columns), and for numbers also the
+//! samples of the nodes from which leaves below take their values. Memory: O(nodes + stored values).
+
+mod frequencies;
 
 use std::ops::Range;
+
+pub(super) use frequencies::frequencies;
 
 use super::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
 use crate::control::Control;
-use crate::data::masked::{MaskedNumbers, MaskedSlots};
+use crate::data::masked::MaskedNumbers;
 use crate::error::{Purpose, Result};
 use crate::exact::exact_mean;
 
@@ -158,104 +162,4 @@ pub(super) fn means(
         columns.push(nodes.leaves.iter().map(value))?;
     }
     columns.into_table(nodes.leaves.len())
-}
-
-/// Computes the leaves for classes and labels: frequencies, from weights in units.
-pub(super) fn frequencies(
-    structure: &Structure,
-    y: &MaskedSlots<'_>,
-    units: impl Fn(u32) -> u64,
-    control: &Control,
-) -> Result<LeafTable> {
-    let nodes = Nodes::new(structure)?;
-    let (n_nodes, width, n_outputs) = (structure.nodes.len(), y.width(), y.known().n_outputs());
-    // The units that each leaf has of each slot, and of each output a correction to `mostly`, the units of samples of
-    // which the majority of outputs is known. Both are pairs (node of the leaf, units), one column after the other.
-    let mut mostly = PURPOSE.filled(0i64, n_nodes)?;
-    let (mut of_slots, mut of_outputs) = (ByColumn::new(width)?, ByColumn::new(n_outputs)?);
-    for count in [true, false] {
-        for &leaf in &nodes.leaves {
-            for &row in nodes.rows(leaf as usize) {
-                let (is_mostly, listed) = y.known().of(row);
-                if count {
-                    of_slots.count(y.of(row));
-                    of_outputs.count(listed);
-                    continue;
-                }
-                let units = units(row) as i64;
-                mostly[leaf as usize] += if is_mostly { units } else { 0 };
-                of_slots.put(y.of(row), leaf, units);
-                of_outputs.put(listed, leaf, if is_mostly { -units } else { units });
-            }
-        }
-        if count {
-            of_slots.make_room()?;
-            of_outputs.make_room()?;
-        }
-    }
-    let (mut weights, mut counts) = (PURPOSE.filled(0i64, n_nodes)?, PURPOSE.filled(0i64, n_nodes)?);
-    let mut nearest = PURPOSE.filled(NOBODY, n_nodes)?;
-    let mut columns = Columns::new(width)?;
-    let mut output = None;
-    for slot in 0..width as u32 {
-        control.check()?;
-        // The slots of an output are adjacent.
-        if output != Some(y.output(slot)) {
-            output = Some(y.output(slot));
-            weights.copy_from_slice(&mostly);
-            of_outputs.of(y.output(slot)).for_each(|(leaf, units)| weights[leaf as usize] += units);
-            nodes.sum_up(&mut weights);
-            nodes.find_nearest(|node| weights[node] > 0, &mut nearest);
-        }
-        counts.fill(0);
-        of_slots.of(slot).for_each(|(leaf, units)| counts[leaf as usize] += units);
-        nodes.sum_up(&mut counts);
-        let value = |&leaf: &u32| match nearest[leaf as usize] {
-            NOBODY => y.means()[slot as usize],
-            from => counts[from as usize] as f64 / weights[from as usize] as f64,
-        };
-        columns.push(nodes.leaves.iter().map(value))?;
-    }
-    columns.into_table(nodes.leaves.len())
-}
-
-/// The units of leaves, one column after the other. Cells are first counted and then stored.
-#[derive(Debug)]
-struct ByColumn {
-    /// Before the cells are stored, the start of each column; afterwards, its end.
-    ends: Vec<usize>,
-    starts: Vec<usize>,
-    cells: Vec<(u32, i64)>,
-}
-
-impl ByColumn {
-    fn new(n_columns: usize) -> Result<Self> {
-        Ok(ByColumn { ends: PURPOSE.filled(0, n_columns)?, starts: Vec::new(), cells: Vec::new() })
-    }
-
-    fn count(&mut self, columns: &[u32]) {
-        columns.iter().for_each(|&column| self.ends[column as usize] += 1);
-    }
-
-    fn make_room(&mut self) -> Result<()> {
-        let mut n_cells = 0;
-        for end in &mut self.ends {
-            n_cells += std::mem::replace(end, n_cells);
-        }
-        PURPOSE.extend(&mut self.starts, self.ends.iter().copied())?;
-        self.cells = PURPOSE.filled((0, 0), n_cells)?;
-        Ok(())
-    }
-
-    fn put(&mut self, columns: &[u32], leaf: u32, units: i64) {
-        for &column in columns {
-            let end = &mut self.ends[column as usize];
-            self.cells[*end] = (leaf, units);
-            *end += 1;
-        }
-    }
-
-    fn of(&self, column: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
-        self.cells[self.starts[column as usize]..self.ends[column as usize]].iter().copied()
-    }
 }

@@ -49,7 +49,7 @@ impl Indices {
         }
     }
 
-    pub(super) fn item_bytes(&self) -> usize {
+    pub(crate) fn item_bytes(&self) -> usize {
         match self {
             Indices::U16(_) => 2,
             Indices::U32(_) => 4,

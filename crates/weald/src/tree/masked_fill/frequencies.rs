@@ -1,0 +1,361 @@
+//! The leaves for classes and labels with unknown cells: frequencies, from weights in units.
+//!
+//! A tile of columns is computed at a time, so that a pass over the nodes reads and writes whole lines of the cache, and
+//! the columns of a tile are added and divided together.
+
+use super::{Nodes, PURPOSE};
+use crate::control::Control;
+use crate::data::known_bits::KnownBits;
+use crate::data::masked::MaskedSlots;
+use crate::error::{ErrorKind, Result};
+use crate::tree::LeafTable;
+use crate::tree::grow::Structure;
+use crate::tree::leaves::{Indices, Layout, is_dense_smaller};
+use crate::vectorised::vectorised;
+
+/// The number of columns of a tile, a number for each of which a node has.
+const TILE: usize = 8;
+type Lanes = [f64; TILE];
+
+/// Computes the leaves.
+pub(crate) fn frequencies(
+    structure: &Structure,
+    y: &MaskedSlots<'_>,
+    units: impl Fn(u32) -> u64,
+    control: &Control,
+) -> Result<LeafTable> {
+    let nodes = Nodes::new(structure)?;
+    let (n_nodes, width) = (structure.nodes.len(), y.width());
+    // The outputs of labels are their slots.
+    let bits = y.bits().filter(|_| y.n_class_outputs().is_none());
+    let known = Known::new(&nodes, y, &units, bits)?;
+    let mut counts = PURPOSE.filled([0.0; TILE], n_nodes)?;
+    let mut weights = PURPOSE.filled([0.0; TILE], n_nodes)?;
+    let mut tiles = Tiles::new(nodes.leaves.len(), width)?;
+    for first in (0..width).step_by(TILE) {
+        control.check()?;
+        let columns = first..width.min(first + TILE);
+        counts.fill([0.0; TILE]);
+        weights.fill([0.0; TILE]);
+        for (lane, slot) in columns.clone().enumerate() {
+            known.of_slots.of(slot as u32).for_each(|(leaf, units)| counts[leaf as usize][lane] += units as f64);
+        }
+        match bits {
+            Some(bits) => add_bits(&nodes, bits, &units, first, &mut weights),
+            None => known.add_listed(&nodes, columns.clone().map(|slot| y.output(slot as u32)), &mut weights),
+        }
+        let mut above = [0.0; TILE];
+        above.iter_mut().zip(&y.means()[columns]).for_each(|(above, mean)| *above = *mean);
+        vectorised(
+            #[inline(always)]
+            || to_values(&nodes, &mut counts, &mut weights, above),
+        );
+        tiles.push(nodes.leaves.iter().map(|&leaf| counts[leaf as usize]))?;
+    }
+    tiles.into_table()
+}
+
+/// Sums over the nodes, from the leaves up, and replaces the counts by the values of the nodes, from the root down: the
+/// frequency among the known cells, or else the value of the node above.
+#[inline(always)]
+fn to_values(nodes: &Nodes<'_>, counts: &mut [Lanes], weights: &mut [Lanes], of_all: Lanes) {
+    let splits = nodes.structure.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf());
+    for (i, node) in splits {
+        let right = node.right() as usize;
+        for lane in 0..TILE {
+            counts[i][lane] = counts[i + 1][lane] + counts[right][lane];
+            weights[i][lane] = weights[i + 1][lane] + weights[right][lane];
+        }
+    }
+    for (i, weights) in weights.iter().enumerate() {
+        let above = if i == 0 { of_all } else { counts[nodes.parents[i] as usize] };
+        for lane in 0..TILE {
+            let frequency = counts[i][lane] / weights[lane];
+            counts[i][lane] = if weights[lane] > 0.0 { frequency } else { above[lane] };
+        }
+    }
+}
+
+/// Adds the units of the known cells of leaves, in a tile of labels.
+fn add_bits(nodes: &Nodes<'_>, bits: &KnownBits, units: impl Fn(u32) -> u64, first: usize, weights: &mut [Lanes]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for &leaf in &nodes.leaves {
+                let weights = &mut weights[leaf as usize];
+                for &row in nodes.rows(leaf as usize) {
+                    let (known, units) = ((bits.of_row(row)[first / 64] >> (first % 64)) as u32, units(row) as f64);
+                    for (lane, weight) in (0u32..).zip(weights.iter_mut()) {
+                        *weight += units * f64::from(known >> lane & 1);
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// The units of leaves: pairs (node of the leaf, units), one column after the other.
+#[derive(Debug)]
+struct Known {
+    of_slots: ByColumn,
+    /// A correction to `mostly` for each output; empty if there are bits of known cells.
+    of_outputs: ByColumn,
+    /// The units of samples of which the majority of outputs is known, by node.
+    mostly: Vec<i64>,
+}
+
+impl Known {
+    fn new(
+        nodes: &Nodes<'_>,
+        y: &MaskedSlots<'_>,
+        units: &impl Fn(u32) -> u64,
+        bits: Option<&KnownBits>,
+    ) -> Result<Self> {
+        let mut known = Known {
+            of_slots: ByColumn::new(y.width())?,
+            of_outputs: ByColumn::new(y.known().n_outputs())?,
+            mostly: PURPOSE.filled(0i64, nodes.structure.nodes.len())?,
+        };
+        for count in [true, false] {
+            for &leaf in &nodes.leaves {
+                for &row in nodes.rows(leaf as usize) {
+                    let (is_mostly, listed) = y.known().of(row);
+                    let listed = if bits.is_some() { &[] } else { listed };
+                    if count {
+                        known.of_slots.count(y.of(row));
+                        known.of_outputs.count(listed);
+                        continue;
+                    }
+                    let units = units(row) as i64;
+                    known.mostly[leaf as usize] += if is_mostly { units } else { 0 };
+                    known.of_slots.put(y.of(row), leaf, units);
+                    known.of_outputs.put(listed, leaf, if is_mostly { -units } else { units });
+                }
+            }
+            if count {
+                known.of_slots.make_room()?;
+                known.of_outputs.make_room()?;
+            }
+        }
+        Ok(known)
+    }
+
+    /// Adds the units of the known cells of leaves, in a tile of these outputs.
+    fn add_listed(&self, nodes: &Nodes<'_>, outputs: impl Iterator<Item = u32>, weights: &mut [Lanes]) {
+        for &leaf in &nodes.leaves {
+            weights[leaf as usize] = [self.mostly[leaf as usize] as f64; TILE];
+        }
+        for (lane, output) in outputs.enumerate() {
+            let listed = self.of_outputs.of(output);
+            listed.for_each(|(leaf, units)| weights[leaf as usize][lane] += units as f64);
+        }
+    }
+}
+
+/// The values of leaves, one tile after the other.
+#[derive(Debug)]
+struct Tiles {
+    width: usize,
+    /// The number of values of each leaf that are not zero.
+    sizes: Vec<u32>,
+    /// For each tile and leaf, a bit for each column, which is set if its value is not zero.
+    are_set: Vec<u8>,
+    /// These values.
+    values: Vec<f64>,
+}
+
+impl Tiles {
+    fn new(n_leaves: usize, width: usize) -> Result<Self> {
+        let are_set = PURPOSE.with_capacity(n_leaves.saturating_mul(width.div_ceil(TILE)))?;
+        Ok(Tiles { width, sizes: PURPOSE.filled(0, n_leaves)?, are_set, values: Vec::new() })
+    }
+
+    /// Adds the next tile.
+    fn push(&mut self, of_leaves: impl Iterator<Item = Lanes>) -> Result<()> {
+        PURPOSE.reserve(&mut self.values, TILE * self.sizes.len())?;
+        for (lanes, size) in of_leaves.zip(&mut self.sizes) {
+            let mut are_set = 0;
+            for (lane, value) in lanes.into_iter().enumerate().filter(|(_, value)| *value != 0.0) {
+                are_set |= 1u8 << lane;
+                self.values.push(value);
+            }
+            self.are_set.push(are_set);
+            *size += are_set.count_ones();
+        }
+        Ok(())
+    }
+
+    /// Visits the values that are not zero, as leaf, column and value. The columns of a leaf increase.
+    fn visit(&self, mut visit: impl FnMut(usize, usize, f64)) {
+        let mut values = self.values.iter();
+        for (tile, are_set) in self.are_set.chunks_exact(self.sizes.len().max(1)).enumerate() {
+            for (leaf, &are_set) in are_set.iter().enumerate() {
+                let mut left = are_set;
+                while left != 0 {
+                    let value = values.next().copied().unwrap_or_default();
+                    visit(leaf, tile * TILE + left.trailing_zeros() as usize, value);
+                    left &= left - 1;
+                }
+            }
+        }
+    }
+
+    fn into_table(self) -> Result<LeafTable> {
+        let (n_leaves, width, n_stored) = (self.sizes.len(), self.width, self.values.len());
+        let limit = u32::MAX as usize;
+        if n_stored > limit {
+            return Err(ErrorKind::TooMany { what: "values in the leaves of a tree", limit }.into());
+        }
+        let indices = Indices::for_width(width);
+        if is_dense_smaller(size_of::<f64>(), indices.item_bytes(), (n_leaves, width), n_stored) {
+            let mut amounts = PURPOSE.filled(0.0, n_leaves * width)?;
+            self.visit(|leaf, column, value| amounts[leaf * width + column] = value);
+            return Ok(LeafTable::of_means(n_leaves, width, Layout::Dense, amounts));
+        }
+        let mut ptr = PURPOSE.with_capacity(n_leaves + 1)?;
+        let mut end = 0;
+        ptr.push(end);
+        for &size in &self.sizes {
+            end += size;
+            ptr.push(end);
+        }
+        let mut next = PURPOSE.copied(&ptr)?;
+        let mut amounts = PURPOSE.filled(0.0, n_stored)?;
+        let mut place = |leaf: usize| {
+            next[leaf] += 1;
+            next[leaf] as usize - 1
+        };
+        let columns = match indices {
+            Indices::U16(_) => {
+                let mut columns = PURPOSE.filled(0u16, n_stored)?;
+                self.visit(|leaf, column, value| {
+                    let at = place(leaf);
+                    (columns[at], amounts[at]) = (column as u16, value);
+                });
+                Indices::U16(columns)
+            }
+            Indices::U32(_) => {
+                let mut columns = PURPOSE.filled(0u32, n_stored)?;
+                self.visit(|leaf, column, value| {
+                    let at = place(leaf);
+                    (columns[at], amounts[at]) = (column as u32, value);
+                });
+                Indices::U32(columns)
+            }
+        };
+        Ok(LeafTable::of_means(n_leaves, width, Layout::Sparse { ptr, columns }, amounts))
+    }
+}
+
+/// The units of leaves, one column after the other. Cells are first counted and then stored.
+#[derive(Debug)]
+struct ByColumn {
+    /// Before the cells are stored, the start of each column; afterwards, its end.
+    ends: Vec<usize>,
+    starts: Vec<usize>,
+    cells: Vec<(u32, i64)>,
+}
+
+impl ByColumn {
+    fn new(n_columns: usize) -> Result<Self> {
+        Ok(ByColumn { ends: PURPOSE.filled(0, n_columns)?, starts: Vec::new(), cells: Vec::new() })
+    }
+
+    fn count(&mut self, columns: &[u32]) {
+        columns.iter().for_each(|&column| self.ends[column as usize] += 1);
+    }
+
+    fn make_room(&mut self) -> Result<()> {
+        let mut n_cells = 0;
+        for end in &mut self.ends {
+            n_cells += std::mem::replace(end, n_cells);
+        }
+        PURPOSE.extend(&mut self.starts, self.ends.iter().copied())?;
+        self.cells = PURPOSE.filled((0, 0), n_cells)?;
+        Ok(())
+    }
+
+    fn put(&mut self, columns: &[u32], leaf: u32, units: i64) {
+        for &column in columns {
+            let end = &mut self.ends[column as usize];
+            self.cells[*end] = (leaf, units);
+            *end += 1;
+        }
+    }
+
+    fn of(&self, column: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
+        self.cells[self.starts[column as usize]..self.ends[column as usize]].iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use crate::data::{Dataset, LabelView, Mask};
+    use crate::rng::{Key, Stream};
+    use crate::tree::Tree;
+    use crate::{Criterion, TreeConfig};
+
+    /// Labels with unknown cells, and weights.
+    struct Cells {
+        x: Array2<f32>,
+        on: Array2<bool>,
+        mask: Array2<bool>,
+        weights: Vec<f64>,
+    }
+
+    /// Compares the leaves below a node, which has these samples, with sums over its samples. Nodes above have the
+    /// frequencies `above`.
+    fn check(tree: &Tree, cells: &Cells, node: usize, rows: &[usize], above: &[f64]) {
+        let known = |label: usize| rows.iter().filter(move |row| !cells.mask[[**row, label]]);
+        let values: Vec<f64> = (0..cells.on.ncols())
+            .map(|label| {
+                let weight: f64 = known(label).map(|&row| cells.weights[row]).sum();
+                let on: f64 = known(label).filter(|row| cells.on[[**row, label]]).map(|&row| cells.weights[row]).sum();
+                if weight > 0.0 { on / weight } else { above[label] }
+            })
+            .collect();
+        let at = &tree.nodes[node];
+        if at.is_leaf() {
+            let mut found = vec![0.0; values.len()];
+            tree.leaves.add_to(at.right() as usize, &mut found);
+            assert_eq!(found, values);
+            return;
+        }
+        let is_left = |row: &usize| cells.x[[*row, at.feature() as usize]] <= at.threshold();
+        let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().partition(|row| is_left(row));
+        check(tree, cells, node + 1, &left, &values);
+        check(tree, cells, at.right() as usize, &right, &values);
+    }
+
+    #[test]
+    fn leaves_have_the_frequencies_of_the_nearest_node_with_known_cells() {
+        let (mut n_dense, mut n_sparse) = (0, 0);
+        for seed in 0..18 {
+            let mut stream = Stream::new(Key::from_seed(seed));
+            let (n, q) = (60, [3, 9, 130][seed as usize % 3]);
+            let unknown_of_ten = [1, 6, 9][seed as usize / 3 % 3];
+            let on_of_ten = [1, 7][seed as usize / 9];
+            // Each output is known somewhere.
+            let mask = Array2::from_shape_fn((n, q), |(i, _)| i > 0 && stream.below(10) < unknown_of_ten);
+            let on = Array2::from_shape_fn((n, q), |_| stream.below(10) < on_of_ten);
+            let x = Array2::from_shape_fn((n, 2), |_| stream.below(1000) as f32);
+            let weights: Vec<f64> = (0..n).map(|_| (1 + stream.below(3)) as f64).collect();
+            let lists: Vec<Vec<u32>> = on
+                .rows()
+                .into_iter()
+                .map(|row| (0u32..).zip(row).filter(|(_, on)| **on).map(|(j, _)| j).collect())
+                .collect();
+            let ptr: Vec<usize> = (0..=n).map(|end| lists[..end].iter().map(Vec::len).sum()).collect();
+            let labels = LabelView::try_new(ptr, lists.concat(), q).unwrap();
+            let cells = Cells { x, on, mask, weights };
+            let data = Dataset::new(&cells.x, labels).y_mask(Mask::from(&cells.mask)).sample_weight(&cells.weights[..]);
+            let tree = TreeConfig::new(Criterion::Gini).fit(data).unwrap();
+            assert!(tree.n_leaves() > 2);
+            check(&tree, &cells, 0, &(0..n).collect::<Vec<_>>(), &[]);
+            *(if tree.leaves.is_sparse() { &mut n_sparse } else { &mut n_dense }) += 1;
+        }
+        assert!(n_dense > 2 && n_sparse > 2, "{n_dense} {n_sparse}");
+    }
+}
