@@ -13,8 +13,9 @@
 //!
 //! The duality gap is the sum over samples of C cᵢ times the relative entropy of σ(−uᵢ) and σ(−yᵢ mᵢ), which is at most
 //! C cᵢ (σ(−uᵢ) − σ(−yᵢ mᵢ)) (yᵢ mᵢ − uᵢ). The loss of the samples is at least Σ C cᵢ σ(−yᵢ mᵢ). A column is finished when
-//! the former sum, of what a pass over all samples has found before each step, is at most `tol` times the latter. Samples
-//! with a tenth of an equal part in it or less are left out of the passes until the others are finished, or for ten passes.
+//! the former sum is at most `tol` times the latter. If what a pass over all samples found before each step says so, the next
+//! pass takes no steps and finds the sums of weights that stay the same. Samples with a tenth of an equal part in the gap or
+//! less are left out of the passes until the others are finished, or for ten passes.
 //!
 //! Sources: Yu, Huang and Lin, *Dual coordinate descent methods for logistic regression and maximum entropy models*, 2011;
 //! the rest is that of `solve`.
@@ -91,15 +92,16 @@ impl Block {
     pub(super) fn solve_log_loss(&mut self, problem: &Problem<'_>, n_columns: usize, control: &Control) -> Result<()> {
         let all = Columns::MAX >> (LANES - n_columns);
         let everyone = [-1.0; LANES];
-        self.pass_of_log_loss(problem, 0, all, everyone, control)?;
+        self.pass_of_log_loss(problem, 0, [all, 0], everyone, control)?;
         self.active.copy_from_slice(&self.known);
 
         let (tol, n) = (problem.config.tol, problem.samples.len() as f64);
-        // The columns of which no samples are left out, and the part in the gap below which a sample is.
-        let (mut unfinished, mut whole, mut bound) = (all, all, everyone);
+        // The columns of which no samples are left out, those among them whose weights stay in the next pass, and the part in
+        // the gap below which a sample is left out.
+        let (mut unfinished, mut whole, mut resting, mut bound) = (all, all, 0, everyone);
         let mut losses = [0.0; LANES];
         for pass in 1..=problem.config.max_iter as u64 {
-            let found = self.pass_of_log_loss(problem, pass, unfinished, bound, control)?;
+            let found = self.pass_of_log_loss(problem, pass, [unfinished, resting], bound, control)?;
             self.n_passes = pass as usize;
             let mut looked_again: Columns = 0;
             let still = unfinished;
@@ -110,15 +112,21 @@ impl Block {
                 }
                 let allowed = tol * losses[lane];
                 // What is not a number is not finished.
-                if found.gaps[lane] <= allowed && whole & bit != 0 {
+                let is_near = found.gaps[lane] <= allowed;
+                if is_near && resting & bit != 0 {
                     unfinished &= !bit;
                     self.is_finished[lane] = true;
-                } else if found.gaps[lane] <= allowed || pass % OFTEN == 0 {
+                } else if is_near && whole & bit != 0 {
+                    resting |= bit;
+                    bound[lane] = -1.0;
+                } else if is_near || pass % OFTEN == 0 {
                     looked_again |= bit;
                     whole |= bit;
+                    resting &= !bit;
                     bound[lane] = -1.0;
                 } else {
                     whole &= !bit;
+                    resting &= !bit;
                     bound[lane] = (allowed / (FEW * n)) as f32;
                 }
             }
@@ -132,13 +140,13 @@ impl Block {
         Ok(())
     }
 
-    /// Visits all samples that are active for one of the `unfinished` columns. Those whose part in the gap is at most the
-    /// `bound` of a column become inactive for it.
+    /// Visits all samples that are active for one of the `unfinished` columns; weights of `resting` ones stay the same. Those
+    /// whose part in the gap is at most the `bound` of a column become inactive for it.
     fn pass_of_log_loss(
         &mut self,
         problem: &Problem<'_>,
         pass: u64,
-        unfinished: Columns,
+        [unfinished, resting]: [Columns; 2],
         bound: Lanes,
         control: &Control,
     ) -> Result<Found> {
@@ -160,7 +168,7 @@ impl Block {
             let on = self.active[i] & unfinished;
             let (is_on, is_positive) = (ones(on), ones(self.positive[i]));
             let [strength, reach] = problem.of_samples[i];
-            let moves = if reach <= TOO_LONG { is_on } else { [0.0; LANES] };
+            let moves = if reach <= TOO_LONG { ones(on & !resting) } else { [0.0; LANES] };
             let Row(duals) = &mut self.duals[i];
             let (mut signs, mut margins, mut shares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
             for k in 0..LANES {

