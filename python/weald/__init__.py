@@ -15,7 +15,9 @@ Modules
 `weald.mean`
     Estimators whose predictions are averaged.
 `weald.multilabel`
-    Tuned decision thresholds and calibrated probabilities for many labels.
+    Tuned decision thresholds and calibrated probabilities for many labels; hierarchies of labels.
+`weald.conformal`
+    Intervals, regions and sets that hold the truth with a chosen probability.
 `weald.metrics`
     Metrics and scorers for dense and sparse label matrices.
 `weald.model_selection`
@@ -34,7 +36,7 @@ Functions
 `save`, `load`, `dumps`, `loads`, `inspect_model`
     Model files, which can be loaded without running code of the file.
 `merge`
-    Merges parts of a forest that were fitted separately.
+    Merges parts of a forest, a linear model or label trees that were fitted separately.
 `estimate_fit_memory`
     Estimates the memory that a fit needs.
 `topk`, `topk_chunks`
