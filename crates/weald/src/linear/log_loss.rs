@@ -65,8 +65,9 @@ pub(super) fn sides(z: f32) -> (f32, f32) {
     if z >= 0.0 { (least, most) } else { (most, least) }
 }
 
-/// Newton's method ends with a step of at most this, or after so many steps. A step of it is far more exact than `tol`.
-const NEAR: f32 = 0.05;
+/// Newton's method ends with a step of at most this, or after so many steps. The next step would be some square of it: with
+/// errors of a thousandth, equal samples of large weight push each other to and fro, and a column never finishes.
+const NEAR: f32 = 1e-3;
 const MOST_STEPS: usize = 100;
 
 /// Above this, single precision does not hold what a step needs: the sample stays as it is, and the column unfinished.

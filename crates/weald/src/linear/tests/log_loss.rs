@@ -111,7 +111,7 @@ proptest! {
         for (i, row) in data.y.rows_mut().into_iter().enumerate() {
             row.into_iter().for_each(|on| *on &= i % rare == 0);
         }
-        for tol in [1e-4, 0.1] {
+        for tol in [1e-3, 0.1] {
             let config = config().c(c).tol(tol);
             let model = data.fit(&config);
             prop_assert_eq!(model.n_unfinished(), 0);
@@ -130,10 +130,10 @@ proptest! {
                 // The gap is at most `tol` times the loss of ours. The rest is single precision.
                 prop_assert!(ours <= best / (1.0 - tol) + 1e-4, "{} {} {}", label, ours, best);
                 prop_assert!(gap >= ours - best * (1.0 + 1e-9), "{} {} {}", gap, ours, best);
-                if tol < 1e-3 {
-                    // The variables of this bound are those of the margins: they differ from those of the fit by as much as
-                    // these do from the optimum.
-                    prop_assert!(gap <= 1e-2 * best + 1e-3, "{} {} {}", label, gap, best);
+                if tol < 1e-2 {
+                    // The variables of this bound are those of the margins: they differ from those of the fit by more than
+                    // these do from the optimum, where samples weigh much.
+                    prop_assert!(gap <= 100.0 * tol * best + 1e-3, "{} {} {}", label, gap, best);
                 }
             }
         }
@@ -149,9 +149,9 @@ proptest! {
         let (z, margin, reach, share) = (f64::from(z[3]), f64::from(margin), f64::from(reach), f64::from(share));
         let p = 1.0 / (1.0 + z.exp());
         let (difference, slope) = (z - margin - reach * (p - share), 1.0 + reach * p * (1.0 - p));
-        // The last step is at most 0.05, and Newton's method squares errors; a share has 24 bits, and a margin too.
+        // The last step is at most a thousandth, and Newton's method squares errors; a share has 24 bits, and a margin too.
         let of_share = reach * (p * 2e-7 + share * 2e-7) + 1e-5;
-        prop_assert!(difference.abs() <= 0.02 * slope + of_share, "{} {} {}", z, difference, slope);
+        prop_assert!(difference.abs() <= 1e-3 * slope + of_share, "{} {} {}", z, difference, slope);
     }
 }
 
