@@ -9,7 +9,7 @@ use crate::setters::setters;
 /// ```
 /// use weald::{Features, LabelTreeConfig};
 /// let config = LabelTreeConfig::default().c(1.0).features(Features::Normalized);
-/// assert_eq!(config.n_trees, 3);
+/// assert_eq!(config.n_trees, 1);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
