@@ -137,6 +137,8 @@ elif what == "softmax":
     model = weald.GradientBoostingClassifier(n_estimators=1, max_leaf_nodes=2, **one)
     args, rooms = (X[:, :2], np.arange(2_000) // 2), range(1_000_000, 100_000_000, 3_000_000)
 n_refused = 0
+# The C library ends the process if the thread-local data of a shared library cannot be allocated at their first use.
+model.fit(*args)
 for room in rooms:
     limit(room)
     try:

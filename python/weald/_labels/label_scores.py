@@ -38,7 +38,7 @@ def blocks_of(X: Matrix, width: int) -> Iterator[Any]:
 def check_scores(estimator: BaseEstimator) -> None:
     """Raise an error for estimators that predict no scores of labels."""
     final, _ = apart(estimator)
-    if not any(hasattr(final, name) for name in ("predict_sparse", "predict_proba", "decision_function")):
+    if not (hasattr(final, "predict_sparse") or hasattr(final, "predict_proba") or hasattr(final, "decision_function")):
         raise TypeError(
             f"estimator must be a classifier with predict_proba or decision_function, got {type(final).__name__}"
         )
