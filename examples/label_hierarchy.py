@@ -127,7 +127,8 @@ plt.show()
 
 best = max(("max", "min", "isotonic"), key=lambda name: figures[name][1])
 print(
-    f"\nConclusion: the probability rises {figures['flat'][0]} times in {len(X_test)} samples; "
+    f"\nConclusion: the probability rises {figures['flat'][0]} times "
+    f"in {len(X_test)} samples; "
     f"consistent ones never rise, and have an Fmax of {figures[best][1]:.3f} ({best}) "
     f"in place of {figures['flat'][1]:.3f}."
 )

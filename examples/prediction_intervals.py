@@ -55,7 +55,8 @@ models = {
 # Both keep the promise on average. Only the normalized intervals also keep it in the third with the most noise.
 
 print(
-    f"\n{'intervals':12s}{'coverage':>10s}{'in the noisiest third':>23s}{'mean width':>12s}"
+    f"\n{'intervals':12s}{'coverage':>10s}{'in the noisiest third':>23s}"
+    f"{'mean width':>12s}"
 )
 found = {}
 for kind, model in models.items():
@@ -93,8 +94,9 @@ model = models["normalized"]
 each = coverage(Y_new, model.predict_interval(X_new), joint=True)
 both = coverage(Y_new, model.predict_region(X_new), joint=True)
 print(
-    f"\nBoth outputs are inside: {each:.3f} of their intervals, {both:.3f} of their boxes,"
-    f" {model.contains(X_new, Y_new, region='ellipsoid').mean():.3f} of their ellipsoids"
+    f"\nBoth outputs are inside: {each:.3f} of their intervals, {both:.3f} of their"
+    f" boxes, {model.contains(X_new, Y_new, region='ellipsoid').mean():.3f} of their"
+    " ellipsoids"
 )
 
 print(
