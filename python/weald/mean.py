@@ -22,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from weald._fit.base import BaseModel
 from weald._fit.named_outputs import NamedLabels, NamedOutputs, has_labels
-from weald._fit.predictions import accuracy_of, known_target, r2_of, ranks_columns
+from weald._fit.predictions import accuracy_of, known_target, logarithms_of, r2_of, ranks_columns
 from weald._fitted.around import is_meta_estimator, prove_names
 from weald._fitted.at_once import FittedAsOne, fitted_at_once, of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format
@@ -655,9 +655,7 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
         ndarray or list of ndarray
             In the form of `predict_proba`.
         """
-        proba = self._mean(X)
-        with np.errstate(divide="ignore"):
-            return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
+        return logarithms_of(self._mean(X))
 
     @available_if(has_labels)
     @of_one_fit

@@ -158,6 +158,12 @@ _LABEL = _weald.LinearModel.of_arrays(
 )
 
 
+def logarithms_of(proba: Prediction) -> Prediction:
+    """The logarithms of probabilities in their form; that of zero is minus infinity."""
+    with np.errstate(divide="ignore"):
+        return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
+
+
 def label_probabilities(scores: Float) -> Float:
     """Probabilities of scores of any labels that are half their log-odds; places without a label have minus infinity."""
     return _LABEL.to_predictions(scores.reshape(-1, 1)).reshape(scores.shape)
@@ -359,9 +365,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         ndarray or list of ndarray
             In the form of `predict_proba`.
         """
-        proba = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
+        return logarithms_of(self.predict_proba(X))
 
     @available_if(has_labels)
     @of_one_fit
