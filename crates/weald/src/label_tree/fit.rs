@@ -30,9 +30,10 @@ impl LabelTreeConfig {
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), without NaN and categories, and y: labels, or one
     /// output of classes, each of which is then a label. Some cells of y may be unknown. A node is fitted to the samples whose
-    /// search for labels comes there, and to those that have a label below it. A child counts as unknown for a sample if one of its labels is, and the sample has none of them. Labels that no
-    /// sample has are in no tree. The model is the same with other threads, and in another order of the samples or of the
-    /// labels; the exception are labels that the same samples have.
+    /// search for labels comes there, and to those that have a label below it. A child counts as unknown for a sample if one
+    /// of its labels is, and the sample has none of them. Labels that no sample has are in no tree. The model is the same with
+    /// other threads, and in another order of the samples or of the labels; the exception are labels that the same samples
+    /// have.
     ///
     /// Memory: X three times in sparse form, up to 1 024 entries for each label, the weights that are kept, and for each
     /// thread 64 bytes for each feature and each sample. Time: for each depth, a pass over the stored entries of X for each
