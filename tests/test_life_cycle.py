@@ -306,7 +306,7 @@ def uses(model, X, y):
     found = {name: lambda m, name=name: getattr(m, name) for name in names if not name.startswith("_")}
     methods = ["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_sparse", "apply"]
     methods += ["decision_path", "staged_predict", "staged_predict_proba", "staged_decision_function"]
-    methods += ["predict_quantiles", "sample_y"]
+    methods += ["predict_quantiles", "sample_y", "transform"]
     found |= {name: lambda m, name=name: getattr(m, name)(X) for name in methods if hasattr(model, name)}
     if hasattr(model, "predict_topk"):
         found["predict_topk"] = lambda m: m.predict_topk(X, 2)

@@ -89,6 +89,9 @@ SHARED_TEXTS = {
         "HierarchicalLabels.predict": "X_of_estimator",
         "HierarchicalLabels.score": "X_of_estimator y_mask_of_score",
     },
+    "_fit/arrays.py": {
+        "LeafIndicators.transform": "X_as_in_predict",
+    },
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
         "WithPaths.decision_path": "X_as_in_predict node_indicator",

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
 from sklearn.utils import Tags
 
 from weald import _weald
-from weald._fit.arrays import Tree, decision_path
+from weald._fit.arrays import LeafIndicators, Tree, decision_path
 from weald._fit.named_outputs import NamedOutputs
 from weald._fit.samples import Samples
 from weald._fitted.at_once import FittedAsOne, of_one_fit
@@ -241,7 +241,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         names = self._names_of_fit.get(type(self))
         if names is None:
             known = self._proof.names(isinstance(self, ClassifierMixin))
-            names = frozenset({self._proof.attribute, *known, *self._unsaved} - {frames.OUTPUT})
+            names = frozenset({self._proof.attribute, *known, *self._unsaved} - frames.SETTINGS)
             self._names_of_fit[type(self)] = names
         return names
 
@@ -502,8 +502,8 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         return tags
 
 
-class BaseEnsemble(BaseModel):
-    """What ensembles share: access to their members."""
+class BaseEnsemble(LeafIndicators, BaseModel):
+    """What ensembles share: access to their members, and the leaves that samples reach."""
 
     _warn_column: ClassVar[bool] = True
     # The class of the members of `estimators_`, if these are trees.
@@ -552,6 +552,9 @@ class BaseEnsemble(BaseModel):
         """
         checked = self._check_predict(X)
         return self._forest.apply(checked, self._n_threads(checked)).astype(np.int64)
+
+    def _grows_trees(self) -> bool:
+        return True
 
 
 class WithPaths(BaseEnsemble):

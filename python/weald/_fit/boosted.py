@@ -399,6 +399,9 @@ class BoostedModel(BaseEnsemble):
         shared -= {"random_state", "output_projection", "n_projections"}
         return self._as_member(index, {name: getattr(self, name) for name in shared}, self.max_features_)
 
+    def _grows_trees(self) -> bool:
+        return grows_trees(self)
+
     @available_if(grows_trees)
     @of_one_fit
     def apply(self, X: MatrixLike) -> NDArray[np.int64]:

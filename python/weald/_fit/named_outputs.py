@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,18 @@ class NamedOutputs:
     def set_output(
         self,
         *,
-        transform: Literal["default"] | None = None,
+        transform: Literal["default", "pandas", "polars"] | None = None,
         predict: Literal["default", "pandas", "polars"] | None = None,
     ) -> Self:
         """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
 
         Parameters
         ----------
-        transform : {"default", None}, default=None
-            Ignored. It exists for compatibility with scikit-learn: the estimators have no `transform`.
+        transform : {"default", "pandas", "polars"}, default=None
+            The container of the result of `transform`, for estimators that have this method: only "default", a sparse
+            matrix, is supported. The others are kept, so that a pipeline can set them for all of its steps, and
+            `transform` raises a ValueError then. None: no change. For estimators without `transform`, None and
+            "default" have no effect.
         predict : {"default", "pandas", "polars"}, default=None
             The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
             "default": arrays. None: no change. Other methods, such as `staged_predict` and `predict_topk`, always
@@ -44,8 +47,8 @@ class NamedOutputs:
         Raises
         ------
         ValueError
-            For other values. With "polars", predictions of sparse labels raise it, because polars has no sparse
-            columns.
+            For other values, and for frames as `transform` of an estimator without this method. With "polars",
+            predictions of sparse labels raise it, because polars has no sparse columns.
         ImportError
             If the library is not installed.
 
@@ -57,8 +60,9 @@ class NamedOutputs:
         "pandas", the index is that of X if X has one, and sparse labels are sparse columns. The values are those of the
         arrays.
 
-        Copies, pickles and model files keep this setting. `sklearn.base.clone` does not, because scorers,
-        cross-validation and searches of scikit-learn expect probabilities as arrays. `score` always uses arrays.
+        Copies, pickles and model files keep these settings. `sklearn.base.clone` keeps that of `transform` and not that
+        of `predict`, because scorers, cross-validation and searches of scikit-learn expect probabilities as arrays.
+        `score` always uses arrays.
 
         Examples
         --------
@@ -69,18 +73,20 @@ class NamedOutputs:
         >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
         ['Weight', 'Waist', 'Pulse']
         """
-        if transform is not None and not (isinstance(transform, str) and transform == "default"):
+        chosen: dict[str, Any] = {}
+        if transform is not None and hasattr(self, "transform"):
+            chosen[frames.TRANSFORM] = {"transform": frames.check_name(transform, "transform")}
+        elif transform is not None and not (isinstance(transform, str) and transform == "default"):
             raise ValueError(
                 f"transform must be None, since {type(self).__name__} has no method transform, got {transform!r}; "
                 "use predict=... for predictions as frames"
             )
-        if predict is None:
-            return self
-        frames.check_container(predict)
+        if predict is not None:
+            frames.check_container(predict)
+            chosen[frames.OUTPUT] = str(predict)
+        self.__dict__.update(chosen)
         if predict == "default":
-            self.__dict__.pop(frames.OUTPUT, None)
-        else:
-            setattr(self, frames.OUTPUT, str(predict))
+            del self.__dict__[frames.OUTPUT]
         return self
 
 

@@ -61,7 +61,7 @@ def fitted_at_once(estimator: BaseEstimator, *, anew: bool = False) -> Iterator[
     before = dict(twin.__dict__)
     yield twin
     fitted = estimator._fitted_names()
-    kept_from_fit = {*estimator._get_param_names(), frames.OUTPUT}
+    kept_from_fit = {*estimator._get_param_names(), *frames.SETTINGS}
     found = {
         name: value
         for name, value in twin.__dict__.items()

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._input import schema
 from weald._input.described import described
-from weald._input.frames import CONTAINERS, OUTPUT
+from weald._input.frames import CONTAINERS, OUTPUT, SETTINGS, TRANSFORM
 from weald._input.targets import CONTAINER, LabelFormat, label_classes
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _OF_ALL = {
     "categories_": False,
     schema.LABELS: False,
     OUTPUT: False,
+    TRANSFORM: False,
 }
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
 _MODELS = (
@@ -95,9 +96,14 @@ class Proof:
             value = state[OUTPUT]
             is_known = type(value) is str and value in CONTAINERS
             self.need(is_known, OUTPUT, f"must be one of {', '.join(CONTAINERS)}, got {described(value)}")
+        if TRANSFORM in state:
+            value = state[TRANSFORM]
+            is_known = type(value) is dict and set(value) <= {"transform"}
+            is_known = is_known and all(type(of) is str and of in ("default", *CONTAINERS) for of in value.values())
+            self.need(is_known, TRANSFORM, f"must have a container of transform, got {described(value)}")
         if self.attribute not in state:
-            # Estimators that are not fitted may have a number of features, and the attribute that `set_output` sets.
-            found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_", OUTPUT})
+            # Estimators that are not fitted may have a number of features, and what `set_output` sets.
+            found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_"} - SETTINGS)
             self.need(not found, self.attribute, f"is missing, but {''.join(found[:1])} is given")
             if "feature_names_in_" in state:
                 self.texts("feature_names_in_", state.get("n_features_in_"), "feature")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from weald._input.columns import as_frame
@@ -24,17 +25,24 @@ __all__ = [
     "CONTAINERS",
     "FRAMED",
     "OUTPUT",
+    "SETTINGS",
+    "TRANSFORM",
     "built",
     "check_container",
+    "check_name",
     "different",
     "label_names",
     "names_of",
     "output_names",
+    "transform_container",
 ]
 
 # The attribute that `set_output` sets. It is not a parameter, so that clones do not have it: the searches and the
 # cross-validation of scikit-learn index predictions as arrays.
 OUTPUT = "_predict_output"
+# That in which scikit-learn's `set_output` stores its argument, which clones of scikit-learn keep.
+TRANSFORM = "_sklearn_output_config"
+SETTINGS = frozenset({OUTPUT, TRANSFORM})
 CONTAINERS = ("pandas", "polars")
 # Methods whose results are converted to frames.
 FRAMED = frozenset({"predict", "predict_proba", "predict_log_proba", "decision_function"})
@@ -96,14 +104,26 @@ def different(found: NDArray[np.object_] | None, known: NDArray[np.object_] | No
     return None
 
 
+def transform_container(estimator: BaseEstimator) -> str:
+    """The container that `transform` is asked for, by `set_output` or by the configuration of scikit-learn."""
+    chosen = estimator.__dict__.get(TRANSFORM, {})
+    return str(chosen.get("transform", get_config()["transform_output"]))
+
+
+def check_name(container: object, argument: str) -> str:
+    """Check that a container is one of those that `set_output` accepts, and return it."""
+    if not isinstance(container, str) or container not in ("default", *CONTAINERS):
+        raise ValueError(f'{argument} must be "default", "pandas", "polars" or None, got {container!r}')
+    return str(container)
+
+
 def check_container(predict: object) -> None:
     """Check that predictions can be converted to frames of this library."""
-    if not isinstance(predict, str) or predict not in ("default", *CONTAINERS):
-        raise ValueError(f'predict must be "default", "pandas", "polars" or None, got {predict!r}')
-    if predict == "default":
+    name = check_name(predict, "predict")
+    if name == "default":
         return
     try:
-        import_module(predict)
+        import_module(name)
     except ImportError as error:
         raise ImportError(f"predict={predict!r} requires the package {predict}, which is not installed") from error
 
