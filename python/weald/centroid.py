@@ -33,7 +33,6 @@ from weald._fit.base import Members, as_size, keep
 from weald._fit.finite import Absent, OfFiniteX
 from weald._fit.predictions import BaseClassifier
 from weald._fit.samples import Samples
-from weald._fitted.at_once import fitted_at_once
 from weald._fitted.proof import check_fitted
 from weald._input.checks import Float, Number
 from weald._input.sklearn_private import Interval, StrOptions
@@ -53,6 +52,7 @@ from weald._parameters.types import (
     RandomState,
     fit_context,
 )
+from weald._rounds import callbacks as _callbacks
 from weald.projection import count_projections
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
     decision_path = Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
     prune_reduced_error = Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
 
+    @_callbacks.with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -210,11 +211,16 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         on whether the forest was grown by one fit or by several with `warm_start`.
         With `idf`, `warm_start` requires the data of the previous fit.
 
+        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`. Trees are then grown in ten blocks, or one by one
+        if there are fewer than ten; each block is a task named "trees", after which a callback gets the forest so far and can
+        end the fit by returning True. The forest has fewer trees than `n_estimators` then, and is that of the same trees in
+        any other fit. Every block prepares X again, which costs time where trees are small. Only `fit` itself calls callbacks:
+        parts of `weald.distribute.fit`, and fits that meta-estimators calibrate out of bag, do not.
+
         Each level of a tree takes time in proportion to the labels of the clustered samples times `n_projections`, and
         to the stored entries of X times `n_children`.
         """
-        with fitted_at_once(self, anew=not self.warm_start) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, trees)
+        self._fit_as_task(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:

@@ -138,6 +138,8 @@ def fit(
     _updates.checked_range(estimator, ranges[0], n)
     data = _sent(executor, (X, y, sample_weight, fit_params))
     silent = clone(estimator).set_params(verbose=0)
+    if hasattr(silent, "set_callbacks"):
+        silent.set_callbacks()
     calls = [
         (f"{what} {part.start} to {part.stop - 1}", (_fitted_part, clone(silent), {what: part})) for part in ranges
     ]

@@ -131,6 +131,13 @@ If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
 Tree i is a function of the data, the parameters, the seed and i. It does not depend on the layout of X, on `n_jobs`, or
 on whether the forest was grown by one fit or by several with `warm_start`.
 """,
+    "callbacks_of_forests": """
+Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`. Trees are then grown in ten blocks, or one by one
+if there are fewer than ten; each block is a task named "trees", after which a callback gets the forest so far and can
+end the fit by returning True. The forest has fewer trees than `n_estimators` then, and is that of the same trees in
+any other fit. Every block prepares X again, which costs time where trees are small. Only `fit` itself calls callbacks:
+parts of `weald.distribute.fit`, and fits that meta-estimators calibrate out of bag, do not.
+""",
     "y_mask_of_boosting": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None
     Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not

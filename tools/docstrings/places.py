@@ -108,7 +108,7 @@ SHARED_TEXTS = {
     },
     "_fit/forest.py": {
         "BaseForest.fit": "X_of_fit y sample_weight_of_trees y_mask label_names "
-        "trees fitted_self errors_of_fit after_errors determinism_of_forests",
+        "trees fitted_self errors_of_fit after_errors determinism_of_forests callbacks_of_forests",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
     "_fit/named_outputs.py": {
@@ -161,7 +161,8 @@ SHARED_TEXTS = {
         "GradientBoostingClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "centroid.py": {
-        "BaseCentroidForest.fit": "label_names trees fitted_self errors_of_fit after_errors determinism_of_centroid_forests",
+        "BaseCentroidForest.fit": "label_names trees fitted_self errors_of_fit after_errors "
+        "determinism_of_centroid_forests callbacks_of_forests",
     },
     "compression.py": {
         "CompressedForestRegressor.predict": "X",

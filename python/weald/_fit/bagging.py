@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,6 +31,7 @@ from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, Target
 from weald._parameters.types import MatrixLike, OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
+from weald._rounds import callbacks as _callbacks
 from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
@@ -50,6 +53,8 @@ BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
     ],
 }
 
+# With callbacks, trees are grown in this number of blocks. Each block prepares X again, so that it must not be large.
+_N_BLOCKS = 10
 # With more labels, hardly any sample has all labels right, and the out-of-bag score is a ranking score.
 _FEW_LABELS = 10
 
@@ -104,7 +109,7 @@ class BaggedProof(Proof):
             stored_samples.prove(self.name, self.state, node_counts, self.model.n_outputs)
 
 
-class BaseBagging(BaseEnsemble):
+class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignore[misc]
     """Fits of ensembles of independent trees."""
 
     _proof = BaggedProof
@@ -127,6 +132,24 @@ class BaseBagging(BaseEnsemble):
     # The settings of the bootstrap samples: bootstrap, max_samples.
     _draws: tuple[bool, float | None]
 
+    def _fit_as_task(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object,
+        y_mask: MatrixLike | None,
+        label_names: object,
+        trees: object,
+    ) -> None:
+        """Fit the forest, or its trees in the range `trees`, and tell scikit-learn's callbacks."""
+        n_grown = self._forest.n_trees if self.warm_start and hasattr(self, "_forest") else 0
+        n_more = len(trees) if isinstance(trees, range) else max(0, int(self.n_estimators) - n_grown)
+        tasks = _callbacks.tasks_of(self, min(n_more, _N_BLOCKS), X, y, sample_weight, "trees")
+        with fitted_at_once(self, anew=not self.warm_start) as new:
+            new._fit(X, y, sample_weight, y_mask, label_names, trees, tasks)
+        if tasks is not None:
+            tasks.end()
+
     def _fit(
         self,
         X: MatrixLike,
@@ -135,6 +158,7 @@ class BaseBagging(BaseEnsemble):
         y_mask: MatrixLike | None,
         label_names: object,
         trees: object = None,
+        tasks: _callbacks.Tasks | None = None,
     ) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
         self._check_parameters()
@@ -145,7 +169,7 @@ class BaseBagging(BaseEnsemble):
             raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
         before = dict(self.__dict__)
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
-        return samples, self._fit_samples(samples, part, grown, before)
+        return samples, self._fit_samples(samples, part, grown, before, tasks)
 
     def _n_of_parts(self) -> int:
         return int(self.n_estimators)
@@ -171,10 +195,12 @@ class BaseBagging(BaseEnsemble):
         part: tuple[int, int] | None = None,
         grown: _weald.Forest | None = None,
         before: dict[str, Any] | None = None,
+        tasks: _callbacks.Tasks | None = None,
     ) -> Any:
         """Grow trees on checked samples, and return the configuration.
 
         These are the trees of a `part`, or those that a forest `grown` with the attributes `before` lacks, or all.
+        Callbacks of `tasks` may end the growth before.
         """
         X, target = samples.X, samples.target
         digest = None if part is None else _digest.of_data(X, target, samples.weights)
@@ -198,12 +224,15 @@ class BaseBagging(BaseEnsemble):
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
             samples.reserve(self)
-            if self.verbose:
-                with Progress(type(self).__name__, "tree", end, self.verbose, n_grown) as progress:
-                    more = self._grow(samples, config, n_threads, lambda n_done: progress(n_grown + n_done))
-            else:
-                more = self._grow(samples, config, n_threads, None)
-            self._forest = more if grown is None else type(grown).merge([grown, more])
+            shown = Progress(type(self).__name__, "tree", end, self.verbose, n_grown) if self.verbose else nullcontext()
+            with shown as progress:
+                if tasks is None or not tasks.has_callbacks:
+                    more = self._grow(samples, config, n_threads, _beyond(progress, n_grown))
+                    self._forest = more if grown is None else type(grown).merge([grown, more])
+                else:
+                    self._grow_in_blocks(samples, (n_grown, end), n_threads, progress, grown, tasks)
+                    if part is not None:
+                        part = n_grown, n_grown + self._forest.n_trees
         for name in stored_samples.ATTRIBUTES:
             self.__dict__.pop(name, None)
         if self.keep_rows:
@@ -227,6 +256,34 @@ class BaseBagging(BaseEnsemble):
                 self.__dict__.pop(name, None)
         self._draws = draws
         return config
+
+    def _grow_in_blocks(
+        self,
+        samples: Samples,
+        trees: tuple[int, int],
+        n_threads: int,
+        progress: Progress | None,
+        grown: Any,
+        tasks: _callbacks.Tasks,
+    ) -> None:
+        """Grow the trees block by block, until all are grown or a callback ends the fit."""
+        first, end = trees
+        cuts = [first + (end - first) * i // tasks.n_parts for i in range(tasks.n_parts + 1)]
+        for start, stop in pairwise(cuts):
+            tasks.begin_part()
+            config = self._forest_config(samples, (start, stop))
+            more = self._grow(samples, config, n_threads, _beyond(progress, start))
+            grown = more if grown is None else type(grown).merge([grown, more])
+            self._forest = grown
+            if tasks.end_part(self._grown_so_far):
+                return
+
+    def _grown_so_far(self) -> dict[str, Any]:
+        """The fitted attributes of an estimator with the trees so far."""
+        of_whole = {*self._oob_attributes, *stored_samples.ATTRIBUTES, updates.PART, updates.GROWN}
+        left_out = {*of_whole, *_callbacks.OF_A_FIT, *self._get_param_names()}
+        fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return fitted | {"_draws": (bool(self.bootstrap), self._n_draws())}
 
     def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
         """Raise if the existing trees were grown with another criterion."""
@@ -289,6 +346,11 @@ class BaseBagging(BaseEnsemble):
     @abstractmethod
     def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
         """Set the out-of-bag predictions of all samples and the score over `rows`, the samples that have some."""
+
+
+def _beyond(progress: Progress | None, n_grown: int) -> Callable[[int], object] | None:
+    """What the engine calls with the number of trees that it has grown, in addition to those before."""
+    return None if progress is None else lambda n_done: progress(n_grown + n_done)
 
 
 def score_of(score: Callable[..., Any], truth: MatrixLike, predicted: object) -> float:

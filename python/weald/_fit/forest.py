@@ -39,6 +39,7 @@ from weald._parameters.types import (
     RandomState,
     fit_context,
 )
+from weald._rounds import callbacks as _callbacks
 
 if TYPE_CHECKING:
     from weald._weald import _ForestConfig
@@ -58,6 +59,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
     projection_scope: Literal["tree", "forest"]
 
+    @_callbacks.with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -150,9 +152,14 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
         Tree i is a function of the data, the parameters, the seed and i. It does not depend on the layout of X, on `n_jobs`, or
         on whether the forest was grown by one fit or by several with `warm_start`.
+
+        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`. Trees are then grown in ten blocks, or one by one
+        if there are fewer than ten; each block is a task named "trees", after which a callback gets the forest so far and can
+        end the fit by returning True. The forest has fewer trees than `n_estimators` then, and is that of the same trees in
+        any other fit. Every block prepares X again, which costs time where trees are small. Only `fit` itself calls callbacks:
+        parts of `weald.distribute.fit`, and fits that meta-estimators calibrate out of bag, do not.
         """
-        with fitted_at_once(self, anew=not self.warm_start) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, trees)
+        self._fit_as_task(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _ForestConfig:

@@ -1,1 +1,1 @@
-"""What boosting does in every round besides growing trees: callbacks, progress, losses on other samples."""
+"""What fits do besides growing trees: callbacks, progress, and in boosting losses on other samples."""

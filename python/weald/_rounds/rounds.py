@@ -79,20 +79,20 @@ class Rounds:
             ends.append(self._end_task(model))
         is_over = any(ends) or self._is_over()
         if self.tasks is not None and not is_over and stage + 1 < self.n_rounds:
-            self.tasks.begin_round()
+            self.tasks.begin_part()
         return is_over
 
     def begin(self, tasks: Tasks, fitted: Callable[[_weald.Boosted], dict[str, Any]]) -> None:
         """Report that the first round begins; `fitted` returns the attributes of a model of the stages so far."""
         self.tasks, self.fitted = tasks, fitted
-        tasks.begin_round()
+        tasks.begin_part()
 
     def _end_task(self, model: _weald.Boosted | None) -> bool:
         tasks, fitted = self.tasks, self.fitted
         assert tasks is not None
         assert fitted is not None
         assert model is not None
-        return tasks.end_round(lambda: fitted(model))
+        return tasks.end_part(lambda: fitted(model))
 
     def _is_over(self) -> bool:
         if self.patience is None or self.score is None or len(self.scores) <= self.patience:
