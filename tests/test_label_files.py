@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import real_data
 import weald
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import arff
@@ -483,6 +483,111 @@ def test_mulan_files_hold_what_was_put_into_them(data):
     assert X.dtype == np.float32
     np.testing.assert_array_equal(X, whole[:, ~is_label])
     np.testing.assert_array_equal(found.Y.toarray(), whole[:, is_label])
+
+
+# What may stand behind the text of a line, with percent signs, quotes, commas and braces.
+ENDINGS = ["", " % told", "\t%", " %it's {5}", ' % , "a" } {3}, {', "   % 50 % of 'all'"]
+
+
+@given(mulan_files(), st.data())
+def test_comments_and_weights_are_taken_out_of_any_file(data, more):
+    text, columns, *_ = data
+    labels = [name for name, kind, *_ in columns if kind == "label"]
+    assume(labels)
+    plain = load_mulan(text, named(labels))
+    assert plain.sample_weight is None
+    end = b"\r\n" if b"\r\n" in text else b"\n"
+    lines, weights, is_row = [], [], False
+    for line in text.split(end):
+        comment = more.draw(st.sampled_from(ENDINGS)).encode()
+        if is_row:
+            weight = more.draw(st.sampled_from([None, 0.0, 0.25, 3.0, 1e-3]))
+            weights.append(1.0 if weight is None else weight)
+            if weight is not None:
+                comma = more.draw(st.sampled_from([b", ", b",", b" ", b"\t,\t"]))
+                line += comma + f"{{{weight!r}}}".encode() if more.draw(st.booleans()) else comma + b"{ %r }" % weight
+                is_given = True
+        if line.strip().lower() == b"@data":
+            is_row, is_given = True, False
+        lines.append(line + comment if line.strip() and not line.strip().startswith(b"%") else line)
+    found = load_mulan(end.join(lines), named(labels))
+    assert_same = np.testing.assert_array_equal
+    dense = [part.toarray() if sparse.issparse(part) else part for part in (plain.X, found.X)]
+    assert_same(*dense)
+    assert_same(found.Y.toarray(), plain.Y.toarray())
+    assert found[2:5] == plain[2:5]
+    if is_given:
+        assert_same(found.sample_weight, weights)
+        assert found.sample_weight.dtype == np.float64
+    else:
+        assert found.sample_weight is None
+
+
+OF_TEXT = b"@relation r\n@attribute a {'%', '50 % of', 'x, {2}', 'it\\'s %', b%c}\n@attribute y {0,1}\n@data\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "weight"),
+    [
+        (b"'%', 1 % '%'", 0, None),
+        (b"%, 1", None, None),  # a line that begins with a percent sign is a comment
+        (b" '%',1%", None, "line 5: the value '1%' of 'y', expected 0 or 1"),
+        (b"'50 % of', 1", 1, None),
+        (b"50 % of, 1 %", 1, None),  # the value that is not the last one
+        (b"'x, {2}', 1, {2} % {3}", 2, 2.0),
+        (b"'x, {2}', 1", 2, None),
+        (b'"x, {2}", 1 {2}', 2, 2.0),
+        (b"'it\\'s %', 1 % it's", 3, None),
+        (b"b%c, 1\t%", 4, None),
+        (b"b%c, 1, {.5}", 4, 0.5),
+        (b"b%c, 1, {5} 3", None, "line 5: "),
+        (b"b%c, 1, {5}, {6}", None, "line 5: "),
+        (b"b%c, {5}", None, r"line 5: the value '\{5}' of 'y', expected 0 or 1"),
+        (b"b%c, % 1", None, "line 5: the value '% 1' of 'y', expected 0 or 1"),
+        (b"b%c % 1", None, "line 5: the value 'b%c % 1' of 'a', expected one of its categories"),
+        (b"'b%c % 1", None, "line 5: .* after a quote, expected a second '"),
+        (b"b%c, 1, {-1}", None, "line 5: the weight '-1', expected a finite number of at least 0 between braces"),
+        (b"b%c, 1, {}", None, "line 5: the weight '', expected a finite number"),
+        (b"b%c, 1, {inf}", None, "line 5: the weight 'inf', expected a finite number"),
+        (b"b%c, 1, {1_0}", None, "line 5: the weight '1_0', expected a finite number"),
+        (b"b%c, 1, {\xff}", None, r"line 5: the weight '\\xff', expected a finite number"),
+        (b"b%c, 1, {1", None, "line 5: "),
+        (b"{0 '%', 1 1} % '%'", 0, None),
+        (b"{0 '50 % of', 1 1}, {7}", 1, 7.0),
+        (b"{0 'x, {2}', 1 1} {7}%", 2, 7.0),
+        (b"{0 '}', 1 1} {7}%", None, "line 5: the value '}' of 'a', expected one of its categories"),
+        (b"{0 b%c, 1 1}%", 4, None),
+        (b"{0 b%c, 1 1} 7", None, "line 5: '} 7', expected a comma, or a closing brace at the end of the line"),
+        (b"{0 b%c % 1 1", None, "line 5: "),
+        (b"{0 b%c, 1 1}, {x} % no number", None, "line 5: the weight 'x', expected a finite number"),
+    ],
+)
+def test_percent_signs_and_braces_in_values(row, code, weight):
+    for end in (b"", b"\n", b"\r\n"):
+        text = OF_TEXT.replace(b"\n", end or b"\n") + row + end
+        if isinstance(weight, str):
+            with pytest.raises(ValueError, match=weight):
+                load_mulan(text, named(["y"]))
+            continue
+        found = load_mulan(text, named(["y"]))
+        X = found.X.toarray() if sparse.issparse(found.X) else found.X
+        assert X.tolist() == ([] if code is None else [[code]])
+        assert found.Y.sum() == len(X)
+        assert found.sample_weight is None if weight is None else found.sample_weight.tolist() == [weight]
+
+
+def test_comments_in_the_header_keep_the_numbers_of_lines():
+    text = (
+        b"% one\n@relation 'a % b' % two\n@attribute 'x %' real % three\n@attribute z {'a }', %}% four\n"
+        b"@attribute y {0, 1} % {5}\n\n@data % five\n% six\n1, %, 1 % seven\n\n2, 'a }', 0, {0}\n3, b, 0 % eight\n"
+    )
+    with pytest.raises(ValueError, match="line 12: the value 'b' of 'z', expected one of its categories"):
+        load_mulan(text, named(["y"]))
+    found = load_mulan(text.replace(b"3, b", b"3, ?"), named(["y"]))
+    assert found.feature_names == ["x %", "z"]
+    assert found.categories == {"z": ["a }", "%"]}
+    np.testing.assert_array_equal(found.X, [[1, 1], [2, 0], [3, np.nan]])
+    assert found.sample_weight.tolist() == [1, 0, 1]
 
 
 def test_dense_files_are_read_as_scipy_reads_them():

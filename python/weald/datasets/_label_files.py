@@ -23,6 +23,7 @@ from weald._input import checks, targets
 from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
 from weald._parameters.types import MatrixLike
+from weald.datasets._arff import plain
 
 __all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
 
@@ -41,13 +42,14 @@ class LabelData(NamedTuple):
 
 
 class Mulan(NamedTuple):
-    """X and labels of a Mulan data set, with the names of features, labels and categories, as a named tuple."""
+    """X, labels and weights of a Mulan data set, with names of features, labels and categories, as a named tuple."""
 
     X: NDArray[np.float32] | sparse.csr_array
     Y: sparse.csr_array
     feature_names: list[str]
     label_names: list[str]
     categories: dict[str, list[str]]
+    sample_weight: NDArray[np.float64] | None
 
 
 def load_xmc(path_or_buffer: Source) -> LabelData:
@@ -235,6 +237,10 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
     arff_path : str, path-like, bytes or binary file object
         The ARFF file or its content, as in `load_xmc`. Attributes must be `numeric`, `real`, `integer` or lists of
         categories. The rows must be all dense or all sparse, `{i v, j w}`. The encoding must be UTF-8.
+
+        Text from a percent sign to the end of a line is a comment: at the beginning of a line, after a blank that follows the last
+        value of a dense row or a declaration, and after the closing brace of a sparse row. A row may end with its
+        weight between braces, `1, 0, {2.5}` or `{0 1}, {2.5}`.
     xml_path : str, path-like, bytes or binary file object
         The XML file or its content, `<labels><label name="..."/>...</labels>`, in which labels may be nested. Files
         with a document type declaration are not supported, since it may declare entities.
@@ -253,12 +259,14 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
     categories : dict of list of str
         The categories of each categorical feature, by its name and in the order of their codes. The keys can be passed
         as `categorical_features`.
+    sample_weight : ndarray of shape (n_samples,)
+        The weights of the rows, float64; rows without a weight have the weight 1. None if no row has a weight.
 
     Raises
     ------
     ValueError
-        If a file has a different form, a label is missing or neither 0 nor 1, or a label is not an attribute. The
-        message contains the number of the line.
+        If a file has a different form, a label is missing or neither 0 nor 1, a weight is negative or no finite number,
+        or a label is not an attribute. The message contains the number of the line.
     OSError
         If a file cannot be read.
 
@@ -266,7 +274,8 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
     -----
     Attributes of the types string, date and relational are not supported. Quotes may be single or double. A backslash
     before a character stands for that character, except in `\n`, `\r`, `\t` and `\uXXXX`. The text is parsed in one
-    pass by a single thread. The memory is that of the content of the files and of the result.
+    pass by a single thread. The memory is that of the content of the files and of the result. Comments behind other
+    text, and weights, take a pass before, in which the content is copied.
 
     References
     ----------
@@ -294,6 +303,7 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
     names = _label_names(*_bytes_of(xml_path, "xml_path"))
     text, name = _bytes_of(arff_path, "arff_path")
     with _naming(name):
+        text, weights = plain(text)
         found = _weald.read_mulan(text, names)
     Y = _ones(*found["labels"])
     if "sparse" in found:
@@ -303,7 +313,7 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
         X = values.reshape(Y.shape[0], n_features)
     pairs = zip(found["feature_names"], found["categories"], strict=True)
     categories = {feature: names for feature, names in pairs if names is not None}
-    return Mulan(X, Y, found["feature_names"], found["label_names"], categories)
+    return Mulan(X, Y, found["feature_names"], found["label_names"], categories, weights)
 
 
 # ---- reading
