@@ -22,6 +22,7 @@ PUBLIC = [getattr(weald, name) for name in weald.__all__ if inspect.isclass(geta
 PUBLIC += [weald.multilabel.TunedThresholds, weald.multilabel.CalibratedLabels]
 PUBLIC += [weald.multilabel.LabelHierarchy, weald.multilabel.HierarchicalLabels]
 PUBLIC += [weald.conformal.ConformalRegressor, weald.conformal.ConformalClassifier, weald.conformal.ConformalLabels]
+PUBLIC += [weald.projection.KernelProjection]
 ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 
 

@@ -256,6 +256,13 @@ def calls():
         yield family.draw, {"n_outputs": 4, "n_projections": 1}, drawn
     of_y = {"n_outputs": 3, "n_projections": 1, "y": numbers}
     yield projection.PCAProjection().draw, of_y, [*drawn, "y", "sample_weight"]
+    by_kernel = projection.KernelProjection()
+    yield by_kernel.fit, {"Y": numbers}, ["Y"]
+    yield by_kernel.fit_transform, {"Y": numbers}, ["Y"]
+    of_kernel = projection.KernelProjection("linear").fit(numbers)
+    yield of_kernel.transform, {"Y": numbers}, ["Y"]
+    yield of_kernel.decode, {"Z": of_kernel.transform(numbers)}, ["Z", "candidates"]
+    yield of_kernel.inverse_transform, {"Z": of_kernel.transform(numbers)}, ["Z"]
     for made in (datasets.make_friedman1_chain, datasets.make_friedman1_group, datasets.make_friedman1_ind):
         yield made, few, ["n_samples", "n_outputs", "noisy_outputs", "random_state"]
     yield datasets.make_twonorm, {"n_samples": 10, "random_state": 0}, ["n_samples", "n_features", "random_state"]

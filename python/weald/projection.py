@@ -1,4 +1,4 @@
-"""Random projections of the outputs.
+"""Random projections of the outputs, and projections of outputs of any kind by a kernel.
 
 With the parameter `output_projection`, each tree chooses its splits on q random linear combinations of the d outputs
 instead of the outputs themselves: its structure is grown on Z = Y Φᵀ with the variance criterion, where the rows of the
@@ -42,10 +42,16 @@ When to use projections
     * Impurities of the fitted trees are those of the projected outputs. Use
       `weald.inspection.feature_importances(model, outputs="all")` for importances on the original outputs.
 
+Outputs that are not numbers
+    Texts, sets, histograms or graphs have a kernel more often than columns. `KernelProjection` turns them into numerical
+    targets whose variance is the inertia of the kernel, so that any regressor of several outputs grows trees with the
+    kernel as its criterion, and finds the known output that is nearest to a prediction.
+
 References: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
 thesis, Liège 2016, chapter 5; A. Joly, P. Geurts, L. Wehenkel, *Random forests with random projections of the output
 space for high dimensional multi-label classification*, ECML PKDD 2014. Sparse signs: D. Achlioptas, *Database-friendly
-random projections*, JCSS 2003; P. Li, T. Hastie, K. Church, *Very sparse random projections*, KDD 2006.
+random projections*, JCSS 2003; P. Li, T. Hastie, K. Church, *Very sparse random projections*, KDD 2006. Kernels: P. Geurts, L.
+Wehenkel, F. d'Alché-Buc, *Kernelizing the output of tree-based methods*, ICML 2006.
 
 Examples
 --------
@@ -67,17 +73,25 @@ True
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._input import checks, targets
 from weald._input.checks import Float, Matrix
-from weald._input.sklearn_private import RealNotInt, num_samples
+from weald._input.described import kind_of
+from weald._input.sklearn_private import RealNotInt, num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 
 if TYPE_CHECKING:
@@ -89,6 +103,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GaussianProjection",
     "HadamardProjection",
+    "KernelProjection",
     "PCAProjection",
     "Projection",
     "RademacherProjection",
@@ -402,3 +417,448 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     n_samples = checks.integer("n_samples", n_samples, 1, sys.maxsize)
     eps = checks.number("eps", eps, lambda _: True, "a number greater than 0 and less than 1")
     return _weald.johnson_lindenstrauss_dim(n_samples, eps)
+
+
+# The parameters of kernels by name. "additive_chi2" of scikit-learn is missing: it is not positive semidefinite.
+_KERNELS = {
+    "chi2": {"gamma"},
+    "cosine": set[str](),
+    "laplacian": {"gamma"},
+    "linear": set[str](),
+    "poly": {"gamma", "degree", "coef0"},
+    "polynomial": {"gamma", "degree", "coef0"},
+    "rbf": {"gamma"},
+    "sigmoid": {"gamma", "coef0"},
+}
+# Kernels of which random features are known.
+_SHIFT_INVARIANT = ("rbf", "laplacian")
+# About this number of values of a kernel, or of distances, is held at once, which is 32 MiB.
+_CELLS = 1 << 22
+# Distances of equal outputs differ by their rounding.
+_EQUALLY_NEAR = 1e-12
+
+
+class KernelProjection(BaseEstimator):  # type: ignore[misc]
+    """Numerical targets for outputs of any kind, by a kernel over outputs, and back.
+
+    `transform` maps each output to q numbers whose inner products approximate the kernel. The variance of these numbers in
+    a node, summed over them, then approximates the inertia of the kernel, mean k(y, y) - mean k(y, y'), so that a tree
+    grown on them by the squared error is an output-kernel tree (Geurts, Wehenkel, d'Alché-Buc 2006; Joly 2016, chapter 9).
+    Its predictions are means in the space of the kernel, and `inverse_transform` returns the output of the fitted samples
+    that is nearest to each of them. All regressors of several outputs work with such targets: trees, forests, boosting.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        The kernel k over outputs:
+
+        - "chi2", "cosine", "laplacian", "linear", "poly" or "polynomial", "rbf", "sigmoid": those of
+          `sklearn.metrics.pairwise`, for outputs that are rows of numbers
+        - a callable with the arguments (A, B) that returns the values k(a, b) as an array of shape (len(A), len(B)), for
+          outputs of any kind. A and B are parts of what was passed to `fit` or `transform`, in the same container.
+        - "precomputed": outputs are passed as the values of their kernel with all outputs of `fit`
+    method : {"nystroem", "random_features"}, default="nystroem"
+        "nystroem" compares outputs with some outputs of `fit`, which are drawn without replacement, and is exact if it is
+        all of them. "random_features" draws random cosines, for "rbf" and "laplacian" only, which are independent of the
+        outputs of `fit`.
+    n_components : int, default=100
+        The number q of random features, or of outputs of `fit` that are drawn. If `fit` has fewer outputs, all are used.
+    kernel_params : dict, default=None
+        Parameters of a kernel with a name: "gamma", "degree" and "coef0" with the defaults of `sklearn.metrics.pairwise`.
+        Random features have "gamma", which is 1 / (number of columns of Y) by default. Keyword arguments of a callable.
+    random_state : int, RandomState instance or None, default=None
+        Controls which outputs or which random features are drawn.
+
+    Attributes
+    ----------
+    outputs_ : list, ndarray or CSR, as passed to `fit`
+        A copy of the outputs of `fit`, among which predictions are decoded. Rows of numbers are float64 arrays or CSR
+        arrays. It does not exist with "precomputed".
+    landmarks_ : int64 ndarray of shape (n_landmarks,)
+        The indices of the outputs that were drawn, in increasing order. It exists only with "nystroem".
+    n_components_ : int
+        The number of columns of the targets. With "nystroem" it is the rank of the kernel among the drawn outputs, which is
+        smaller than `n_components` if some of them are equal or depend on each other, and at least 1.
+
+    See Also
+    --------
+    sklearn.compose.TransformedTargetRegressor : A regressor with such targets, for outputs that are rows of numbers. A
+        pipeline that ends in a projection scales them first.
+
+    Notes
+    -----
+    With q landmarks, `fit` takes time O(q³) and `transform` q evaluations of the kernel and q² operations for each output.
+    Decoding compares each prediction with each candidate, in O(q). Blocks of about four million values are held at once.
+    The projection keeps the q targets of each output of `fit` as float64.
+
+    Targets are unique up to a rotation, and depend on which outputs are drawn and so on the order of the outputs of `fit`.
+    Of a kernel that is not positive semidefinite, such as "sigmoid", the directions of negative eigenvalues are left out.
+
+    A projection is stored by `pickle`, if the kernel can be pickled; `weald.save` stores estimators only.
+
+    References
+    ----------
+    P. Geurts, L. Wehenkel, F. d'Alché-Buc, *Kernelizing the output of tree-based methods*, ICML 2006. C. Williams, M. Seeger,
+    *Using the Nyström method to speed up kernel machines*, NIPS 2000. A. Rahimi, B. Recht, *Random features for large-scale
+    kernel machines*, NIPS 2007.
+
+    Examples
+    --------
+    Sets as outputs, compared by the share of their members that both have:
+
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.projection import KernelProjection
+    >>> def jaccard(A, B):
+    ...     return np.array([[len(a & b) / len(a | b) for b in B] for a in A])
+    >>> X = np.arange(8)[:, None]
+    >>> meals = [{"tea"}, {"tea", "bread"}, {"tea", "bread"}, {"bread", "tea"}, {"soup"}, {"soup"}, {"soup"}, {"soup", "rice"}]
+    >>> projection = KernelProjection(jaccard, random_state=0)
+    >>> tree = weald.DecisionTreeRegressor(max_depth=1).fit(X, projection.fit_transform(meals))
+    >>> [sorted(meal) for meal in projection.inverse_transform(tree.predict([[2], [6]]))]
+    [['bread', 'tea'], ['soup']]
+    >>> projection.decode(tree.predict([[2]]), candidates=[{"soup"}, {"tea"}])
+    array([1])
+    """
+
+    outputs_: Any
+    landmarks_: NDArray[np.int64]
+    n_components_: int
+    _features: _Features
+    _stored: Float
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] = "rbf",
+        *,
+        method: Literal["nystroem", "random_features"] = "nystroem",
+        n_components: int = 100,
+        kernel_params: Mapping[str, Any] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.kernel = kernel
+        self.method = method
+        self.n_components = n_components
+        self.kernel_params = kernel_params
+        self.random_state = random_state
+
+    def fit(self, Y: Any, ignored: None = None) -> Self:
+        """Draw the landmarks or the random features, and store the outputs for decoding.
+
+        Parameters
+        ----------
+        Y : array-like or sparse matrix of shape (n_samples, n_columns), sequence of n_samples outputs, or square array
+            The outputs: rows of numbers for a kernel with a name (a vector is a column), any sequence for a callable, and
+            the values of the kernel of shape (n_samples, n_samples) for "precomputed". The outputs are copied; objects in a
+            sequence are not.
+        ignored : None
+            Not used. Pipelines pass it.
+
+        Returns
+        -------
+        KernelProjection
+            This projection.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, Y has no outputs, or values of the kernel are not finite, not symmetric or of
+            another shape. The projection then is as before.
+        TypeError
+            If Y is no container of outputs.
+        """
+        self._fit(Y)
+        return self
+
+    def fit_transform(self, Y: Any, ignored: None = None) -> Float:
+        """Fit to the outputs and return their targets.
+
+        Parameters
+        ----------
+        Y : as in `fit`
+            The outputs.
+        ignored : None
+            Not used. Pipelines pass it.
+
+        Returns
+        -------
+        float64 ndarray of shape (n_samples, `n_components_`)
+            The targets, as `transform` returns them.
+        """
+        return self._fit(Y).copy()
+
+    def transform(self, Y: Any) -> Float:
+        """The targets of outputs.
+
+        Parameters
+        ----------
+        Y : as in `fit`
+            The outputs. With "precomputed": the values of the kernel of shape (n_samples, number of outputs of `fit`).
+
+        Returns
+        -------
+        float64 ndarray of shape (n_samples, `n_components_`)
+            The targets: inner products of its rows approximate the kernel.
+        """
+        check_is_fitted(self)
+        return self._features.of(self._features.checked(Y, "Y"))
+
+    def decode(self, Z: ArrayLike, candidates: Any = None) -> NDArray[np.int64]:
+        """The indices of the outputs that are nearest to predicted targets.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, `n_components_`)
+            Predictions of a regressor that was fitted to the targets.
+        candidates : as Y in `transform`, default=None
+            The outputs among which to choose. None: those of `fit`.
+
+        Returns
+        -------
+        int64 ndarray of shape (n_samples,)
+            For each sample, the index of the candidate with the smallest Euclidean distance between its target and the
+            prediction; of equally near ones, the first. Squared distances count as equal up to 10⁻¹² of the sum of the
+            largest squared lengths of a prediction and of a candidate.
+
+        Raises
+        ------
+        ValueError
+            If Z has another number of columns or values that are not finite, or there are no candidates.
+        """
+        check_is_fitted(self)
+        known = self._stored
+        if candidates is not None:
+            known = self._features.of(self._features.checked(candidates, "candidates"))
+        # A regressor of one output predicts a vector.
+        with checks.named("Z"):
+            column = np.reshape(Z, (-1, 1)) if self.n_components_ == 1 and np.ndim(Z) == 1 else Z
+            predicted: Float = check_array(column, dtype=np.float64, input_name="Z", ensure_min_samples=0)
+        if predicted.shape[1] != self.n_components_:
+            raise ValueError(f"Z must have {self.n_components_} columns, as the targets have, got {predicted.shape[1]}")
+        lengths = np.einsum("ij,ij->i", known, known)
+        near = np.einsum("ij,ij->i", predicted, predicted) + lengths.max()
+        found = np.empty(len(predicted), dtype=np.int64)
+        for rows in _blocks(len(predicted), len(known)):
+            distances = lengths - 2 * (predicted[rows] @ known.T)
+            most = distances.min(axis=1) + _EQUALLY_NEAR * near[rows]
+            found[rows] = (distances <= most[:, None]).argmax(axis=1)
+        return found
+
+    def inverse_transform(self, Z: ArrayLike) -> Any:
+        """The outputs of `fit` that are nearest to predicted targets.
+
+        Parameters
+        ----------
+        Z : array-like of shape (n_samples, `n_components_`)
+            Predictions of a regressor that was fitted to the targets.
+
+        Returns
+        -------
+        list, ndarray or CSR, as passed to `fit`
+            For each sample, the output `outputs_[decode(Z)]`. With "precomputed" there are no outputs, and ValueError is
+            raised: use `decode`.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "outputs_"):
+            raise ValueError('kernel="precomputed" has no outputs: decode(Z) returns their indices')
+        return safe_indexing(self.outputs_, self.decode(Z))
+
+    def _fit(self, Y: Any) -> Float:
+        """Fit, and return the targets, which are stored: all attributes change at the end or not at all."""
+        kernel, params = self._checked_kernel()
+        q = checks.integer("n_components", self.n_components, 1, sys.maxsize)
+        random = checks.generator(self.random_state)
+        outputs = _Features(kernel, params).checked(Y, "Y")
+        landmarks = None
+        features: _Features
+        if self.method == "nystroem":
+            landmarks = np.sort(random.permutation(num_samples(outputs))[:q]).astype(np.int64)
+            features = _Landmarks.among(outputs, landmarks, kernel, params)
+        else:
+            features = _Cosines.drawn(outputs.shape[1], q, kernel, params, random)
+        stored = features.of(outputs)
+        kept = None if kernel == "precomputed" else _copied(outputs)
+        for name in ("landmarks_", "outputs_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self._features, self._stored, self.n_components_ = features, stored, stored.shape[1]
+        if landmarks is not None:
+            self.landmarks_ = landmarks
+        if kept is not None:
+            self.outputs_ = kept
+        return stored
+
+    def _checked_kernel(self) -> tuple[str | Callable[..., Any], dict[str, Any]]:
+        """The kernel and its parameters."""
+        kernel, params = self.kernel, self.kernel_params
+        if not callable(kernel) and not (isinstance(kernel, str) and kernel in {*_KERNELS, "precomputed"}):
+            raise ValueError(
+                f'kernel must be a callable, "precomputed" or one of {", ".join(_KERNELS)}, got {checks.shown(kernel)}'
+            )
+        if self.method not in ("nystroem", "random_features"):
+            raise ValueError(f'method must be "nystroem" or "random_features", got {checks.shown(self.method)}')
+        if self.method == "random_features" and kernel not in _SHIFT_INVARIANT:
+            raise ValueError(
+                f'method="random_features" supports the kernels "rbf" and "laplacian", got {checks.shown(kernel)}'
+            )
+        if params is not None and not isinstance(params, Mapping):
+            raise ValueError(f"kernel_params must be a dict or None, got {kind_of(params)}")
+        params = dict(params or {})
+        if not callable(kernel):
+            known = _KERNELS.get(kernel, set())
+            if unknown := [name for name in params if name not in known]:
+                accepted = ", ".join(sorted(known)) or "none"
+                raise ValueError(
+                    f"kernel_params of {kernel} must be of these: {accepted}; got {checks.shown(unknown[0])}"
+                )
+            if params.get("gamma", 0) is None:
+                del params["gamma"]
+            for name in params:
+                params[name] = checks.number(f"kernel_params[{name!r}]", params[name], isfinite, "a finite number")
+            if kernel not in ("poly", "polynomial", "sigmoid") and params.get("gamma", 1.0) <= 0:
+                raise ValueError(f"kernel_params['gamma'] must be positive, got {params['gamma']}")
+        return kernel, params
+
+
+class _Features:
+    """Numbers whose inner products approximate a kernel. Its parameters are those at the time of the fit."""
+
+    def __init__(self, kernel: str | Callable[..., Any], params: dict[str, Any], width: int | None = None) -> None:
+        self.kernel, self.params = kernel, params
+        # The number of columns of outputs that are numbers; None before it is known, and for other outputs.
+        self.width = width
+
+    def checked(self, Y: Any, name: str) -> Any:
+        """Outputs as the kernel takes them, after a check."""
+        if callable(self.kernel):
+            if checks.count_samples(Y, name) == 0:
+                raise ValueError(f"{name} must have at least one output, got none")
+            return Y
+        accepted = False if self.kernel in ("precomputed", "chi2") else "csr"
+        with checks.named(name):
+            if self.kernel != "precomputed" and not is_sparse(Y) and np.ndim(Y) == 1:
+                Y = np.reshape(Y, (-1, 1))
+            Y = check_array(Y, accept_sparse=accepted, dtype=np.float64, input_name=name)
+        if self.width is not None and Y.shape[1] != self.width:
+            raise ValueError(f"{name} must have {self.width} columns, as in fit, got {Y.shape[1]}")
+        if self.width is None and self.kernel == "precomputed" and Y.shape[0] != Y.shape[1]:
+            raise ValueError(f"{name} must be a square array of the values of the kernel, got shape {Y.shape}")
+        if self.kernel == "chi2" and Y.min() < 0:
+            raise ValueError(f"{name} must not have negative values with the kernel chi2, got {Y.min()}")
+        return Y
+
+    def of(self, outputs: Any) -> Float:
+        """The features of checked outputs, in blocks of them."""
+        n_samples = num_samples(outputs)
+        parts = (self._of(safe_indexing(outputs, np.arange(b.start, b.stop))) for b in _blocks(n_samples, self._held()))
+        return np.concatenate(list(parts))
+
+    def _held(self) -> int:
+        """The number of values that are held at once for each output."""
+        raise NotImplementedError
+
+    def _of(self, outputs: Any) -> Float:
+        raise NotImplementedError
+
+
+class _Landmarks(_Features):
+    """Nyström features: the kernel with some outputs, times a root of the pseudo-inverse of the kernel among them."""
+
+    landmarks: Any
+    root: Float
+
+    @classmethod
+    def among(cls, outputs: Any, indices: NDArray[np.int64], kernel: Any, params: dict[str, Any]) -> Self:
+        """Features of the outputs with these indices as landmarks."""
+        new = cls(kernel, params, None if callable(kernel) else outputs.shape[1])
+        own = safe_indexing(outputs, indices)
+        new.landmarks = indices if kernel == "precomputed" else _copied(own)
+        new.root = _root(new._gram(own, len(indices)))
+        return new
+
+    def _held(self) -> int:
+        return len(self.root)
+
+    def _of(self, outputs: Any) -> Float:
+        features: Float = self._gram(outputs, len(self.root)) @ self.root
+        return features
+
+    def _gram(self, outputs: Any, n_landmarks: int) -> NDArray[Any]:
+        """The values of the kernel between outputs and landmarks, in float32 if the caller's kernel returns them so."""
+        if self.kernel == "precomputed":
+            return np.asarray(outputs[:, self.landmarks])
+        if callable(self.kernel):
+            values = self.kernel(outputs, self.landmarks, **self.params)
+        else:
+            values = pairwise_kernels(outputs, self.landmarks, metric=self.kernel, **self.params)
+        with checks.named("kernel"):
+            values = np.asarray(values.toarray() if is_sparse(values) else values)
+            values = values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64, copy=False)
+        if values.shape != (num_samples(outputs), n_landmarks):
+            raise ValueError(
+                f"kernel must return values of shape {(num_samples(outputs), n_landmarks)}, got {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("kernel must return finite values, got NaN or infinity")
+        return values
+
+
+class _Cosines(_Features):
+    """Random Fourier features: cosines of random frequencies and phases."""
+
+    frequencies: Float
+    phases: Float
+
+    @classmethod
+    def drawn(cls, d: int, q: int, kernel: Any, params: dict[str, Any], random: np.random.RandomState) -> Self:
+        """Features of outputs with d columns: q of them."""
+        new = cls(kernel, params, d)
+        gamma = params.get("gamma", 1 / d)
+        if kernel == "rbf":
+            new.frequencies = np.sqrt(2 * gamma) * random.standard_normal((d, q))
+        else:
+            new.frequencies = gamma * random.standard_cauchy((d, q))
+        new.phases = random.uniform(0, 2 * np.pi, q)
+        return new
+
+    def _held(self) -> int:
+        return len(self.phases)
+
+    def _of(self, outputs: Any) -> Float:
+        features: Float = np.cos(outputs @ self.frequencies + self.phases) * np.sqrt(2 / len(self.phases))
+        return features
+
+
+def _blocks(n_samples: int, width: int) -> list[slice]:
+    """Slices of the samples with about `_CELLS` values of this width."""
+    step = max(1, _CELLS // max(width, 1))
+    return [slice(start, min(start + step, n_samples)) for start in range(0, n_samples, step)]
+
+
+def _root(gram: NDArray[Any]) -> Float:
+    """The map M of a Gram matrix G of landmarks with M Mᵀ = G⁺: its columns are directions of positive eigenvalues."""
+    precision = np.finfo(gram.dtype).eps
+    gram = gram.astype(np.float64)
+    largest = np.abs(gram).max()
+    if np.abs(gram - gram.T).max() > np.sqrt(precision) * largest:
+        raise ValueError("kernel must be symmetric, got values k(a, b) that differ from k(b, a)")
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    # Smaller ones are those of zero after rounding.
+    kept = np.flatnonzero(values > len(gram) * precision * np.abs(values).max())[::-1]
+    if len(kept) == 0:
+        if largest > 0:
+            raise ValueError("kernel must be positive semidefinite, got no direction of positive inertia")
+        return np.zeros((len(gram), 1))
+    root: Float = vectors[:, kept] / np.sqrt(values[kept])
+    return root
+
+
+def _copied(outputs: Any) -> Any:
+    """The outputs in memory of their own; objects of a sequence are those of the caller."""
+    if isinstance(outputs, np.ndarray):
+        return np.array(outputs)
+    if is_sparse(outputs):
+        return sparse.csr_array(outputs, copy=True)
+    return (
+        list(outputs) if isinstance(outputs, list | tuple) else safe_indexing(outputs, np.arange(num_samples(outputs)))
+    )
