@@ -20,6 +20,8 @@ EXAMPLES = {
     "serve_samples.py": ("matplotlib", "pandas"),
     "explain_predictions.py": ("matplotlib", "pandas"),
     "compress_forest.py": ("matplotlib",),
+    "missing_labels.py": ("matplotlib",),
+    "categories_and_missing_values.py": ("matplotlib", "pandas"),
     "label_probabilities.py": ("matplotlib",),
     "label_hierarchy.py": ("matplotlib",),
     "prediction_intervals.py": ("matplotlib",),
