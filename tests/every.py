@@ -106,6 +106,14 @@ def _table() -> dict[str, Entry]:
     for name in ("RandomForest", "ExtraTrees"):
         for task in ("Classifier", "Regressor"):
             table.add(getattr(weald, name + task), params=small)
+            outputs = (
+                ("labels", "sparse labels", "class")
+                if task == "Classifier"
+                else ("numbers", "number", "sparse numbers")
+            )
+            masks = LABELS if task == "Classifier" else ("numbers",)
+            params = {**small, "output_strategy": "single_target"}
+            table.add(getattr(weald, name + task), "single target", outputs=outputs, masks=masks, params=params)
             if name == "RandomForest":
                 table.add(getattr(weald, name + task), "bins", params={**small, "max_bins": 8})
     several = tuple(kind for kind in CLASSES if kind != "classes")

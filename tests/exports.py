@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import weald
-from conftest import ALL, BOOSTING, COMPRESSED, make, make_data
+from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, make, make_data
 from scipy import sparse
 from weald.compression import compact_leaves
 
@@ -40,6 +40,9 @@ def _cases() -> dict[str, tuple[str, str, str, dict[str, Any]]]:
         for outputs in ["single", "several"] + (["labels", "two", "wide"] if name.endswith("Classifier") else []):
             add(name, outputs)
         add(name, "several", "categories")
+    for name in FORESTS:
+        for outputs in ["labels", "wide"] if name.endswith("Classifier") else ["several"]:
+            add(name, outputs, output_strategy="single_target")
     for name in BOOSTING:
         outputs = ["single", "several", *(["labels", "two", "wide"] if name.endswith("Classifier") else [])]
         for one in outputs:
@@ -182,11 +185,19 @@ def classes_of(model):
 # --- the comparison ---------------------------------------------------------------------------------------------------
 
 
+def has_columns(model):
+    """Whether each tree has one score: tree t that of t modulo the number of scores."""
+    engine = model._engine
+    if isinstance(engine, weald._weald.Boosted):
+        return engine.term == "column"
+    return isinstance(engine, weald._weald.Forest) and engine.by_output
+
+
 def score_size(model):
     """A bound of the sums of absolute values of the start and of one leaf of each tree, of shape (n_scores,)."""
     engine = model._forest
     if not isinstance(model._engine, weald._weald.Boosted):
-        width, start, divisor = engine.width, 0.0, engine.n_trees
+        width, start, divisor = engine.width, 0.0, engine.n_trees_of_an_output
     else:
         width, start, divisor = model._model.width, np.abs(model.start_), 1
     total = np.zeros(width) + start
@@ -195,7 +206,7 @@ def score_size(model):
         largest = np.zeros(width)
         if isinstance(model._engine, weald._weald.Boosted) and model._model.term == "rank_one":
             largest = np.abs(values).max(initial=0.0) * np.abs(model.learning_rate * model.step_sizes_[t])
-        elif isinstance(model._engine, weald._weald.Boosted) and model._model.term == "column":
+        elif has_columns(model):
             largest[t % width] = np.abs(values).max(initial=0.0)
         else:
             np.maximum.at(largest, columns, np.abs(values))

@@ -30,6 +30,7 @@ EXPRESSED = [
     and "Boosting" not in case
     and "boosting" not in case
     and "own loss" not in case
+    and "single_target" not in case
     and "CompressedForestClassifier" not in case
 ]
 

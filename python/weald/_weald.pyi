@@ -181,6 +181,7 @@ class _ForestConfig(TypedDict):
     trees: tuple[int, int]
     bootstrap: bool
     max_samples: float | None
+    by_output: bool
 
 @type_check_only
 class _CentroidForestConfig(TypedDict):
@@ -632,6 +633,11 @@ class DescribedModel:
 class Forest:
     @property
     def n_trees(self) -> int: ...
+    @property
+    def by_output(self) -> bool: ...
+    @property
+    def n_trees_of_an_output(self) -> int: ...
+    def some_trees(self, start: int, stop: int) -> Forest: ...
     @property
     def n_features(self) -> int: ...
     @property

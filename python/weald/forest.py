@@ -22,6 +22,7 @@ from weald._parameters.types import (
     OobScore,
     OutputProjection,
     OutputScaling,
+    OutputStrategy,
     RandomState,
     RegressorCriterion,
 )
@@ -43,7 +44,7 @@ class RandomForestClassifier(BaseForestClassifier):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees; with `output_strategy="single_target"`, of each output.
     criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
         Impurity that splits decrease, averaged over the outputs:
 
@@ -196,6 +197,29 @@ class RandomForestClassifier(BaseForestClassifier):
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
         of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
         exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+    output_strategy : {"joint", "single_target"}, default="joint"
+        Which outputs the trees have:
+
+        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
+          better one for outputs that have something in common;
+        - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
+          the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
+          if most of their values are unknown.
+
+        With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
+        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
+        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
+        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
+        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
+        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
+        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
+        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
+        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+
+        "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
+        `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
+        and `weald.export.to_sklearn` do not support it, nor do the arguments `top_k` and `training_data` of
+        `compact_leaves` and `conformity_score="normalized"` of `ConformalRegressor`.
 
     Attributes
     ----------
@@ -289,6 +313,7 @@ class RandomForestClassifier(BaseForestClassifier):
         keep_rows: bool = False,
         label_weight: LabelWeight = None,
         max_bins: int | None = None,
+        output_strategy: OutputStrategy = "joint",
     ) -> None:
         keep(self, locals())
 
@@ -301,7 +326,7 @@ class RandomForestRegressor(BaseForestRegressor):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees; with `output_strategy="single_target"`, of each output.
     criterion : {"squared_error", "poisson", "absolute_error"}, default="squared_error"
         Impurity that splits decrease, averaged over the outputs:
 
@@ -444,6 +469,29 @@ class RandomForestRegressor(BaseForestRegressor):
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
         of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
         exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+    output_strategy : {"joint", "single_target"}, default="joint"
+        Which outputs the trees have:
+
+        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
+          better one for outputs that have something in common;
+        - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
+          the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
+          if most of their values are unknown.
+
+        With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
+        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
+        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
+        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
+        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
+        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
+        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
+        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
+        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+
+        "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
+        `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
+        and `weald.export.to_sklearn` do not support it, nor do the arguments `top_k` and `training_data` of
+        `compact_leaves` and `conformity_score="normalized"` of `ConformalRegressor`.
 
     Attributes
     ----------
@@ -519,6 +567,7 @@ class RandomForestRegressor(BaseForestRegressor):
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
         max_bins: int | None = None,
+        output_strategy: OutputStrategy = "joint",
     ) -> None:
         keep(self, locals())
 
@@ -531,7 +580,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees; with `output_strategy="single_target"`, of each output.
     criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
         Impurity that splits decrease, averaged over the outputs:
 
@@ -678,6 +727,29 @@ class ExtraTreesClassifier(BaseForestClassifier):
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
         supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
         without weights.
+    output_strategy : {"joint", "single_target"}, default="joint"
+        Which outputs the trees have:
+
+        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
+          better one for outputs that have something in common;
+        - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
+          the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
+          if most of their values are unknown.
+
+        With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
+        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
+        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
+        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
+        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
+        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
+        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
+        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
+        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+
+        "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
+        `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
+        and `weald.export.to_sklearn` do not support it, nor do the arguments `top_k` and `training_data` of
+        `compact_leaves` and `conformity_score="normalized"` of `ConformalRegressor`.
 
     Attributes
     ----------
@@ -753,6 +825,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         interaction_cst: InteractionCst = None,
         keep_rows: bool = False,
         label_weight: LabelWeight = None,
+        output_strategy: OutputStrategy = "joint",
     ) -> None:
         keep(self, locals())
 
@@ -765,7 +838,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees.
+        Number of trees; with `output_strategy="single_target"`, of each output.
     criterion : {"squared_error", "poisson", "absolute_error"}, default="squared_error"
         Impurity that splits decrease, averaged over the outputs:
 
@@ -902,6 +975,29 @@ class ExtraTreesRegressor(BaseForestRegressor):
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
         ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
         supported with `criterion="poisson"` and "absolute_error".
+    output_strategy : {"joint", "single_target"}, default="joint"
+        Which outputs the trees have:
+
+        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
+          better one for outputs that have something in common;
+        - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
+          the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
+          if most of their values are unknown.
+
+        With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
+        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
+        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
+        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
+        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
+        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
+        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
+        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
+        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+
+        "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
+        `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
+        and `weald.export.to_sklearn` do not support it, nor do the arguments `top_k` and `training_data` of
+        `compact_leaves` and `conformity_score="normalized"` of `ConformalRegressor`.
 
     Attributes
     ----------
@@ -971,6 +1067,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         keep_rows: bool = False,
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
+        output_strategy: OutputStrategy = "joint",
     ) -> None:
         keep(self, locals())
 

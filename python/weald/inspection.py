@@ -498,6 +498,8 @@ def export_rules(
         feature_names = names_of_features(model, before)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
     columns = _column_names(model, forest, class_names)
+    if forest.by_output:
+        columns = [(columns or frames.output_names(model))[number % forest.n_outputs]]
     categories = _schema.names_of(model)
     rules: str = forest.tree(number).rules(features, columns, decimals, max_depth, int(top_k), categories)
     return rules

@@ -58,6 +58,7 @@ def models() -> dict[str, object]:
         "forest_outputs": rf(criterion="entropy", **small).fit(X, y["outputs"]),
         "forest_numbers": numbers,
         "forest_sparse_labels": labels,
+        "forest_single_target": rf(output_strategy="single_target", **small).fit(X, y["labels"]),
         "forest_float16": compact(numbers, dtype="float16")[0],
         "forest_rows": compact(labels, training_data=(X, y["sparse"]))[0],
         "forest_rows_of_numbers": compact(numbers, training_data=(X, y["numbers"]))[0],

@@ -84,6 +84,10 @@ max_depth : int, default={default}
     Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
     samples cannot be separated.
 """,
+    "n_estimators": """
+n_estimators : int, default={default}
+    Number of trees.
+""",
     "label_weight": """
 label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default={default}
     Weight of each label in the clustering of samples:

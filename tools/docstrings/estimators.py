@@ -293,7 +293,7 @@ output_weights : array-like of shape (n_outputs,), default={default}
 FORESTS = {
     "n_estimators": """
 n_estimators : int, default={default}
-    Number of trees.
+    Number of trees; with `output_strategy="single_target"`, of each output.
 """,
     "bootstrap": """
 bootstrap : bool, default={default}
@@ -321,6 +321,31 @@ keep_rows : bool, default={default}
     If True, keep for each training sample its leaf in each tree and its weight, and for regressors its targets. The
     leaves take four bytes for each sample and tree. `weald.inspection.similar_rows` and the methods
     `predict_quantiles` and `sample_y` of regressors need them. Model files contain them.
+""",
+    "output_strategy": """
+output_strategy : {"joint", "single_target"}, default={default}
+    Which outputs the trees have:
+
+    - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
+      better one for outputs that have something in common;
+    - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
+      the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
+      if most of their values are unknown.
+
+    With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
+    samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
+    labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
+    output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
+    samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
+    that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
+    averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
+    output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
+    supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+
+    "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
+    `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
+    and `weald.export.to_sklearn` do not support it, nor do the arguments `top_k` and `training_data` of
+    `compact_leaves` and `conformity_score="normalized"` of `ConformalRegressor`.
 """,
     "oob_score_": """
 oob_score_ : float

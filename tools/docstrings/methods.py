@@ -82,6 +82,8 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     Unknown values are not supported with the criteria "poisson" and "absolute_error", with `class_weight`, with
     `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search for splits costs time
     in proportion to the number of outputs; without one, labels cost time in proportion to the labels that a sample has.
+    Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
+    every criterion and with `ccp_alpha`.
 """,
     "trees": """
 trees : range, default=None

@@ -112,6 +112,8 @@ pub(crate) struct PyForestConfig {
     bootstrap: bool,
     /// The number or fraction of samples drawn for each tree; `None`: as many as there are.
     max_samples: Option<PyMaxSamples>,
+    /// Whether each output has trees of its own.
+    by_output: bool,
 }
 
 /// A number or a fraction of samples.
@@ -146,6 +148,7 @@ impl PyForestConfig {
             .n_trees(self.trees.1)
             .sampling(sampling(self.bootstrap, self.max_samples))
             .seed(tree.seed)
+            .by_output(self.by_output)
             .tree(tree))
     }
 }

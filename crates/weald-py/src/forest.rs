@@ -10,6 +10,7 @@ use weald::{Dataset, Forest, Matrix, Targets, TreeConfig};
 use crate::array::Read1;
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
+use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::model::{compacting, grown, mean_of_trees, model};
 use crate::names::name_of;
@@ -71,7 +72,8 @@ pub(crate) fn fit_forest<'py>(
     let (trees, schema) = (config.trees(), config.schema());
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
-    let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len());
+    let n_forests = if config.by_output { y.width() } else { 1 };
+    let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len()).saturating_mul(n_forests);
     let entry = Entry { n_threads, cost, progress };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
     entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyForest::from)
@@ -89,6 +91,23 @@ impl PyForest {
     #[getter]
     fn criterion(&self) -> &'static str {
         name_of(self.0.tree(0).criterion())
+    }
+
+    /// Whether each tree is grown for one output alone: tree t of d outputs for output t mod d.
+    #[getter]
+    fn by_output(&self) -> bool {
+        self.0.is_by_output()
+    }
+
+    /// The number of trees of each output: all of them, unless they are grown for one output each.
+    #[getter]
+    fn n_trees_of_an_output(&self) -> usize {
+        self.0.n_trees_of_an_output()
+    }
+
+    /// Returns a forest that has the trees `start` to `stop` - 1 of each output, and shares their memory.
+    fn some_trees(&self, start: usize, stop: usize) -> PyResult<PyForest> {
+        self.0.some_trees(start..stop).map(PyForest::from).map_err(raise)
     }
 
     /// Returns the pattern in CSR (indptr, indices) of the nodes that each sample passes, and the first node of each

@@ -12,6 +12,7 @@ from weald._fit.forest import BaseForestRegressor
 from weald._fit.samples import Samples
 from weald._input.checks import Float
 from weald._input.described import kind_of
+from weald._parameters import output_strategy
 from weald._parameters.types import MatrixLike
 from weald.tree import DecisionTreeRegressor
 
@@ -22,6 +23,11 @@ def check_has_spread(final: BaseEstimator) -> None:
         raise TypeError(
             f"method='normalized' requires a random forest or an extra-trees forest of weald, got {kind_of(final)}; "
             "method='absolute' takes any regressor"
+        )
+    if output_strategy.is_asked(final):
+        raise ValueError(
+            f"conformity_score='normalized' does not support a forest with {output_strategy.ASKED}, whose trees have one "
+            "output each; 'absolute' does"
         )
 
 

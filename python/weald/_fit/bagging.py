@@ -93,10 +93,12 @@ class BaggedProof(Proof):
         size = draws[1]
         positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
         self.need(positive, "_draws", f"must have a positive number of samples, got {described(size)}")
+        # Centroid trees have all outputs.
+        n_trees = getattr(self.model, "n_trees_of_an_output", self.model.n_trees)
         if updates.GROWN in self.state:
-            self.integer(updates.GROWN, self.model.n_trees, 2**32 - 1)
+            self.integer(updates.GROWN, n_trees, 2**32 - 1)
         if updates.PART in self.state:
-            updates.prove_part(self.need, self.state[updates.PART], "trees", self.model.n_trees)
+            updates.prove_part(self.need, self.state[updates.PART], "trees", n_trees)
         if "oob_score_" in self.state:
             score = self.state["oob_score_"]
             self.need(isinstance(score, Real), "oob_score_", f"must be a number, got {described(score)}")
@@ -105,6 +107,8 @@ class BaggedProof(Proof):
         if "oob_prediction_" in self.state:
             self.numbers("oob_prediction_", [(-1,) if self.model.width == 1 else (-1, self.model.width)])
         if any(attribute in self.state for attribute in stored_samples.ATTRIBUTES):
+            separate = getattr(self.model, "by_output", False)
+            self.need(not separate, stored_samples.LEAVES, "is not supported for trees of one output each")
             node_counts = [self.model.tree(i).node_count for i in range(self.model.n_trees)]
             stored_samples.prove(self.name, self.state, node_counts, self.model.n_outputs)
 
@@ -142,7 +146,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
         trees: object,
     ) -> None:
         """Fit the forest, or its trees in the range `trees`, and tell scikit-learn's callbacks."""
-        n_grown = self._forest.n_trees if self.warm_start and hasattr(self, "_forest") else 0
+        n_grown = self._n_trees(self._forest) if self.warm_start and hasattr(self, "_forest") else 0
         n_more = len(trees) if isinstance(trees, range) else max(0, int(self.n_estimators) - n_grown)
         tasks = _callbacks.tasks_of(self, min(n_more, _N_BLOCKS), X, y, sample_weight, "trees")
         with fitted_at_once(self, anew=not self.warm_start) as new:
@@ -204,7 +208,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
         """
         X, target = samples.X, samples.target
         digest = None if part is None else _digest.of_data(X, target, samples.weights)
-        n_grown = 0 if grown is None else grown.n_trees
+        n_grown = 0 if grown is None else self._n_trees(grown)
         n_grown, end = part or (n_grown, int(self.n_estimators))
         n_more = end - n_grown
         if n_more < 0:
@@ -224,15 +228,16 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
             samples.reserve(self)
-            shown = Progress(type(self).__name__, "tree", end, self.verbose, n_grown) if self.verbose else nullcontext()
-            with shown as progress:
+            each = self._trees_at_a_time(target)
+            of_all = type(self).__name__, "tree", end * each, self.verbose, n_grown * each
+            with Progress(*of_all) if self.verbose else nullcontext() as progress:
                 if tasks is None or not tasks.has_callbacks:
-                    more = self._grow(samples, config, n_threads, _beyond(progress, n_grown))
+                    more = self._grow(samples, config, n_threads, _beyond(progress, n_grown * each))
                     self._forest = more if grown is None else type(grown).merge([grown, more])
                 else:
                     self._grow_in_blocks(samples, (n_grown, end), n_threads, progress, grown, tasks)
                     if part is not None:
-                        part = n_grown, n_grown + self._forest.n_trees
+                        part = n_grown, n_grown + self._n_trees(self._forest)
         for name in stored_samples.ATTRIBUTES:
             self.__dict__.pop(name, None)
         if self.keep_rows:
@@ -272,7 +277,8 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
         for start, stop in pairwise(cuts):
             tasks.begin_part()
             config = self._forest_config(samples, (start, stop))
-            more = self._grow(samples, config, n_threads, _beyond(progress, start))
+            n_before = start * self._trees_at_a_time(samples.target)
+            more = self._grow(samples, config, n_threads, _beyond(progress, n_before))
             grown = more if grown is None else type(grown).merge([grown, more])
             self._forest = grown
             if tasks.end_part(self._grown_so_far):
@@ -284,6 +290,15 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
         left_out = {*of_whole, *_callbacks.OF_A_FIT, *self._get_param_names()}
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return fitted | {"_draws": (bool(self.bootstrap), self._n_draws())}
+
+    def _n_trees(self, forest: Any) -> int:
+        """The number of trees of each output."""
+        n_trees: int = forest.n_trees
+        return n_trees
+
+    def _trees_at_a_time(self, target: Target) -> int:
+        """The number of trees that belong together: one, or one for each output."""
+        return 1
 
     def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
         """Raise if the existing trees were grown with another criterion."""

@@ -12,6 +12,7 @@ from weald._fit.base import BaseModel
 from weald._input import checks
 from weald._input.described import described
 from weald._input.sparse import is_sparse
+from weald._parameters import output_strategy
 from weald._parameters.types import MatrixLike
 
 __all__ = ["CompactReport", "compact_leaves"]
@@ -157,6 +158,12 @@ def compact_leaves(
         max_change = checks.number("max_change", max_change, lambda found: 0 <= found < np.inf, accepted)
         if estimator._proof.engine is not _weald.Boosted:
             raise ValueError(f"max_change is only supported for boosted models: it must be None, got {max_change!r}")
+    if getattr(estimator._engine, "by_output", False):
+        for name, value in (("top_k", top_k), ("training_data", training_data)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} must be None for a forest with {output_strategy.ASKED}, whose leaves have one value"
+                )
     before, n_threads, unit = estimator._engine, estimator._n_threads(), estimator._unit()
     if (what := _CORRECTED.get(type(before))) is not None:
         for name, value in (("top_k", top_k), ("training_data", training_data)):

@@ -32,7 +32,7 @@ from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters import constraints, label_weight
+from weald._parameters import constraints, label_weight, output_strategy
 from weald._parameters.max_features import n_drawn_features
 from weald._parameters.projections import derived_seed
 from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
@@ -299,6 +299,11 @@ class BaseCompressed(WithPaths):
             raise ValueError(
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
                 f"{self._default_estimator.__name__}(), got {type(given).__name__}"
+            )
+        if output_strategy.is_asked(given):
+            raise ValueError(
+                f"{type(self).__name__} does not support an estimator with {output_strategy.ASKED}, since its trees have one "
+                "output each: output_strategy must be 'joint'"
             )
         supported = compressing(is_classifier(self))
         if losses.get(self.loss).name not in supported:

@@ -23,6 +23,7 @@ from weald._input.sklearn_private import StrOptions
 from weald._input.targets import CONTAINER, Target
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
+from weald._parameters import output_strategy as _output_strategy
 from weald._parameters.max_features import n_drawn_features
 from weald._parameters.projections import (
     CLASSIFIER_CRITERIA,
@@ -36,6 +37,7 @@ from weald._parameters.types import (
     LabelWeight,
     MatrixLike,
     OutputScaling,
+    OutputStrategy,
     RandomState,
     fit_context,
 )
@@ -48,15 +50,17 @@ if TYPE_CHECKING:
 class BaseForest(TreeParameters, WithPaths, BaseBagging):
     """What forests for all kinds of y share."""
 
-    _later_parameters: ClassVar[dict[str, Any]] = {"max_bins": None}
+    _later_parameters: ClassVar[dict[str, Any]] = {"max_bins": None, "output_strategy": "joint"}
     _memory_terms = staticmethod(memory.of_forest)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         **BAGGING_CONSTRAINTS,
         **SCOPE_CONSTRAINTS,
         **PRUNING_CONSTRAINTS,
+        "output_strategy": [StrOptions({"joint", "single_target"})],
     }
 
+    output_strategy: OutputStrategy
     projection_scope: Literal["tree", "forest"]
 
     @_callbacks.with_callbacks
@@ -124,6 +128,8 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             Unknown values are not supported with the criteria "poisson" and "absolute_error", with `class_weight`, with
             `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search for splits costs time
             in proportion to the number of outputs; without one, labels cost time in proportion to the labels that a sample has.
+            Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
+            every criterion and with `ccp_alpha`.
         label_names : array-like of shape (n_labels,) of str, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
@@ -162,20 +168,33 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         self._fit_as_task(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _output_strategy.check_parameters(self)
+
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _ForestConfig:
+        _output_strategy.check_samples(self, samples.target)
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         return {
             "tree": self._tree_config(samples, growth),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": self._n_draws(),
+            "by_output": _output_strategy.is_asked(self),
         }
 
     def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
         """The configuration of a forest with as many trees on other samples."""
-        return self._forest_config(samples, (0, self._forest.n_trees))
+        return self._forest_config(samples, (0, self._n_trees(self._forest)))
+
+    def _n_trees(self, forest: Any) -> int:
+        return int(forest.n_trees_of_an_output)
+
+    def _trees_at_a_time(self, target: Target) -> int:
+        return target.n_outputs if _output_strategy.separates(self, target) else 1
 
     def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
+        _output_strategy.check_grown_with(grown, self, target)
         if _label_weight.is_given(self) and self.output_projection is None:
             _label_weight.check_grown_with(grown.criterion)
         else:
@@ -191,7 +210,9 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
     def estimators_(self) -> Sequence[BaseTree]:
         """The trees as estimators, which are created when they are accessed and share the memory of the forest.
 
-        They predict classes, as the forest does. (The trees of scikit-learn's forests predict positions in `classes_`.)
+        With `output_strategy="single_target"`, these are the first trees of all outputs, then the second ones, and so on,
+        each a tree of one output. Trees predict classes, as the forest does. (The trees of scikit-learn's forests predict
+        positions in `classes_`.)
         """
         check_fitted(self)
         return Members(self._twin())
@@ -205,6 +226,8 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         for name in ("target_names_in_", "classes_", "n_classes_", "_label_format", CONTAINER):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
+        if self._forest.by_output:
+            _output_strategy.describe_member(member, index % self.n_outputs_)
         return member
 
     def update(

@@ -20,7 +20,7 @@ from weald._input.sparse import Raw, is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target
 from weald._input.y_columns import check_array_of_y, is_binary
-from weald._parameters import output_scaling, projections
+from weald._parameters import output_scaling, output_strategy, projections
 from weald._parameters.max_features import n_drawn_features
 from weald._parameters.types import MatrixLike
 from weald.projection import count_projections
@@ -144,7 +144,13 @@ def _config_of_forest(model: BaseModel, shapes: Shapes) -> _ForestConfig:
         tree["output_projection"] = _projection(model, shapes.width)
     n_trees, bootstrap = int(getattr(model, "n_estimators", 1)), bool(getattr(model, "bootstrap", False))
     max_samples = model._n_draws() if bootstrap else None
-    return {"tree": tree, "trees": (0, n_trees), "bootstrap": bootstrap, "max_samples": max_samples}
+    return {
+        "tree": tree,
+        "trees": (0, n_trees),
+        "bootstrap": bootstrap,
+        "max_samples": max_samples,
+        "by_output": output_strategy.is_asked(model),
+    }
 
 
 def of_forest(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:

@@ -157,6 +157,8 @@ class BaseTree(TreeParameters, BaseModel):
             Unknown values are not supported with the criteria "poisson" and "absolute_error", with `class_weight`, with
             `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search for splits costs time
             in proportion to the number of outputs; without one, labels cost time in proportion to the labels that a sample has.
+            Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
+            every criterion and with `ccp_alpha`.
         label_names : array-like of shape (n_labels,) of str, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
@@ -202,7 +204,7 @@ class BaseTree(TreeParameters, BaseModel):
     def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
         """The configuration of a forest of one such tree on other samples."""
         tree = self._tree_config(samples, Growth(seed, range(1)))
-        return {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None}
+        return {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None, "by_output": False}
 
     def predict(self, X: MatrixLike, *, check_input: bool = True) -> Prediction:
         """Predict the classes, labels or numerical outputs of samples.

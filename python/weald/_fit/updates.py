@@ -31,7 +31,7 @@ GROWN = "_n_grown"
 
 def check(forest: BaseForest, retire: object) -> None:
     """Raise if `retire` is out of range or if the forest cannot be updated."""
-    n_trees = forest._forest.n_trees
+    n_trees = forest._n_trees(forest._forest)
     integer("retire", retire, 1, n_trees, also=", the number of trees")
 
 
@@ -45,7 +45,7 @@ def update(
 ) -> None:
     """Grow `retire` trees on these samples and delete as many of the oldest trees."""
     before = dict(forest.__dict__)
-    n_old = forest._forest.n_trees
+    n_old = forest._n_trees(forest._forest)
     n_grown = before.get(GROWN, n_old)
     known = forest._known_target()
     samples = prepare(forest, X, y, sample_weight, y_mask, goes_on=True)
@@ -60,7 +60,7 @@ def update(
     config = forest._forest_config(samples, (n_grown, n_grown + retire))
     samples.reserve(forest)
     more = forest._grow(samples, config, forest._n_threads(), None)
-    kept = [forest._forest.only(i) for i in range(retire, n_old)]
+    kept = [forest._forest.some_trees(retire, n_old)] if retire < n_old else []
     forest._forest = type(more).merge([*kept, more])
     setattr(forest, GROWN, n_grown + retire)
     stored_samples.drop(forest)

@@ -30,6 +30,7 @@ ForestClassWeight: TypeAlias = ClassWeight | Literal["balanced_subsample"]
 LabelWeight: TypeAlias = Literal["balanced", "propensity"] | ArrayLike | None
 MultiLabel: TypeAlias = bool | Literal["auto"]
 OutputScaling: TypeAlias = Literal["variance"] | ArrayLike | None
+OutputStrategy: TypeAlias = Literal["joint", "single_target"]
 OutputProjection: TypeAlias = (
     Literal["gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca"]
     | Projection

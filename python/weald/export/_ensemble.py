@@ -170,10 +170,10 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
         fitted,
         n_scores=forest.width,
         start=np.zeros(forest.width),
-        divisor=float(forest.n_trees),
+        divisor=float(forest.n_trees_of_an_output),
         link="identity" if compressed is None else compressed.link,
         n_trees=forest.n_trees,
-        tree=lambda index: _tree_of(forest.tree(index)),
+        tree=lambda index: _tree_of(forest.tree(index), column=index % forest.width if forest.by_output else None),
     )
 
 

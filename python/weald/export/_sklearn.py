@@ -77,6 +77,11 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
             f"to_sklearn does not support {ensemble.estimator}: scikit-learn has no estimator with its scores; use "
             "to_onnx, to_treelite, to_json or to_c"
         )
+    if getattr(estimator._engine, "by_output", False):
+        raise ValueError(
+            f"to_sklearn does not support {ensemble.estimator} with output_strategy='single_target': scikit-learn's "
+            "forests have trees of all outputs; use to_onnx, to_treelite, to_json or to_c"
+        )
     if any(tree.categories for tree in ensemble.trees()):
         raise ValueError(
             f"to_sklearn does not support {ensemble.estimator} with splits on categories: scikit-learn's trees and "

@@ -207,7 +207,12 @@ impl Boosted {
     /// multiplied by the learning rate and the step sizes before it is added.
     pub fn forest(&self) -> Option<Forest> {
         let first = self.trees.first()?;
-        Some(Forest { n_features: self.n_features, outputs: first.outputs().clone(), trees: self.trees.clone() })
+        Some(Forest {
+            n_features: self.n_features,
+            outputs: first.outputs().clone(),
+            trees: self.trees.clone(),
+            by_output: false,
+        })
     }
 
     /// Returns the link, which turns scores into predictions.

@@ -1,10 +1,13 @@
 //! Out-of-bag predictions: predictions for the training samples by the trees that did not draw them.
 
+use std::sync::Arc;
+
 use super::fit::takes_entries;
 use super::{CentroidForest, CentroidForestConfig};
 use crate::control::Control;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
+use crate::forest::Oob;
 use crate::forest::oob::Unseen;
 use crate::model::means;
 
@@ -20,6 +23,16 @@ impl CentroidForest {
         let divisor = |row: usize| f64::from(n_trees[row]);
         let found = self.leaves_of(x, control)?;
         means::means_into(&found, (self.outputs.width(), scores), |row, tree| unseen.has(row, tree), divisor, control)
+    }
+
+    /// Centroid trees have all outputs.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "forests of trees that test features may")]
+    pub(super) fn oob_by_output(&self, _: &CentroidForestConfig, _: &Dataset<'_>, _: &Control) -> Result<Option<Oob>> {
+        Ok(None)
+    }
+
+    pub(super) fn only_of(&self, i: usize) -> CentroidForest {
+        CentroidForest { trees: vec![Arc::clone(&self.trees[i])], ..self.clone() }
     }
 
     /// Repeats the draws of the fit.

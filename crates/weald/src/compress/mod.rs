@@ -130,6 +130,9 @@ impl CompressConfig {
     ) -> Result<(CompressionPath, f64)> {
         let outputs = data.outputs();
         self.check(&outputs)?;
+        if forest.by_output {
+            return Err(Error::invalid("forest", "trees of one output each", "have trees of all outputs"));
+        }
         if forest.trees.is_empty() {
             return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
         }

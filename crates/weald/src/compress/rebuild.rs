@@ -50,7 +50,7 @@ pub(crate) fn rebuild(forest: &Forest, linear: &Linear, control: &Control) -> Re
         let constant = PURPOSE.collected(linear.intercept.iter().map(|b| n_kept.max(1.0) * b))?;
         trees.push(Arc::new(rebuild_tree(&forest.trees[0], &[], &constant, 1.0, &outputs)?));
     }
-    Ok(Forest { n_features: forest.n_features, outputs, trees })
+    Ok(Forest { n_features: forest.n_features, outputs, trees, by_output: false })
 }
 
 /// Returns whether coefficients are sparse enough for leaves without the constant: at most an eighth of all on average,

@@ -182,6 +182,11 @@ impl<'a> Dataset<'a> {
         self.schema.kind(j)
     }
 
+    /// Returns the kinds of the features.
+    pub(crate) fn schema_view(&self) -> Schema<'_> {
+        self.schema.view()
+    }
+
     /// Returns for each feature whether it is categorical, or `None` if no feature is.
     pub(crate) fn categories(&self) -> Result<Option<Vec<bool>>> {
         self.schema.categories()

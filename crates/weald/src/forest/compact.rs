@@ -86,6 +86,7 @@ impl Forest {
         if k == 0 {
             return Err(Error::invalid("top_k", k, "be at least 1"));
         }
+        self.check_of_all_outputs("top_k")?;
         let groups: Vec<Range<u32>> = match &self.outputs {
             Outputs::Real { .. } => return Err(Error::unsupported("top_k", "for numerical outputs")),
             Outputs::Labels { n_labels } => std::iter::once(0..*n_labels as u32).collect(),
@@ -119,6 +120,7 @@ impl Forest {
         control: &Control,
     ) -> Result<Forest> {
         let data = data.into();
+        self.check_of_all_outputs("stored samples")?;
         data.check_mask()?;
         if let Some(tree) = self.trees.iter().find(|tree| tree.criterion.leaf_values() == LeafValues::Medians) {
             let must = "be a criterion whose leaves are means, if leaves refer to training samples";
@@ -184,7 +186,12 @@ impl Forest {
             control.check()?;
             Ok(self.trees[t].leaves.largest_change(&other.trees[t].leaves))
         })?;
-        Ok(changes.iter().sum::<f64>() / self.n_trees() as f64)
+        if !self.by_output {
+            return Ok(changes.iter().sum::<f64>() / self.n_trees() as f64);
+        }
+        let (d, n_trees) = (self.outputs.n_outputs(), self.n_trees_of_an_output() as f64);
+        let of_output = |output: usize| changes.iter().skip(output).step_by(d).sum::<f64>() / n_trees;
+        Ok((0..d).map(of_output).fold(0.0, f64::max))
     }
 
     pub(crate) fn with_trees(

@@ -40,6 +40,9 @@ pub struct ForestConfig {
     pub sampling: Sampling,
     /// The seed. Tree `i` is a function of (data, parameters, seed, i) alone.
     pub seed: u64,
+    /// Whether each of several numerical outputs or labels has `n_trees` trees of its own, which are grown on the samples
+    /// for which it is known: those of the forest that is fitted to this output alone, with the same seed.
+    pub by_output: bool,
 }
 
 setters! { ForestConfig {
@@ -47,6 +50,7 @@ setters! { ForestConfig {
     n_trees: usize,
     sampling: Sampling,
     seed: u64,
+    by_output: bool,
 } }
 growth_setters!(ForestConfig.tree: TreeConfig);
 setters! { ForestConfig.tree: TreeConfig {
@@ -66,6 +70,7 @@ impl ForestConfig {
             n_trees: 100,
             sampling: Sampling::Bootstrap(None),
             seed: 0,
+            by_output: false,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::criterion::{Criterion, LeafValues};
 use crate::data::dataset::Names;
 use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
-use crate::data::{Dataset, Outputs, SparseTargets, Targets, Weights};
+use crate::data::{Dataset, Matrix, Outputs, SparseTargets, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::forest::config::ForestConfig;
 use crate::forest::config::Sampling;
@@ -79,13 +79,16 @@ impl ForestConfig {
         let outputs = data.outputs();
         self.tree.check(&outputs)?;
         let observed = data.observed()?;
-        self.tree.check_constraints(&data, observed.is_some())?;
+        self.tree.check_constraints(&data, observed.is_some() && !self.separates(&outputs))?;
         let data = data.with_observed(observed.as_ref());
-        let restored = data.restored(self.tree.criterion.takes_entries())?;
-        let data = data.with_restored(restored.as_ref());
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "be at least 1"));
         }
+        if self.separates(&outputs) {
+            return self.fit_by_output(trees, &data, control);
+        }
+        let restored = data.restored(self.tree.criterion.takes_entries())?;
+        let data = data.with_restored(restored.as_ref());
         let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
         let training_set = TrainingSet::new(&self.tree, &data, fit, control)?;
         let first = trees.start;
@@ -94,22 +97,22 @@ impl ForestConfig {
             let key = tree_key(self.seed, first + i);
             training_set.grow(&self.tree, i, key, &of_tree).map(Arc::new)
         })?;
-        Ok(Forest { n_features: data.n_features(), outputs, trees })
+        Ok(Forest { n_features: data.n_features(), outputs, trees, by_output: false })
     }
 }
 
 /// What is computed before the trees are grown.
 #[derive(Clone, Copy, Debug)]
-struct Fit {
-    sampling: Sampling,
-    seed: u64,
-    n_trees: usize,
+pub(super) struct Fit {
+    pub(super) sampling: Sampling,
+    pub(super) seed: u64,
+    pub(super) n_trees: usize,
 }
 
 /// The data that all trees of a forest share.
 #[derive(Debug)]
-struct TrainingSet<'a, 't> {
-    grower: Grower<'a>,
+pub(super) struct TrainingSet<'a, 't> {
+    grower: Arc<Grower<'a>>,
     /// The targets from which the values of leaves are computed.
     y: TrainY<'a>,
     /// The targets from which splits are searched, possibly after a projection, if they differ from y: labels with
@@ -124,6 +127,18 @@ struct TrainingSet<'a, 't> {
 
 impl<'a, 't> TrainingSet<'a, 't> {
     fn new(config: &'a TreeConfig, data: &'a Dataset<'t>, fit: Fit, control: &Control) -> Result<Self> {
+        TrainingSet::with_grower(config, data, fit, None, control)
+    }
+
+    /// Like [`TrainingSet::new`], with a grower that others share, if it is given: that of the same X, parameters and
+    /// weights.
+    pub(super) fn with_grower(
+        config: &'a TreeConfig,
+        data: &'a Dataset<'t>,
+        fit: Fit,
+        grower: Option<Arc<Grower<'a>>>,
+        control: &Control,
+    ) -> Result<Self> {
         data.check(&Names::TRAINING)?;
         let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
         let (draws, overall) = Draws::new(x, y, data.known(), data.row_weights(), fit.sampling)?;
@@ -133,9 +148,12 @@ impl<'a, 't> TrainingSet<'a, 't> {
             return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "be 0 if y has masked cells"));
         }
         config.criterion.check_targets(&targets, &draws.rows)?;
-        let grower = {
-            let units = units_of(&draws.rows, overall.as_deref(), n_samples, config.max_bins.is_some())?;
-            Grower::of_any_criterion(config, x, data.categories()?, |row| units[row], control)?
+        let grower = match grower {
+            Some(grower) => grower,
+            None => {
+                let samples = (&draws.rows[..], overall.as_deref());
+                Arc::new(grower_of(config, x, data.categories()?, samples, control)?)
+            }
         };
         let factors = config.output_factors();
         if factors.are_given() && matches!(targets, TrainY::MaskedSlots(_)) {
@@ -180,7 +198,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
     }
 
     /// Grows tree `index` of the fit: a function of (data, parameters, key).
-    fn grow(&self, config: &TreeConfig, index: usize, key: Key, control: &Control) -> Result<Tree> {
+    pub(super) fn grow(&self, config: &TreeConfig, index: usize, key: Key, control: &Control) -> Result<Tree> {
         let draw = self.draws.of_tree(key)?;
         let (weights, units) = (draw.weights(), |row: usize| draw.units(row));
         let in_bag: Vec<u32>;
@@ -227,6 +245,18 @@ impl<'a, 't> TrainingSet<'a, 't> {
     }
 }
 
+/// Returns what grows trees on X. Samples are given by their indices, those of positive weight, and the weights of all.
+pub(super) fn grower_of<'a>(
+    config: &TreeConfig,
+    x: &'a Matrix<'_>,
+    categories: Option<Vec<bool>>,
+    (rows, weights): (&[u32], Option<&[f64]>),
+    control: &Control,
+) -> Result<Grower<'a>> {
+    let units = units_of(rows, weights, x.n_samples(), config.max_bins.is_some())?;
+    Grower::of_any_criterion(config, x, categories, |row| units[row], control)
+}
+
 /// Returns the weight of each sample in the bins of all trees, which is zero outside `rows`; nothing if there are no bins.
 fn units_of(rows: &[u32], weights: Option<&[f64]>, n_samples: usize, has_bins: bool) -> Result<Vec<u64>> {
     if !has_bins {
@@ -249,7 +279,7 @@ pub(crate) fn seconds_of_tree(config: &TreeConfig, data: &Dataset<'_>, carry: bo
     let fit = Fit { sampling: Sampling::All, seed: config.seed, n_trees: 1 };
     let mut training_set = TrainingSet::new(config, data, fit, &control)?;
     let start = std::time::Instant::now();
-    training_set.grower = Grower::arranged(data.x(), carry, &control)?.with_categories(data.categories()?);
+    training_set.grower = Grower::arranged(data.x(), carry, &control)?.with_categories(data.categories()?).into();
     std::hint::black_box(training_set.grow(config, 0, Key::from_seed(config.seed), &control)?);
     Ok(start.elapsed().as_secs_f64())
 }

@@ -36,12 +36,12 @@ macro_rules! forest_methods {
                 &self.trees
             }
 
-            /// Returns a forest with tree `i` alone, which is shared and not copied.
+            /// Returns a forest with tree `i` alone, which is shared and not copied. Its outputs are those of the tree.
             ///
             /// # Panics
             /// Panics when `i` is not below the number of trees.
             pub fn only(&self, i: usize) -> $model {
-                $model { trees: vec![std::sync::Arc::clone(&self.trees[i])], ..self.clone() }
+                self.only_of(i)
             }
 
             /// Returns the mean over trees, (n_samples, width of the outputs): means of numerical outputs, frequencies
@@ -125,6 +125,9 @@ macro_rules! forest_methods {
                 control: &crate::control::Control,
             ) -> crate::error::Result<crate::forest::Oob> {
                 let data = data.into();
+                if let Some(found) = self.oob_by_output(config, &data, control)? {
+                    return Ok(found);
+                }
                 let unseen = self.unseen(config, &data, control)?;
                 let n_trees = unseen.n_trees()?;
                 let (n, width) = (data.n_samples(), self.outputs.width());
@@ -147,6 +150,9 @@ macro_rules! forest_methods {
                 control: &crate::control::Control,
             ) -> crate::error::Result<crate::forest::SparseOob> {
                 let data = data.into();
+                if let Some(found) = self.oob_by_output(config, &data, control)? {
+                    return found.at_least(floor);
+                }
                 let unseen = self.unseen(config, &data, control)?;
                 let n_trees = unseen.n_trees()?;
                 let divisor = |row: usize| f64::from(n_trees[row]);

@@ -12,11 +12,13 @@
 //! | `compact` | the same trees with leaves that need less memory |
 //! | `oob` | means over the trees for which a sample is out of bag |
 //! | `importance`, `prune` | operations on single trees, applied to all trees |
+//! | `by_output` | a forest of its own for each output: growth, out-of-bag predictions and pruning |
 //! | `stored_samples` | the weights of training samples in predictions, and quantiles and draws from them |
 //!
 //! The growth of a tree is in [`crate::tree`], and reading trees is in [`crate::model`].
 
 pub(crate) mod bootstrap;
+mod by_output;
 mod compact;
 pub(crate) mod config;
 pub(crate) mod draws;
@@ -48,7 +50,10 @@ use crate::tree::Tree;
 pub struct Forest {
     pub(crate) n_features: usize,
     pub(crate) outputs: Outputs,
+    /// The trees, in order. If they are grown for one output each, tree t of d outputs is tree ⌊t / d⌋ of output t mod d.
     pub(crate) trees: Vec<Arc<Tree>>,
+    /// Whether each tree is grown for one output, of several numerical outputs or labels, and has its values alone.
+    pub(crate) by_output: bool,
 }
 
 forest_methods!(Forest, Tree, ForestConfig);
@@ -63,7 +68,7 @@ impl From<Tree> for Forest {
 impl From<Arc<Tree>> for Forest {
     /// Makes a forest of one tree, which is shared and not copied.
     fn from(tree: Arc<Tree>) -> Self {
-        Forest { n_features: tree.n_features, outputs: tree.outputs().clone(), trees: vec![tree] }
+        Forest { n_features: tree.n_features, outputs: tree.outputs().clone(), trees: vec![tree], by_output: false }
     }
 }
 
@@ -85,12 +90,16 @@ impl Forest {
             if part.outputs != first.outputs {
                 return Err(Error::invalid(WHAT, "different outputs", "have the same outputs and classes"));
             }
+            if part.by_output != first.by_output {
+                let got = "trees of one output and trees of all outputs";
+                return Err(Error::invalid(WHAT, got, "have the same output strategy"));
+            }
             trees.extend(part.trees.iter().cloned());
         }
         let mut criteria = trees.windows(2).map(|pair: &[Arc<Tree>]| (pair[0].criterion, pair[1].criterion));
         if let Some((a, b)) = criteria.find(|(a, b)| a != b) {
             return Err(Error::invalid(WHAT, format!("{a:?} and {b:?}"), "have the same criterion"));
         }
-        Ok(Forest { n_features: first.n_features, outputs: first.outputs.clone(), trees })
+        Ok(Forest { trees, ..(*first).clone() })
     }
 }

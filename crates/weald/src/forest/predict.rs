@@ -17,7 +17,11 @@ impl Forest {
     /// # Errors
     /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn additive(&self) -> Result<Additive<'_>> {
-        Additive::mean(&self.trees, self.n_features, &self.outputs)
+        let mut model = Additive::mean(&self.trees, self.n_features, &self.outputs)?;
+        if self.by_output {
+            (model.terms, model.divisor) = (Terms::Columns, self.n_trees_of_an_output() as f64);
+        }
+        Ok(model)
     }
 
     pub(super) fn predict_into_of(&self, x: &Matrix<'_>, out: &mut [f64], control: &Control) -> Result<()> {
@@ -48,6 +52,9 @@ impl Forest {
         control: &Control,
     ) -> Result<SparseScores> {
         let model = self.additive()?;
+        if self.by_output {
+            return model.scores_at_least(&model.rows(x, control)?, floor, control);
+        }
         model.means_at_least(&model.rows(x, control)?, floor, counts, n_counting, control)
     }
 

@@ -20,7 +20,7 @@ impl Forest {
             return Ok(self.clone());
         }
         let trees = side_by_side(self.n_trees(), control, |i| Ok(self.trees[i].pruned(ccp_alpha, control)?.into()))?;
-        Ok(Forest { n_features: self.n_features, outputs: self.outputs.clone(), trees })
+        Ok(Forest { trees, ..self.clone() })
     }
 
     /// Returns the forest with every tree [pruned](crate::Tree::prune_reduced_error) independently, on
@@ -32,9 +32,12 @@ impl Forest {
         let data = data.into();
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
+        if self.by_output {
+            return self.prune_by_output(&data, control);
+        }
         let held_out = HeldOut::new(self.n_features, &self.outputs, &data, control)?;
         let one = control.on_one_thread();
         let trees = side_by_side(self.n_trees(), control, |i| Ok(held_out.prune(&self.trees[i], &one)?.into()))?;
-        Ok(Forest { n_features: self.n_features, outputs: self.outputs.clone(), trees })
+        Ok(Forest { trees, ..self.clone() })
     }
 }

@@ -1,7 +1,9 @@
 //! The memory of a fit of a forest, of which a single tree is a case.
 
-use super::trees::{Growth, columns, gaps, leaf_bytes, most_leaves, n_projections, of_each, sets_of_categories};
-use super::{FitShapes, MemoryTerm, bytes, count};
+use super::trees::{
+    Growth, STORED, columns, gaps, leaf_bytes, most_leaves, n_projections, of_each, sets_of_categories,
+};
+use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::criterion::variance;
 use crate::forest::{ForestConfig, Sampling};
 use crate::tree::{Tree, grow};
@@ -10,8 +12,50 @@ impl ForestConfig {
     /// Estimates the memory of a fit on data of these shapes, with this number of threads: see [`crate::memory`].
     /// Parameters that the fit refuses may count as nothing.
     pub fn fit_memory(&self, shapes: &FitShapes, n_threads: usize) -> Vec<MemoryTerm> {
+        let n_outputs = shapes.n_cells.checked_div(shapes.n_samples).unwrap_or(0);
+        // Classes have more columns than outputs, unless each output has one class.
+        if !self.by_output || n_outputs < 2 || n_outputs != shapes.width {
+            return self.terms(shapes, 1, n_threads);
+        }
+        let n_known = shapes.n_cells.saturating_sub(shapes.n_unknown);
+        let (some_unknown, n_samples) = (shapes.n_unknown > 0, n_known / n_outputs);
+        let share = |n: usize| (n as u128 * count(n_samples) / count(shapes.n_samples).max(1)) as usize;
+        let layout = match shapes.layout {
+            layout if !some_unknown => layout,
+            LayoutOfX::RowMajor | LayoutOfX::ColumnMajor => LayoutOfX::ColumnMajor,
+            LayoutOfX::Csr(n) | LayoutOfX::Csc(n) => LayoutOfX::Csr(share(n)),
+        };
+        let one = FitShapes {
+            n_samples,
+            layout,
+            width: 1,
+            n_entries: shapes.n_entries / n_outputs,
+            n_cells: n_samples,
+            n_unknown: 0,
+            is_dense_numbers: shapes.is_dense_numbers,
+            ..shapes.clone()
+        };
+        let mut found = self.terms(&one, n_outputs, n_threads);
+        if some_unknown {
+            let at_once = count(n_threads.clamp(1, n_outputs));
+            let of_x = match layout.n_stored() {
+                None => bytes::<f32>() * count(n_samples) * count(shapes.n_features),
+                Some(n_stored) => STORED * n_stored,
+            };
+            // What a group of outputs makes of its X is counted once above.
+            let growth = Growth::new(self.n_trees, 1, &one, self.sampling);
+            let of_others: u128 =
+                columns(&self.tree, &one, growth, true).iter().map(|term| u128::from(term.n_bytes)).sum();
+            found.push(MemoryTerm::new("the samples of outputs", at_once * of_x + (at_once - 1) * of_others));
+            found.extend(gaps(shapes));
+        }
+        found
+    }
+
+    /// Returns the terms of `n_forests` forests of one output each, or of one forest.
+    fn terms(&self, shapes: &FitShapes, n_forests: usize, n_threads: usize) -> Vec<MemoryTerm> {
         let draws = self.sampling != Sampling::All;
-        let growth = Growth::new(self.n_trees, n_threads, shapes, self.sampling);
+        let growth = Growth::new(self.n_trees.saturating_mul(n_forests), n_threads, shapes, self.sampling);
         let Growth { n_trees, at_once, n_rows } = growth;
         let mut found = columns(&self.tree, shapes, growth, draws || shapes.is_weighted);
         let projection = self.tree.output_projection.as_ref();

@@ -1,10 +1,13 @@
 //! Predictions that are large enough, as a sparse matrix.
 
+use ndarray::ArrayView2;
+
 use super::predict::LeavesOfRows;
 use super::touched::TouchedRow;
 use super::{Additive, Terms, means};
 use crate::control::Control;
 use crate::error::{Purpose, Result};
+use crate::pool;
 use crate::tree::rows::Rows;
 
 const LISTED: Purpose = Purpose("sparse predictions");
@@ -28,6 +31,28 @@ impl SparseScores {
         let mut ptr = LISTED.with_capacity(1)?;
         ptr.push(0);
         Ok(SparseScores { ptr, columns: Vec::new(), values: Vec::new() })
+    }
+
+    /// Returns the scores of a table that are positive and at least `floor`.
+    ///
+    /// # Errors
+    /// Returns [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN, or [`crate::ErrorKind::OutOfMemory`].
+    pub(crate) fn of_dense(scores: ArrayView2<'_, f64>, floor: f64) -> Result<Self> {
+        means::check_floor(floor)?;
+        let mut found = SparseScores::empty()?;
+        for row in scores.rows() {
+            found.push_scores(row.into_iter().copied(), floor)?;
+        }
+        Ok(found)
+    }
+
+    /// Appends a sample: its scores that are positive and at least `floor`.
+    fn push_scores(&mut self, scores: impl Iterator<Item = f64>, floor: f64) -> Result<()> {
+        for (column, value) in (0u32..).zip(scores).filter(|(_, value)| *value > 0.0 && *value >= floor) {
+            LISTED.push(&mut self.columns, column)?;
+            LISTED.push(&mut self.values, value)?;
+        }
+        LISTED.push(&mut self.ptr, self.columns.len())
     }
 
     /// Returns `n` empty matrices.
@@ -96,5 +121,30 @@ impl Additive<'_> {
         debug_assert!(matches!(self.terms, Terms::Leaves) && self.start.is_empty() && self.link.is_identity());
         let found = LeavesOfRows { model: self, rows };
         means::at_least(&found, (self.width, floor), counts, n_counting, control)
+    }
+
+    /// Returns the scores of each sample that are positive and at least `floor`, for trees of one score each. They have the
+    /// bits of [`Additive::scores`]. Memory is that of the result and a block of scores for each thread.
+    ///
+    /// # Errors
+    /// The same as for [`Additive::means_at_least`].
+    pub(crate) fn scores_at_least(&self, rows: &Rows<'_>, floor: f64, control: &Control) -> Result<SparseScores> {
+        means::check_floor(floor)?;
+        let n = rows.n_samples();
+        let n_threads = self.threads_for(n, self.trees.len(), control.n_threads());
+        let size = self.rows_at_once(rows, n_threads);
+        let mut blocks = SparseScores::empty_blocks(n.div_ceil(size))?;
+        pool::for_each(
+            n_threads,
+            blocks.iter_mut().enumerate(),
+            || self.worker(rows, 0..self.trees.len()),
+            |worker, (b, block)| {
+                let range = b * size..(b * size + size).min(n);
+                let mut scores = Purpose("a block of scores").zeros(range.len(), self.width)?;
+                self.scores_of_block(rows, range, worker, &mut scores, control)?;
+                scores.chunks_exact(self.width).try_for_each(|row| block.push_scores(row.iter().copied(), floor))
+            },
+        )?;
+        SparseScores::joined(blocks)
     }
 }

@@ -126,6 +126,14 @@ pub(crate) fn topk<L: FindLeaves>(
     Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
 }
 
+/// Returns an error if `floor` is negative or NaN.
+pub(super) fn check_floor(floor: f64) -> Result<()> {
+    if floor.is_nan() || floor < 0.0 {
+        return Err(Error::invalid("min_score", floor, "be at least 0"));
+    }
+    Ok(())
+}
+
 /// Returns the means of each sample over the trees that count for it, where they are positive and at least `floor`.
 ///
 /// `counts(row, tree)` tells whether a tree counts for a sample, and `n_counting(row)` must be the number of these
@@ -143,9 +151,7 @@ pub(crate) fn at_least<L: FindLeaves>(
     n_counting: impl Fn(usize) -> f64 + Sync,
     control: &Control,
 ) -> Result<SparseScores> {
-    if floor.is_nan() || floor < 0.0 {
-        return Err(Error::invalid("min_score", floor, "be at least 0"));
-    }
+    check_floor(floor)?;
     let n = found.n_samples();
     let size = found.block_rows(control.n_threads());
     let mut blocks = SparseScores::empty_blocks(n.div_ceil(size))?;

@@ -21,6 +21,8 @@ pub(super) type Names = &'static [(&'static str, &'static [Dtype])];
 pub(super) struct About {
     /// The key of what the header tells of models of this kind alone.
     pub(super) key: Option<&'static str>,
+    /// The key of what it tells of other models of this kind.
+    pub(super) other_key: Option<&'static str>,
     /// What messages call a model of this kind.
     pub(super) name: &'static str,
     /// The tensor with a number for each node.

@@ -114,7 +114,8 @@
 //! | `fit_passes` | 2 × trees | as for a linear model, tree by tree |
 //!
 //! The header's entry `weald` is a JSON object. It has the format version, the outputs, the criterion, the number of
-//! features and, for boosted, compressed and linear models and label trees, how predictions are made. The entry `estimator` and the tensors
+//! features and, for forests with trees of one output each, boosted, compressed and linear models and label trees, how
+//! predictions are made. The entry `estimator` and the tensors
 //! `estimator.*` are the [`Extra`], whose size is limited and which is not interpreted. The types that read only a
 //! model ignore it. Other entries and tensors, and names that occur twice, are errors.
 //!

@@ -174,7 +174,7 @@ fn push_leaf(rng: &mut Stream, outputs: &Outputs, leaves: &mut LeafTableBuilder)
 pub(crate) fn forest(seed: u64, n_trees: usize, shape: &Shape) -> Forest {
     let mut rng = Stream::new(Key::from_seed(seed));
     let trees = (0..n_trees).map(|_| Arc::new(tree(&mut rng, shape))).collect();
-    Forest { n_features: shape.n_features, outputs: shape.outputs.clone(), trees }
+    Forest { n_features: shape.n_features, outputs: shape.outputs.clone(), trees, by_output: false }
 }
 
 /// Returns a forest of any kind of outputs, with one to ten trees.

@@ -59,6 +59,7 @@ const LINKS: [Link; 6] = [Link::Identity, Link::Log, Link::Margin, Link::Logisti
 impl Codec for Boosted {
     const KIND: About = About {
         key: Some(KEY),
+        other_key: None,
         name: "a boosted model",
         of_nodes: "features",
         tensors: &[OF_LEAVES, OF_TESTS, TENSORS],

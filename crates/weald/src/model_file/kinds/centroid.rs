@@ -53,8 +53,13 @@ struct Weighted<'t> {
 }
 
 impl Codec for CentroidForest {
-    const KIND: About =
-        About { key: Some(KEY), name: "a centroid forest", of_nodes: "n_children", tensors: &[OF_LEAVES, TENSORS] };
+    const KIND: About = About {
+        key: Some(KEY),
+        other_key: None,
+        name: "a centroid forest",
+        of_nodes: "n_children",
+        tensors: &[OF_LEAVES, TENSORS],
+    };
     type Form = CentroidPrecision;
 
     fn parse(head: &Head) -> Result<(Outputs, CentroidPrecision)> {

@@ -27,6 +27,7 @@ const LINKS: [Link; 4] = [Link::Identity, Link::Share, Link::Logistic, Link::Sof
 impl Codec for Compressed {
     const KIND: About = About {
         key: Some(KEY),
+        other_key: None,
         name: "a compressed model",
         of_nodes: "features",
         tensors: &[OF_LEAVES, OF_TESTS, &[("l1_norm", &[Dtype::F64])]],
@@ -69,7 +70,7 @@ impl Codec for Compressed {
         if trees.is_empty() || header.outputs != scores {
             return Err(Error::corrupt("the trees and the outputs do not fit the kind of model"));
         }
-        let forest = Forest { n_features: header.n_features, outputs: scores, trees };
+        let forest = Forest { n_features: header.n_features, outputs: scores, trees, by_output: false };
         check_scores(&forest.additive()?)?;
         Ok(Compressed { forest, outputs, link, l1_norm })
     }

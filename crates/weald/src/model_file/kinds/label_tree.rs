@@ -37,7 +37,8 @@ const TENSORS: Names = &[
 ];
 
 impl Codec for LabelTreeModel {
-    const KIND: About = About { key: Some(KEY), name: "a label tree", of_nodes: "n_columns", tensors: &[TENSORS] };
+    const KIND: About =
+        About { key: Some(KEY), other_key: None, name: "a label tree", of_nodes: "n_columns", tensors: &[TENSORS] };
     type Form = Features;
 
     fn parse(head: &Head) -> Result<(Outputs, Features)> {

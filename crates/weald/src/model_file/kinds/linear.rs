@@ -53,7 +53,8 @@ pub(super) fn features(fields: &Fields) -> Result<Features> {
 
 impl Codec for LinearModel {
     // No tensor has a number for each node.
-    const KIND: About = About { key: Some(KEY), name: "a linear model", of_nodes: "n_nodes", tensors: &[TENSORS] };
+    const KIND: About =
+        About { key: Some(KEY), other_key: None, name: "a linear model", of_nodes: "n_nodes", tensors: &[TENSORS] };
     type Form = Features;
 
     fn parse(head: &Head) -> Result<(Outputs, Features)> {

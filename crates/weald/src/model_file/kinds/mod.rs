@@ -34,7 +34,7 @@ pub(super) struct Row {
 /// Returns the row of a file, whose tensors fit the kind.
 pub(super) fn row_of(head: &Head) -> Result<&'static Row> {
     let key = head.header.form.as_ref().map(|(key, _)| &**key);
-    let row = ROWS.iter().find(|row| row.about.key == key);
+    let row = ROWS.iter().find(|row| row.about.key == key || key.is_some() && row.about.other_key == key);
     let row = row.ok_or_else(|| Error::corrupt("the header describes a kind of model that is not known"))?;
     row.about.check(head)?;
     Ok(row)

@@ -144,7 +144,7 @@ fn gini_of_labels_and_classes_means_the_same_projected() {
 fn forest(family: Projection, scope: ProjectionScope, sampling: Sampling) -> ForestConfig {
     let output_projection = projected(family, 4).map(|p| OutputProjection { scope, ..p });
     let tree = TreeConfig { output_projection, ..config(Projection::Gaussian, 1, 0) };
-    ForestConfig { tree, n_trees: 5, sampling, seed: 31 }
+    ForestConfig { tree, n_trees: 5, sampling, seed: 31, by_output: false }
 }
 
 fn fit_forest(config: &ForestConfig, x: &Array2<f32>, y: &Targets<'_>) -> Forest {
