@@ -52,6 +52,12 @@ def models() -> dict[str, object]:
     boosting = partial(weald.GradientBoostingClassifier, **searched)
     regression = partial(weald.GradientBoostingRegressor, **searched)
     compact = weald.compression.compact_leaves
+    # Of most labels and numbers little is known, so that leaves share values.
+    rng = np.random.default_rng(1)
+    mask = rng.random((40, 24)) < 0.92
+    mask[0] = False
+    wide = np.where(mask, np.nan, rng.integers(-9, 10, size=(40, 24)) / 4)
+    masked = et(n_estimators=2, random_state=0).fit(X, wide)
     return {
         "tree": weald.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y["classes"]),
         "forest_classes": rf(class_weight={"no": 2.0, "yes": 1.0, "perhaps": 1.0}, **small).fit(X, y["classes"]),
@@ -62,6 +68,11 @@ def models() -> dict[str, object]:
         "forest_float16": compact(numbers, dtype="float16")[0],
         "forest_rows": compact(labels, training_data=(X, y["sparse"]))[0],
         "forest_rows_of_numbers": compact(numbers, training_data=(X, y["numbers"]))[0],
+        "forest_masked_labels": weald.ExtraTreesClassifier(n_estimators=2, random_state=0).fit(
+            X, (np.nan_to_num(wide) > -1.5).astype(np.int8), y_mask=mask
+        ),
+        "forest_masked_numbers": masked,
+        "forest_masked_float16": compact(masked, dtype="float16")[0],
         "forest_projected": et(output_projection=weald.projection.RademacherProjection("sqrt"), **small).fit(
             X, y["numbers"]
         ),

@@ -10,7 +10,7 @@ use ndarray::{Array2, ArrayView2};
 use weald::model_file::{Array, Extra, Values};
 use weald::{
     BoostConfig, CentroidForestConfig, CentroidPrecision, CompressConfig, Control, Criterion, Dataset, ErrorKind,
-    Features, Forest, ForestConfig, LabelTreeConfig, LabelView, LinearConfig, LossKind, Matrix, Model, ModelFile,
+    Features, Forest, ForestConfig, LabelTreeConfig, LabelView, LinearConfig, LossKind, Mask, Matrix, Model, ModelFile,
     NProjections, OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, StepDtype, Targets,
     WeakLearner, WeakPredictions,
 };
@@ -107,6 +107,18 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     all.push(("most frequent classes", most.into()));
     let merged = Forest::merge(&[&dense, &rows(&of_numbers, Criterion::Variance)]).unwrap();
     all.push(("all forms of numbers", merged.into()));
+    // Of these labels and numbers, most cells are unknown, so that leaves share values.
+    let many = numbers(60);
+    let mask = Array2::from_shape_fn((N, 60), |(i, j)| i > 0 && !noise(j + 1, i).is_multiple_of(8));
+    for (name, y, criterion) in [
+        ("shared values of labels", Targets::Labels(labels(60)), Criterion::Gini),
+        ("shared values of numbers", Targets::Real(many.view()), Criterion::Variance),
+    ] {
+        let config = ForestConfig::extra_trees(criterion).n_trees(2).seed(3);
+        let forest = config.fit_controlled(Dataset::new(&x, y).y_mask(Mask::from(&mask)), &control).unwrap();
+        all.push((name, forest.clone().into()));
+        all.push((name, forest.with_precision(Precision::Half, &control).unwrap().into()));
+    }
     let boost = |loss, strategy, y: &Targets<'_>| {
         BoostConfig::new(loss)
             .n_estimators(3)

@@ -92,7 +92,8 @@ pub(super) fn means(stream: &mut TensorReader<'_>, n: usize, layout: u8) -> Resu
     let in_half = |v: f64| v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
     Ok(match layout & (SINGLE | HALF) {
         SINGLE => Amounts::F32(all(stream, n, |v| f64::from(v as f32) == v, |v| v as f32)?),
-        HALF => Amounts::F16(all(stream, n, in_half, Half::nearest)?),
+        // A zero has no sign: different bits would be different models.
+        HALF => Amounts::F16(all(stream, n, in_half, |v| Half::nearest(v + 0.0))?),
         _ => Amounts::F64(all(stream, n, |_| true, |v| v)?),
     })
 }

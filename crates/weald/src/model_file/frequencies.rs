@@ -37,9 +37,14 @@ pub(super) fn sums(table: &LeafTable, outputs: &Outputs) -> Sums {
         // Amounts are at most their totals, which is checked elsewhere.
         Outputs::Labels { .. } if table.has_rows() || table.totals.is_some() => return Sums::One,
         Outputs::Labels { .. } => {
-            let mut values = (0..table.n_leaves).flat_map(|leaf| table.value(leaf));
-            return if values.all(|(_, value)| is_frequency(value)) { Sums::One } else { Sums::Wrong };
+            let are_right = match table.records() {
+                Some(records) => records.values(table).all(|(_, value)| is_frequency(value)),
+                None => (0..table.n_leaves).flat_map(|leaf| table.value(leaf)).all(|(_, value)| is_frequency(value)),
+            };
+            return if are_right { Sums::One } else { Sums::Wrong };
         }
+        // The leaves of classes do not share values.
+        Outputs::Classes { .. } if table.records().is_some() => return Sums::Wrong,
         Outputs::Classes { n_classes } => n_classes,
     };
     match (&table.totals, &table.amounts) {
@@ -75,7 +80,7 @@ fn first_below(end: usize, n_classes: u32, rest: &mut Range<usize>, table: &Leaf
         Layout::Dense => n_classes as usize,
         Layout::Sparse { columns: Indices::U16(v), .. } => n_below(end, &v[rest.clone()]),
         Layout::Sparse { columns: Indices::U32(v), .. } => n_below(end, &v[rest.clone()]),
-        Layout::Rows { .. } => 0,
+        Layout::Rows { .. } | Layout::Inherited(_) => 0,
     };
     let cells = rest.start..rest.start + n;
     rest.start = cells.end;

@@ -6,11 +6,11 @@ use super::amounts::{counts, in_bytes, means, scales};
 use super::frequencies::{Sums, sums};
 use super::read::{File, TensorReader, with_whole};
 use super::rows::{Packed, RowLists, RowTensors};
-use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
+use super::{BYTES, COUNTS, HALF, INHERITED, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
 use crate::data::Outputs;
 use crate::error::{Error, Purpose, Result};
 use crate::tree::LeafTable;
-use crate::tree::leaves::{Amounts, Indices, Layout};
+use crate::tree::leaves::{Amounts, Indices, Layout, Records};
 
 const PURPOSE: Purpose = Purpose("the model");
 
@@ -24,6 +24,8 @@ pub(super) struct LeafTensors<'f> {
     scales: Option<TensorReader<'f>>,
     factors: Option<TensorReader<'f>>,
     totals: Option<TensorReader<'f>>,
+    records: Option<TensorReader<'f>>,
+    above: Option<TensorReader<'f>>,
     rows: RowTensors<'f>,
 }
 
@@ -37,13 +39,15 @@ impl<'f> LeafTensors<'f> {
             scales: file.optional("leaf_scales")?,
             factors: file.optional("leaf_factors")?,
             totals: file.optional("leaf_totals")?,
+            records: file.optional("leaf_records")?,
+            above: file.optional("leaf_above")?,
             rows: RowTensors::new(file, packed)?,
         })
     }
 
     pub(super) fn finish(&self) -> Result<()> {
         let required = [&self.layout, &self.sizes, &self.columns, &self.amounts];
-        let optional = [&self.scales, &self.factors, &self.totals];
+        let optional = [&self.scales, &self.factors, &self.totals, &self.records, &self.above];
         self.rows.finish()?;
         required.into_iter().chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
     }
@@ -57,6 +61,15 @@ impl<'f> LeafTensors<'f> {
         Ok(layout as u8)
     }
 
+    /// Reads the layout of the leaves of the next tree, whose leaves cannot share values.
+    pub(super) fn layout_of_own_values(&mut self) -> Result<u8> {
+        let layout = self.layout()?;
+        if layout & INHERITED == INHERITED {
+            return Err(Error::corrupt(format!("leaf layout {layout} is unknown for these trees")));
+        }
+        Ok(layout)
+    }
+
     /// Reads the stored samples of the tree's leaves, if leaves refer to stored samples. `n_samples` is the number of
     /// samples of each leaf.
     pub(super) fn rows(
@@ -64,7 +77,7 @@ impl<'f> LeafTensors<'f> {
         layout: u8,
         n_samples: impl ExactSizeIterator<Item = u32>,
     ) -> Result<Option<RowLists>> {
-        if layout & ROWS == 0 { Ok(None) } else { self.rows.next(n_samples).map(Some) }
+        if layout & INHERITED == ROWS { self.rows.next(n_samples).map(Some) } else { Ok(None) }
     }
 
     /// Reads the tree's leaves, which have these `weights`.
@@ -94,8 +107,12 @@ impl<'f> LeafTensors<'f> {
         let (layout, n_cells) = if bits & SPARSE == 0 {
             let n_cells = n_leaves.checked_mul(width);
             (Layout::Dense, n_cells.ok_or_else(|| Error::corrupt("`leaf_amounts` is too short"))?)
+        } else if bits & INHERITED == INHERITED {
+            self.records(n_leaves, width)?
         } else {
-            self.sparse_layout(n_leaves, width)?
+            let (ptr, columns) = self.sparse_cells(n_leaves, width)?;
+            let n_cells = ptr[n_leaves] as usize;
+            (Layout::Sparse { ptr, columns }, n_cells)
         };
         let amounts = &mut self.amounts;
         let amounts = match totals {
@@ -107,7 +124,11 @@ impl<'f> LeafTensors<'f> {
         let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.scales, width)?) };
         let table = LeafTable { n_leaves, width, layout, amounts, totals, scales, leaf_scales };
         let is_scaled = table.scales.is_some() || table.leaf_scales.is_some();
-        if is_scaled && !(0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()) {
+        let are_finite = || match table.records() {
+            Some(records) => records.values(&table).all(|(_, v)| v.is_finite()),
+            None => (0..n_leaves).flat_map(|leaf| table.cells(leaf)).all(|(_, v)| v.is_finite()),
+        };
+        if is_scaled && !are_finite() {
             return Err(Error::corrupt("a value of a leaf is not finite"));
         }
         if table.totals.as_ref().is_some_and(|totals| !within(&table, totals)) {
@@ -128,7 +149,25 @@ impl<'f> LeafTensors<'f> {
         }
     }
 
-    fn sparse_layout(&mut self, n_leaves: usize, width: usize) -> Result<(Layout, usize)> {
+    /// Reads the records of a tree whose leaves share values, and the number of their cells.
+    fn records(&mut self, n_leaves: usize, width: usize) -> Result<(Layout, usize)> {
+        let missing = || Error::corrupt("there is no `leaf_records` or `leaf_above`");
+        let n_inner = self.records.as_mut().ok_or_else(missing)?.whole(PURPOSE, 1)?[0] as usize;
+        if n_inner >= n_leaves {
+            return Err(Error::corrupt("the leaves of a tree share values of more nodes than there are above"));
+        }
+        let n_records = n_leaves + n_inner;
+        let above = self.above.as_mut().ok_or_else(missing)?.whole(PURPOSE, n_records)?;
+        let mut of_inner = (0u32..).zip(&above[n_leaves..]);
+        if above[..n_leaves].iter().any(|&at| at as usize > n_inner) || of_inner.any(|(i, &at)| at > i) {
+            return Err(Error::corrupt("a leaf takes values from a node that is not above it"));
+        }
+        let (ptr, columns) = self.sparse_cells(n_records, width)?;
+        let n_cells = ptr[n_records] as usize;
+        Ok((Layout::Inherited(Records { ptr, columns, above }), n_cells))
+    }
+
+    fn sparse_cells(&mut self, n_leaves: usize, width: usize) -> Result<(Vec<u32>, Indices)> {
         self.sizes.check(n_leaves)?;
         let mut ptr = PURPOSE.with_capacity(n_leaves + 1)?;
         let mut end = 0u32;
@@ -165,7 +204,7 @@ impl<'f> LeafTensors<'f> {
         if !rise || (n_cells > 0 && most as usize >= width) {
             return Err(Error::corrupt("the columns of a leaf are out of range or not in increasing order"));
         }
-        Ok((Layout::Sparse { ptr, columns }, n_cells))
+        Ok((ptr, columns))
     }
 }
 
@@ -235,9 +274,11 @@ fn within(table: &LeafTable, totals: &[f64]) -> bool {
 /// Returns whether this layout of leaves exists.
 fn is_known(layout: u8) -> bool {
     let type_bits = layout & (SINGLE | HALF | SCALED | BYTES);
-    let no_type = layout & (COUNTS | ROWS) != 0;
+    let no_type = layout & COUNTS != 0 || layout & INHERITED == ROWS;
+    if layout & INHERITED == INHERITED && layout & (COUNTS | PARTIAL | BYTES) != 0 {
+        return false;
+    }
     (layout & BYTES == 0 || layout & !SPARSE == BYTES)
-        && layout & (ROWS | SPARSE) != ROWS | SPARSE
         && type_bits & (SINGLE | HALF) != SINGLE | HALF
         && type_bits != SCALED
         && (type_bits == 0 || !no_type)

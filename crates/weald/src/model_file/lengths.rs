@@ -11,10 +11,12 @@ pub(super) const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype:
 
 /// The tensors of leaves, which all trees have.
 pub(super) const OF_LEAVES: Names = &[
+    ("leaf_above", WHOLE),
     ("leaf_amounts", NUMBERS),
     ("leaf_columns", WHOLE),
     ("leaf_factors", NUMBERS),
     ("leaf_layout", &[Dtype::U8]),
+    ("leaf_records", WHOLE),
     ("leaf_scales", NUMBERS),
     ("leaf_sizes", WHOLE),
     ("leaf_totals", NUMBERS),
@@ -54,19 +56,22 @@ pub(super) fn check_lengths(head: &Head) -> Result<()> {
     }
     let n_splits = (n_nodes - n_trees) / 2;
     let n_leaves = n_nodes - n_splits;
-    let n_values = n_leaves.saturating_mul(head.header.outputs.width() as u64);
+    // Leaves that share values have cells in inner nodes too.
+    let n_values = n_nodes.saturating_mul(head.header.outputs.width() as u64);
     let n_cells = there("leaf_amounts")?;
     let lengths = [
         ("thresholds", n_splits, n_splits),
         ("split_impurity", n_splits, n_splits),
         ("leaf_layout", n_trees, n_trees),
-        ("leaf_sizes", 0, n_leaves),
+        ("leaf_sizes", 0, n_nodes),
         ("leaf_columns", 0, n_cells),
         ("leaf_amounts", 0, n_values),
         ("n_node_samples", n_leaves, n_nodes),
     ];
     let optional = [
         ("leaf_impurity", n_leaves, n_leaves),
+        ("leaf_above", 0, n_nodes),
+        ("leaf_records", 0, n_trees),
         ("leaf_scales", 0, n_trees.saturating_mul(head.header.outputs.width() as u64)),
         ("leaf_factors", 0, n_leaves),
         ("leaf_totals", 0, n_leaves),

@@ -44,9 +44,11 @@
 //! | `split_impurity`, `leaf_impurity` | splits, leaves | impurity; `leaf_impurity` is absent if all are zero |
 //! | `n_node_samples` | leaves or nodes | number of distinct samples; stored for all nodes only if the values of splits are not the sums over their leaves |
 //! | `weights` | leaves or nodes | total weight, stored for leaves or nodes likewise; absent if equal to `n_node_samples` or, for trees whose leaves refer to stored samples, to the sums of `row_units` |
-//! | `leaf_layout` | trees | bit 0: cells are sparse; 1: cells are amounts of a total; 2: leaves refer to stored samples; 3, 4: means were float32, float16; 5: columns have scales; 6: classes were left out, so that frequencies sum to less than one; 7: means have 8 bits, and are stored with 128 added |
-//! | `leaf_sizes` | leaves of sparse trees | number of cells |
-//! | `leaf_columns` | cells of sparse trees | columns, in increasing order for each leaf |
+//! | `leaf_layout` | trees | bit 0: cells are sparse; 1: cells are amounts of a total; 2: leaves refer to stored samples, or, if cells are sparse, share values; 3, 4: means were float32, float16; 5: columns have scales; 6: classes were left out, so that frequencies sum to less than one; 7: means have 8 bits, and are stored with 128 added |
+//! | `leaf_sizes` | records of sparse trees | number of cells; each leaf has a record, followed by those of inner nodes if leaves share values |
+//! | `leaf_records` | trees whose leaves share values | number of records of inner nodes; absent if there are no such trees |
+//! | `leaf_above` | records of these trees | the next record above, counted from one among those of inner nodes, or 0. A leaf has the cells of its record, and of those above the ones of columns that no record below has |
+//! | `leaf_columns` | cells of sparse trees | columns, in increasing order for each record |
 //! | `leaf_amounts` | cells | amounts or means |
 //! | `leaf_scales` | columns of trees with scales | factors of amounts, which are powers of two |
 //! | `leaf_factors` | leaves of trees with 8 bits | factors of amounts, which are powers of two |
@@ -173,6 +175,8 @@ const SPARSE: u8 = 1;
 const COUNTS: u8 = 2;
 /// Bit of `leaf_layout`: leaves refer to stored samples.
 const ROWS: u8 = 4;
+/// Bits of `leaf_layout`: leaves share values with others. Stored samples are never sparse.
+const INHERITED: u8 = SPARSE | ROWS;
 /// Bit of `leaf_layout`: means are float32 in memory.
 const SINGLE: u8 = 8;
 /// Bit of `leaf_layout`: means are float16 in memory.

@@ -31,7 +31,7 @@ const MOST_UNITS: f64 = (1u64 << 53) as f64;
 fn rows(leaves: &LeafTable) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
     match &leaves.layout {
         Layout::Rows { ptr, ids, stored } => Some((ptr, ids, stored)),
-        Layout::Dense | Layout::Sparse { .. } => None,
+        Layout::Dense | Layout::Sparse { .. } | Layout::Inherited(_) => None,
     }
 }
 

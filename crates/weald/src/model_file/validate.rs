@@ -33,6 +33,7 @@ fn least_bytes(head: &Head) -> u128 {
     length("n_nodes") * size_of::<Tree>() as u128
         + length("features") * of_node as u128
         + length("leaf_columns") * of_column as u128
+        + length("leaf_above") * (2 * size_of::<u32>()) as u128
         + length("leaf_amounts") * of_amount as u128
         + length("set_values") * size_of::<Half>() as u128
 }

@@ -7,11 +7,11 @@ use safetensors::Dtype;
 use super::bits::packed;
 use super::frequencies::{Sums, sums};
 use super::tensor::{PURPOSE, Tensor, Whole, bytes, floats, narrowest, type_bits, whole};
-use super::{ABOVE, COUNTS, PARTIAL, ROWS, SPARSE, rows};
+use super::{ABOVE, COUNTS, INHERITED, PARTIAL, ROWS, SPARSE, rows};
 use crate::data::Outputs;
 use crate::error::Result;
 use crate::partition::decision::{Decision, Side};
-use crate::tree::leaves::{Amounts, Indices, Layout};
+use crate::tree::leaves::{Amounts, Indices, Layout, Records};
 use crate::tree::{LeafTable, Node, Tree};
 
 /// Returns the tensors of trees, in the order of the trees.
@@ -78,9 +78,17 @@ pub(super) fn leaf_tensors(tables: &[&LeafTable], outputs: &Outputs) -> Result<V
     let listed = || tables.iter().filter(|leaves| !leaves.has_rows());
     let columns = || {
         sparse().filter_map(|leaves| match &leaves.layout {
-            Layout::Sparse { columns: Indices::U16(v), .. } => Some(Whole::U16(v)),
-            Layout::Sparse { columns: Indices::U32(v), .. } => Some(Whole::U32(v)),
+            Layout::Sparse { columns, .. } | Layout::Inherited(Records { columns, .. }) => Some(match columns {
+                Indices::U16(v) => Whole::U16(v),
+                Indices::U32(v) => Whole::U32(v),
+            }),
             Layout::Dense | Layout::Rows { .. } => None,
+        })
+    };
+    let sizes = || {
+        sparse().flat_map(|leaves| {
+            let n_records = leaves.records().map_or(leaves.n_leaves(), |records| records.above.len());
+            (0..n_records).map(|record| leaves.range(record).len() as f64)
         })
     };
     let counts = || {
@@ -94,9 +102,7 @@ pub(super) fn leaf_tensors(tables: &[&LeafTable], outputs: &Outputs) -> Result<V
     let layouts = PURPOSE.collected(tables.iter().map(|leaves| layout(leaves, outputs)))?;
     let mut tensors = vec![
         narrowest("leaf_layout", || layouts.iter().copied().map(f64::from))?,
-        narrowest("leaf_sizes", || {
-            sparse().flat_map(|leaves| (0..leaves.n_leaves()).map(|leaf| leaves.range(leaf).len() as f64))
-        })?,
+        narrowest("leaf_sizes", sizes)?,
         whole("leaf_columns", columns)?,
         if counts().all(|counts| counts.is_some()) {
             whole("leaf_amounts", || counts().flatten())?
@@ -109,6 +115,12 @@ pub(super) fn leaf_tensors(tables: &[&LeafTable], outputs: &Outputs) -> Result<V
             })?
         },
     ];
+    let records = || tables.iter().filter_map(|leaves| leaves.records().map(|records| (leaves, records)));
+    if records().next().is_some() {
+        let n_inner = || records().map(|(leaves, records)| (records.above.len() - leaves.n_leaves()) as f64);
+        tensors.push(narrowest("leaf_records", n_inner)?);
+        tensors.push(whole("leaf_above", || records().map(|(_, records)| Whole::U32(&records.above)))?);
+    }
     if tables.iter().any(|leaves| leaves.scales.is_some()) {
         tensors.push(narrowest("leaf_scales", || {
             tables.iter().flat_map(|leaves| leaves.scales.iter().flatten().copied())
@@ -188,6 +200,7 @@ fn layout(leaves: &LeafTable, outputs: &Outputs) -> u8 {
         Layout::Dense => 0,
         Layout::Sparse { .. } => SPARSE,
         Layout::Rows { .. } => ROWS,
+        Layout::Inherited(_) => INHERITED,
     };
     let counts = if leaves.totals.is_some() { COUNTS } else { 0 };
     let partial = if sums(leaves, outputs) == Sums::One { 0 } else { PARTIAL };

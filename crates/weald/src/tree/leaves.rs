@@ -11,6 +11,7 @@
 //! | `amounts`, `half` | arrays of the narrowest sufficient types; float16 |
 //! | `compact` | fewer bits, fewer columns |
 //! | `rows` | the samples of y that leaves refer to |
+//! | `inherited` | values that are stored once for several leaves |
 //!
 //! A *cell* is a stored pair of column and amount. The input are the cells of each leaf, in the order of the leaves,
 //! and the output is a [`LeafTable`]. Building takes O(cells); the dense layout is only written if it is the smaller
@@ -19,6 +20,7 @@
 mod amounts;
 mod compact;
 mod half;
+mod inherited;
 mod rows;
 
 use std::ops::Range;
@@ -31,6 +33,7 @@ pub use compact::Precision;
 
 pub(crate) use amounts::{Amounts, Indices};
 pub(crate) use half::Half;
+pub(crate) use inherited::Records;
 pub(crate) use rows::{StoredRows, StoredValues};
 
 const PURPOSE: Purpose = Purpose("the table of leaf values");
@@ -45,6 +48,9 @@ pub(crate) enum Layout {
     /// Leaf l has the samples `ids[ptr[l]..ptr[l + 1]]` of `stored`, which are strictly increasing; the amounts are
     /// their units. A leaf has at least one sample.
     Rows { ptr: Vec<u32>, ids: Indices, stored: Arc<StoredRows> },
+    /// Leaf l has the cells of its record, and of those above it the ones of other columns. Amounts are means. Only
+    /// leaves of labels and numbers have this layout.
+    Inherited(Records),
 }
 
 /// The values of all leaves of one tree: the value of leaf l in column c is `amount / total[l]`, or the amount itself
@@ -80,6 +86,7 @@ impl LeafTable {
             Layout::Rows { ptr, ids, stored } => {
                 Layout::Rows { ptr: PURPOSE.copied(ptr)?, ids: ids.try_clone()?, stored: Arc::clone(stored) }
             }
+            Layout::Inherited(records) => Layout::Inherited(records.try_clone()?),
         };
         let (amounts, totals, scales) = (self.amounts.try_clone()?, copied(&self.totals)?, copied(&self.scales)?);
         let leaf_scales = copied(&self.leaf_scales)?;
@@ -111,13 +118,21 @@ impl LeafTable {
     pub(crate) fn stored_rows(&self) -> Option<&Arc<StoredRows>> {
         match &self.layout {
             Layout::Rows { stored, .. } => Some(stored),
-            Layout::Dense | Layout::Sparse { .. } => None,
+            Layout::Dense | Layout::Sparse { .. } | Layout::Inherited(_) => None,
         }
     }
 
-    /// Returns whether only the non-zero columns are stored.
+    /// Returns whether only some columns of a leaf are stored.
     pub fn is_sparse(&self) -> bool {
-        matches!(self.layout, Layout::Sparse { .. })
+        matches!(self.layout, Layout::Sparse { .. } | Layout::Inherited(_))
+    }
+
+    /// Returns the values that leaves share, if there are any.
+    pub(crate) fn records(&self) -> Option<&Records> {
+        match &self.layout {
+            Layout::Inherited(records) => Some(records),
+            Layout::Dense | Layout::Sparse { .. } | Layout::Rows { .. } => None,
+        }
     }
 
     /// Returns the number of bytes of memory that the table occupies. Stored samples of y are shared by all trees and
@@ -128,6 +143,7 @@ impl LeafTable {
             Layout::Sparse { ptr, columns: indices } | Layout::Rows { ptr, ids: indices, .. } => {
                 4 * ptr.len() + indices.item_bytes() * self.n_stored()
             }
+            Layout::Inherited(records) => records.n_bytes(),
         };
         let floats: usize = [&self.totals, &self.scales, &self.leaf_scales].into_iter().flatten().map(Vec::len).sum();
         layout + self.amounts.item_bytes() * self.n_stored() + 8 * floats
@@ -141,6 +157,9 @@ impl LeafTable {
 
     /// Adds the values of `leaf` to a row of `width` numbers.
     pub(crate) fn add_to(&self, leaf: usize, row: &mut [f64]) {
+        if let Layout::Inherited(records) = &self.layout {
+            return records.visit(self, leaf, |column, value| row[column as usize] += value);
+        }
         let total = self.totals.as_ref().map(|totals| totals[leaf]);
         let range = self.range(leaf);
         if let Some(scales) = &self.leaf_scales {
@@ -166,6 +185,7 @@ impl LeafTable {
             Layout::Sparse { columns: Indices::U32(columns), .. } => {
                 self.add_sparse(&columns[range.clone()], range, total, row);
             }
+            Layout::Inherited(_) => {}
         }
     }
 
@@ -189,6 +209,11 @@ impl LeafTable {
             Layout::Sparse { columns: Indices::U32(columns), .. } if !is_scaled => {
                 self.visit_sparse(&columns[range.clone()], range, total, each);
             }
+            Layout::Inherited(records) => records.visit(self, leaf, |column, value| {
+                if value != 0.0 {
+                    each(column, value);
+                }
+            }),
             Layout::Dense | Layout::Sparse { .. } => self.value(leaf).for_each(|(column, value)| each(column, value)),
         }
     }
@@ -223,7 +248,9 @@ impl LeafTable {
             (Layout::Dense, Amounts::F16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::F32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
             (Layout::Dense, Amounts::F64(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Sparse { .. } | Layout::Rows { .. }, _) => self.add_one_by_one(leaves, rows),
+            (Layout::Sparse { .. } | Layout::Rows { .. } | Layout::Inherited(_), _) => {
+                self.add_one_by_one(leaves, rows)
+            }
         }
     }
 
@@ -264,11 +291,12 @@ impl LeafTable {
     pub(crate) fn cells(&self, leaf: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let range = self.range(leaf);
         let start = range.start;
-        // Stored samples are summed in advance; the cells of the other layouts are read one by one.
+        // Stored samples are summed in advance, and shared values are sorted; other cells are read one by one.
         let (listed, columns, summed) = match &self.layout {
             Layout::Rows { ids, stored, .. } => (0..0, None, stored.cells(&self.leaf_rows(ids, range))),
             Layout::Dense => (range, None, Vec::new()),
             Layout::Sparse { columns, .. } => (range, Some(columns), Vec::new()),
+            Layout::Inherited(records) => (0..0, None, records.cells(self, leaf)),
         };
         let of_leaf = self.leaf_scales.as_ref().map_or(1.0, |scales| scales[leaf]);
         let listed = listed.map(move |cell| {
@@ -284,11 +312,12 @@ impl LeafTable {
         self.totals.as_ref().map(|totals| totals[leaf])
     }
 
-    /// Returns the range of the cells of `leaf`.
+    /// Returns the range of the cells that `leaf` does not share with others.
     pub(crate) fn range(&self, leaf: usize) -> Range<usize> {
         match &self.layout {
             Layout::Dense => leaf * self.width..(leaf + 1) * self.width,
             Layout::Sparse { ptr, .. } | Layout::Rows { ptr, .. } => ptr[leaf] as usize..ptr[leaf + 1] as usize,
+            Layout::Inherited(records) => records.range(leaf),
         }
     }
 }

@@ -6,12 +6,20 @@
 //! takes. For numbers, this is done for one column after the other, and a mean is computed once for each node from which
 //! a leaf takes it; for frequencies, see [`frequencies`]. O(known cells + nodes × columns), and for numbers also the
 //! samples of the nodes from which leaves below take their values. Memory: O(nodes + stored values).
+//!
+//! Leaves that know little store what they share with others once, see [`records`]: this is decided by the first
+//! columns.
 
 mod frequencies;
+mod records;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
 pub(super) use frequencies::frequencies;
+
+use records::{Leaves, Shared};
 
 use super::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
@@ -80,7 +88,10 @@ impl<'s> Nodes<'s> {
 
 const NOBODY: u32 = u32::MAX;
 
-/// The non-zero values of leaves, one column after the other.
+/// The start of each row, and the cells of all rows, as columns and values.
+type ByRow = (Vec<usize>, Vec<(u32, f64)>);
+
+/// Cells of the rows of a table, one column after the other.
 #[derive(Debug)]
 struct Columns {
     ptr: Vec<usize>,
@@ -94,31 +105,35 @@ impl Columns {
         Ok(Columns { ptr, cells: Vec::new() })
     }
 
-    /// Adds the next column, given its value in each leaf.
-    fn push(&mut self, values: impl Iterator<Item = f64>) -> Result<()> {
-        for cell in (0u32..).zip(values).filter(|(_, value)| *value != 0.0) {
-            PURPOSE.push(&mut self.cells, cell)?;
-        }
+    /// Adds a cell to the current column.
+    fn push(&mut self, row: u32, value: f64) -> Result<()> {
+        PURPOSE.push(&mut self.cells, (row, value))
+    }
+
+    /// Ends the current column.
+    fn end(&mut self) {
         self.ptr.push(self.cells.len());
-        Ok(())
+    }
+
+    /// Returns the cells row by row, with the starts of rows. A counting sort keeps columns in increasing order.
+    fn by_row(self, n_rows: usize) -> Result<ByRow> {
+        let mut starts = PURPOSE.filled(0usize, n_rows + 1)?;
+        self.cells.iter().for_each(|(row, _)| starts[*row as usize + 1] += 1);
+        (0..n_rows).for_each(|row| starts[row + 1] += starts[row]);
+        let mut next = PURPOSE.collected(starts.iter().copied())?;
+        let mut by_row = PURPOSE.filled((0u32, 0.0), self.cells.len())?;
+        for (column, range) in (0u32..).zip(self.ptr.windows(2)) {
+            for &(row, value) in &self.cells[range[0]..range[1]] {
+                by_row[next[row as usize]] = (column, value);
+                next[row as usize] += 1;
+            }
+        }
+        Ok((starts, by_row))
     }
 
     fn into_table(self, n_leaves: usize) -> Result<LeafTable> {
-        let width = self.ptr.len() - 1;
-        // A counting sort groups the values by leaf and keeps the columns in increasing order.
-        let mut ends = PURPOSE.filled(0usize, n_leaves + 1)?;
-        self.cells.iter().for_each(|(leaf, _)| ends[*leaf as usize + 1] += 1);
-        (0..n_leaves).for_each(|leaf| ends[leaf + 1] += ends[leaf]);
-        let starts = ends;
-        let mut next = PURPOSE.collected(starts.iter().copied())?;
-        let mut by_leaf = PURPOSE.filled((0u32, 0.0), self.cells.len())?;
-        for (column, range) in (0u32..).zip(self.ptr.windows(2)) {
-            for &(leaf, value) in &self.cells[range[0]..range[1]] {
-                by_leaf[next[leaf as usize]] = (column, value);
-                next[leaf as usize] += 1;
-            }
-        }
-        let mut table = LeafTableBuilder::of_means(width);
+        let mut table = LeafTableBuilder::of_means(self.ptr.len() - 1);
+        let (starts, by_leaf) = self.by_row(n_leaves)?;
         for range in starts.windows(2) {
             table.push_rounded(by_leaf[range[0]..range[1]].iter().copied())?;
         }
@@ -138,7 +153,7 @@ pub(super) fn means(
     let mut n_known = PURPOSE.filled(0u32, n_nodes)?;
     let mut nearest = PURPOSE.filled(NOBODY, n_nodes)?;
     let mut mean_of = PURPOSE.filled(f64::NAN, n_nodes)?;
-    let mut columns = Columns::new(y.n_outputs())?;
+    let mut table = Leaves::Both(Shared::new(&nodes, y.n_outputs())?, Columns::new(y.n_outputs())?);
     for output in 0..y.n_outputs() {
         control.check()?;
         let is_known = |row: &&u32| !y.of(**row)[output].is_nan();
@@ -155,11 +170,26 @@ pub(super) fn means(
                 mean_of[from as usize] = exact_mean(cells.map(|&row| (y.of(row)[output], units(row))));
             }
         }
-        let value = |&leaf: &u32| match nearest[leaf as usize] {
+        // Nodes from which no leaf takes values have none.
+        let value = |node: usize| match nearest[node] {
             NOBODY => y.means()[output],
             from => mean_of[from as usize],
         };
-        columns.push(nodes.leaves.iter().map(value))?;
+        if let Some(shared) = table.shared() {
+            shared.push(&nodes, value, |node| n_known[node] > 0)?;
+        }
+        if let Some(columns) = table.apart() {
+            for (leaf, value) in (0u32..).zip(nodes.leaves.iter().map(|&leaf| value(leaf as usize))) {
+                if value != 0.0 {
+                    columns.push(leaf, value)?;
+                }
+            }
+            columns.end();
+        }
+        table = table.decided(&nodes, |columns| columns.cells.len());
     }
-    columns.into_table(nodes.leaves.len())
+    match table {
+        Leaves::Both(_, columns) | Leaves::Apart(columns) => columns.into_table(nodes.leaves.len()),
+        Leaves::Shared(shared) => shared.into_table(&nodes),
+    }
 }

@@ -257,3 +257,56 @@ fn frequencies_of_labels_are_from_zero_to_one() {
         }
     }
 }
+
+/// Returns a file of trees of labels whose leaves share values.
+fn shared() -> Vec<u8> {
+    let (n, q) = (90usize, 70usize);
+    let x = ndarray::Array2::from_shape_fn((n, 2), |(i, j)| (i * 37 % 91 + j * i * i % 7) as f32);
+    let mask = ndarray::Array2::from_shape_fn((n, q), |(i, j)| i > 0 && (i * 31 + j * j * 17 + i * j) % 10 != 0);
+    let indices: Vec<u32> = (0..n).flat_map(|i| (0..q).filter(move |j| (i + j) % 3 > 0).map(|j| j as u32)).collect();
+    let sizes = (0..n).map(|i| (0..q).filter(|j| (i + j) % 3 > 0).count());
+    let ptr = std::iter::once(0).chain(sizes.scan(0, |end, size| {
+        *end += size;
+        Some(*end)
+    }));
+    let labels = crate::data::LabelView::try_new(ptr.collect::<Vec<_>>(), indices, q).unwrap();
+    let data = crate::data::Dataset::new(&x, labels).y_mask(crate::data::Mask::from(&mask));
+    let forest = crate::ForestConfig::extra_trees(crate::Criterion::Gini).n_trees(3).fit(data).unwrap();
+    assert!(forest.trees.iter().all(|tree| tree.leaves.records().is_some_and(|records| records.above.len() > 8)));
+    let file = forest.to_bytes().unwrap();
+    assert_eq!(Forest::from_bytes(&file).unwrap(), forest);
+    file
+}
+
+#[test]
+fn leaves_take_values_from_nodes_above_them() {
+    let file = shared();
+    let edited = |name: &str, edit: &dyn Fn(&mut Vec<u8>)| {
+        let mut file = Parts::new(&file);
+        file.edit(name, None, edit);
+        file.bytes()
+    };
+    // A leaf or a node takes values from a node that is not there, or is not above it.
+    corrupt(&edited("leaf_above", &|above| above[0] = 255), "a node that is not above it");
+    corrupt(&edited("leaf_above", &|above| above.iter_mut().for_each(|at| *at = 9)), "a node that is not above it");
+    corrupt(&edited("leaf_above", &|above| above.truncate(5)), "`leaf_above` is too short");
+    corrupt(&edited("leaf_above", &|above| above.extend([0; 2])), "`leaf_above` is too long");
+    // More nodes than there are, or fewer.
+    corrupt(&edited("leaf_records", &|n| n[0] = 255), "values of more nodes than there are");
+    corrupt(&edited("leaf_records", &|n| n[0] -= 1), "");
+    corrupt(&edited("leaf_records", &|n| n.truncate(1)), "`leaf_records` is too short");
+    // A record has the cells of another one, or a frequency above one.
+    corrupt(&edited("leaf_sizes", &|sizes| sizes[0] += 1), "");
+    corrupt(&edited("leaf_columns", &|columns| columns[0] = 70), "out of range or not in increasing order");
+    corrupt(&edited("leaf_amounts", &|amounts| amounts[..8].copy_from_slice(&1.5f64.to_le_bytes())), "not from 0 to 1");
+    // Amounts of a total, sums of classes and 8 bits are not shared.
+    for bit in [2, 64, 128] {
+        corrupt(&edited("leaf_layout", &|layouts| layouts[0] |= bit), "is unknown");
+    }
+    for name in ["leaf_above", "leaf_records"] {
+        let mut file = Parts::new(&file);
+        file.edit(name, None, Vec::clear);
+        file.header.as_object_mut().unwrap().remove(name);
+        corrupt(&file.bytes(), "there is no `leaf_records` or `leaf_above`");
+    }
+}

@@ -38,7 +38,7 @@ impl Precision {
         }
     }
 
-    fn amounts(self) -> Amounts {
+    pub(super) fn amounts(self) -> Amounts {
         match self {
             Precision::Byte => Amounts::I8(Vec::new()),
             Precision::Half => Amounts::F16(Vec::new()),
@@ -82,7 +82,7 @@ impl Precision {
 
     /// Returns the scales of columns with these largest magnitudes, or `Some(None)` if all scales are 1. `None` if a
     /// column has no scale.
-    fn scales(self, mut largest: Vec<f64>) -> Option<Option<Vec<f64>>> {
+    pub(super) fn scales(self, mut largest: Vec<f64>) -> Option<Option<Vec<f64>>> {
         for of_column in &mut largest {
             *of_column = self.scale(*of_column)?;
         }
@@ -98,7 +98,13 @@ impl LeafTable {
             return self.try_clone();
         }
         if to == Precision::Byte {
-            return self.in_bytes();
+            // With a scale for each leaf, leaves do not share values.
+            let narrow = self.in_bytes()?;
+            return if narrow.n_bytes() < self.n_bytes() { Ok(narrow) } else { self.try_clone() };
+        }
+        if let Layout::Inherited(records) = &self.layout {
+            let Some((amounts, scales)) = records.narrowed(self, to)? else { return self.try_clone() };
+            return Ok(LeafTable { amounts, scales, ..self.try_clone()? });
         }
         let mut largest = PURPOSE.filled(0.0f64, self.width)?;
         for (column, value) in (0..self.n_leaves).flat_map(|leaf| self.value(leaf)) {

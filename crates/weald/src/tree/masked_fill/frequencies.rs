@@ -3,6 +3,7 @@
 //! A tile of columns is computed at a time, so that a pass over the nodes reads and writes whole lines of the cache, and
 //! the columns of a tile are added and divided together.
 
+use super::records::{Leaves, Shared};
 use super::{Nodes, PURPOSE};
 use crate::control::Control;
 use crate::data::known_bits::KnownBits;
@@ -31,7 +32,12 @@ pub(crate) fn frequencies(
     let known = Known::new(&nodes, y, &units, bits)?;
     let mut counts = PURPOSE.filled([0.0; TILE], n_nodes)?;
     let mut weights = PURPOSE.filled([0.0; TILE], n_nodes)?;
-    let mut tiles = Tiles::new(nodes.leaves.len(), width)?;
+    let tiles = Tiles::new(nodes.leaves.len(), width)?;
+    let mut table = match y.n_class_outputs() {
+        None => Leaves::Both(Shared::new(&nodes, width)?, tiles),
+        // The frequencies of the classes of an output are read together.
+        Some(_) => Leaves::Apart(tiles),
+    };
     for first in (0..width).step_by(TILE) {
         control.check()?;
         let columns = first..width.min(first + TILE);
@@ -50,9 +56,20 @@ pub(crate) fn frequencies(
             #[inline(always)]
             || to_values(&nodes, &mut counts, &mut weights, above),
         );
-        tiles.push(nodes.leaves.iter().map(|&leaf| counts[leaf as usize]))?;
+        if let Some(shared) = table.shared() {
+            for lane in 0..TILE.min(width - first) {
+                shared.push(&nodes, |node| counts[node][lane], |node| weights[node][lane] > 0.0)?;
+            }
+        }
+        if let Some(tiles) = table.apart() {
+            tiles.push(nodes.leaves.iter().map(|&leaf| counts[leaf as usize]))?;
+        }
+        table = table.decided(&nodes, |tiles| tiles.values.len());
     }
-    tiles.into_table()
+    match table {
+        Leaves::Both(_, tiles) | Leaves::Apart(tiles) => tiles.into_table(),
+        Leaves::Shared(shared) => shared.into_table(&nodes),
+    }
 }
 
 /// Sums over the nodes, from the leaves up, and replaces the counts by the values of the nodes, from the root down: the
@@ -285,78 +302,5 @@ impl ByColumn {
 
     fn of(&self, column: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
         self.cells[self.starts[column as usize]..self.ends[column as usize]].iter().copied()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ndarray::Array2;
-
-    use crate::data::{Dataset, LabelView, Mask};
-    use crate::rng::{Key, Stream};
-    use crate::tree::Tree;
-    use crate::{Criterion, TreeConfig};
-
-    /// Labels with unknown cells, and weights.
-    struct Cells {
-        x: Array2<f32>,
-        on: Array2<bool>,
-        mask: Array2<bool>,
-        weights: Vec<f64>,
-    }
-
-    /// Compares the leaves below a node, which has these samples, with sums over its samples. Nodes above have the
-    /// frequencies `above`.
-    fn check(tree: &Tree, cells: &Cells, node: usize, rows: &[usize], above: &[f64]) {
-        let known = |label: usize| rows.iter().filter(move |row| !cells.mask[[**row, label]]);
-        let values: Vec<f64> = (0..cells.on.ncols())
-            .map(|label| {
-                let weight: f64 = known(label).map(|&row| cells.weights[row]).sum();
-                let on: f64 = known(label).filter(|row| cells.on[[**row, label]]).map(|&row| cells.weights[row]).sum();
-                if weight > 0.0 { on / weight } else { above[label] }
-            })
-            .collect();
-        let at = &tree.nodes[node];
-        if at.is_leaf() {
-            let mut found = vec![0.0; values.len()];
-            tree.leaves.add_to(at.right() as usize, &mut found);
-            assert_eq!(found, values);
-            return;
-        }
-        let is_left = |row: &usize| cells.x[[*row, at.feature() as usize]] <= at.threshold();
-        let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().partition(|row| is_left(row));
-        check(tree, cells, node + 1, &left, &values);
-        check(tree, cells, at.right() as usize, &right, &values);
-    }
-
-    #[test]
-    fn leaves_have_the_frequencies_of_the_nearest_node_with_known_cells() {
-        let (mut n_dense, mut n_sparse, mut n_deep) = (0, 0, 0);
-        for seed in 0..18 {
-            let mut stream = Stream::new(Key::from_seed(seed));
-            let (n, q) = (60, [3, 9, 130][seed as usize % 3]);
-            let unknown_of_ten = [1, 6, 9][seed as usize / 3 % 3];
-            let on_of_ten = [1, 7][seed as usize / 9];
-            // Each output is known somewhere.
-            let mask = Array2::from_shape_fn((n, q), |(i, _)| i > 0 && stream.below(10) < unknown_of_ten);
-            let on = Array2::from_shape_fn((n, q), |_| stream.below(10) < on_of_ten);
-            let x = Array2::from_shape_fn((n, 2), |_| stream.below(1000) as f32);
-            let weights: Vec<f64> = (0..n).map(|_| (1 + stream.below(3)) as f64).collect();
-            let lists: Vec<Vec<u32>> = on
-                .rows()
-                .into_iter()
-                .map(|row| (0u32..).zip(row).filter(|(_, on)| **on).map(|(j, _)| j).collect())
-                .collect();
-            let ptr: Vec<usize> = (0..=n).map(|end| lists[..end].iter().map(Vec::len).sum()).collect();
-            let labels = LabelView::try_new(ptr, lists.concat(), q).unwrap();
-            let cells = Cells { x, on, mask, weights };
-            let data = Dataset::new(&cells.x, labels).y_mask(Mask::from(&cells.mask)).sample_weight(&cells.weights[..]);
-            let tree = TreeConfig::new(Criterion::Gini).fit(data).unwrap();
-            n_deep += usize::from(tree.n_leaves() > 2);
-            check(&tree, &cells, 0, &(0..n).collect::<Vec<_>>(), &[]);
-            *(if tree.leaves.is_sparse() { &mut n_sparse } else { &mut n_dense }) += 1;
-        }
-        // Where nearly nothing is known, a tree may have one leaf.
-        assert!(n_dense > 1 && n_sparse > 2 && n_deep > 12, "{n_dense} {n_sparse} {n_deep}");
     }
 }
