@@ -281,6 +281,9 @@ class Twin:
     groups: tuple[slice, ...] | None = None
     # The weight of each column in the loss.
     shares: Array | None = None
+    # Whether the target of each sample and column is known. Losses are then means over the known ones of each column or
+    # softmax. Targets of unknown classes must be 0.
+    known: Array | None = None
 
     @property
     def w(self) -> Array:
@@ -289,37 +292,58 @@ class Twin:
     def start(self) -> Array:
         if self.groups:
             return np.log(np.maximum(self.w @ self.targets, 0.5))
-        return np.array([LOSSES[self.loss].start(y, self.w) for y in self.targets.T])
+        rows = (self.rows_of(j) for j in range(self.targets.shape[1]))
+        return np.array([LOSSES[self.loss].start(y[k], self.w[k]) for y, k in zip(self.targets.T, rows, strict=True)])
+
+    def rows_of(self, j: int) -> Array:
+        """The samples whose target of column j is known."""
+        return np.arange(len(self.X)) if self.known is None else np.flatnonzero(self.known[:, j])
+
+    def total(self, j: int) -> float:
+        """What the loss of column j is divided by."""
+        return 1.0 if self.known is None else float(self.w[self.rows_of(j)].sum())
 
     def value(self, f: Array) -> float:
         """The loss, summed over samples and columns."""
         if self.groups:
-            return float(sum(-self.w @ (self.targets[:, s] * log_softmax(f[:, s], axis=1)).sum(1) for s in self.groups))
+            losses = [
+                -self.w @ (self.targets[:, s] * log_softmax(f[:, s], axis=1)).sum(1) / self.total(s.start)
+                for s in self.groups
+            ]
+            return float(sum(losses))
         shares = np.ones(f.shape[1]) if self.shares is None else self.shares
-        columns = zip(self.targets.T, f.T, shares, strict=True)
-        return float(sum(share * (self.w @ LOSSES[self.loss].value(y, g)) for y, g, share in columns))
+        total = 0.0
+        for j, share in enumerate(shares):
+            k = self.rows_of(j)
+            total += share * (self.w[k] @ LOSSES[self.loss].value(self.targets[k, j], f[k, j])) / self.total(j)
+        return float(total)
 
     def negative_gradient(self, f: Array) -> Array:
         if self.groups:
-            return self.targets - np.concatenate([softmax(f[:, s], axis=1) for s in self.groups], axis=1)
-        return LOSSES[self.loss].negative_gradient(self.targets, f)
+            found = self.targets - np.concatenate([softmax(f[:, s], axis=1) for s in self.groups], axis=1)
+        else:
+            found = LOSSES[self.loss].negative_gradient(self.targets, f)
+        return found if self.known is None else np.where(self.known, found, 0.0)
 
     def steps(self, f: Array, g: Array) -> Array:
         """The step of each column; g has all columns, or one that they share."""
         g = np.broadcast_to(g, f.shape)
         if not self.groups:
+            rows = [self.rows_of(j) for j in range(f.shape[1])]
             return np.array(
-                [LOSSES[self.loss].step(*column, self.w) for column in zip(self.targets.T, f.T, g.T, strict=True)]
+                [LOSSES[self.loss].step(self.targets[k, j], f[k, j], g[k, j], self.w[k]) for j, k in enumerate(rows)]
             )
-        return np.concatenate([self.step_of_classes(f[:, s], g[:, s], self.targets[:, s]) for s in self.groups])
+        return np.concatenate([self.step_of_classes(f, g, s) for s in self.groups])
 
-    def step_of_classes(self, f: Array, g: Array, targets: Array) -> Array:
+    def step_of_classes(self, f: Array, g: Array, s: slice) -> Array:
         """The steps of the classes of an output, which are computed together."""
+        k = self.rows_of(s.start)
+        f, g, targets, w = f[k, s], g[k, s], self.targets[k, s], self.w[k]
 
         def total(rho: Array) -> tuple[float, Array]:
             scores = f + rho * g
-            slopes = self.w @ (g * (softmax(scores, axis=1) - targets))
-            return float(-self.w @ (targets * log_softmax(scores, axis=1)).sum(axis=1)), slopes
+            slopes = w @ (g * (softmax(scores, axis=1) - targets))
+            return float(-w @ (targets * log_softmax(scores, axis=1)).sum(axis=1)), slopes
 
         # As exact as float64 allows: the loss no longer decreases by more than its last bits, or gradients are tiny.
         options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
@@ -358,19 +382,25 @@ class Twin:
 
     def newton_steps(self, f: Array, g: Array, newton: Newton, rows: Array, alike: bool) -> Array:
         """Newton steps along g over samples, one for each column. `alike`: g is 1, and all samples are in one leaf."""
-        y, f, g, w = self.targets[rows], f[rows], g[rows], self.w[rows]
         if not self.groups:
-            loss = LOSSES[self.loss]
-            columns = zip(y.T, f.T, g.T, strict=True)
-            if alike:
-                return np.array([loss.leaf(y, f, w, newton) for y, f, _ in columns])
-            return np.array([loss.newton_step(y, f, g, w, newton) for y, f, g in columns])
+            loss, steps = LOSSES[self.loss], np.zeros(f.shape[1])
+            for j in range(f.shape[1]):
+                at = np.intersect1d(rows, self.rows_of(j))
+                column = self.targets[at, j], f[at, j]
+                if alike and len(at):
+                    steps[j] = loss.leaf(*column, self.w[at], newton)
+                elif len(at):
+                    steps[j] = loss.newton_step(*column, g[at, j], self.w[at], newton)
+            return steps
         found = []
+        of_all = self.targets, f, g, self.w
         for s in self.groups:
+            at = np.intersect1d(rows, self.rows_of(s.start))
+            y, f, g, w = (values[at] for values in of_all)
             p, k = softmax(f[:, s], axis=1), s.stop - s.start
 
-            def total(step: Array, s: slice = s) -> float:
-                return float(-w @ (y[:, s] * log_softmax(f[:, s] + step * g[:, s], axis=1)).sum(axis=1))
+            def total(step: Array, y: Array = y[:, s], f: Array = f[:, s], g: Array = g[:, s], w: Array = w) -> float:
+                return float(-w @ (y * log_softmax(f + step * g, axis=1)).sum(axis=1))
 
             whole = newton.step(w @ (g[:, s] * (y[:, s] - p)), w @ (g[:, s] ** 2 * p * (1 - p)))
             found.append(halved((k - 1) / k * whole, total))
@@ -397,19 +427,21 @@ class Twin:
 
     def grow_one(self, j: int, r: Array, f: Array, limits: dict[str, Any]) -> DecisionTreeRegressor:
         """A tree for one column. Second derivatives that differ are weights, in 4096 parts of the largest."""
+        k = self.rows_of(j)
         if self.loss not in CURVED:
-            return grow(self.X, r, self.w, limits)
-        h = LOSSES[self.loss].curvature(self.targets[:, j], f[:, j])
-        h = np.where(self.w > 0, h, 0.0)
+            return grow(self.X[k], r[k], self.w[k], limits)
+        h = LOSSES[self.loss].curvature(self.targets[k, j], f[k, j])
+        h = np.where(self.w[k] > 0, h, 0.0)
         parts = np.maximum(np.floor(h / h.max() * 4096), 1)
-        return grow(self.X, r / (parts * (h.max() / 4096)), self.w * parts, limits)
+        return grow(self.X[k], r[k] / (parts * (h.max() / 4096)), self.w[k] * parts, limits)
 
     def direction(
         self, strategy: str, R: Array, phi: Any, relabel: bool, limits: dict[str, Any]
     ) -> Callable[[Array], Array]:
         """The weak model g: from samples to (n, width), or (n, 1) for a projection without relabeled leaves."""
         if strategy == "single_target":
-            trees = [grow(self.X, r, self.w, limits) for r in R.T]
+            rows = [self.rows_of(j) for j in range(R.shape[1])]
+            trees = [grow(self.X[k], r[k], self.w[k], limits) for k, r in zip(rows, R.T, strict=True)]
             return lambda X: np.column_stack([tree.predict(X) for tree in trees])
         if strategy == "joint":
             tree = grow(self.X, R, self.w, limits)

@@ -209,12 +209,5 @@ def test_what_they_are_not_for_is_refused():
     y = make_data(NAME)[1]
     model = make(NAME, label_weight="balanced").fit(X, Y)
     check_refused(model, ValueError, "label_weight is only supported for y of labels, got y of classes", X, y)
-    check_refused(
-        model, ValueError, "label_weight does not support y with masked entries", X, Y, y_mask=np.eye(*Y.shape)
-    )
-    gaps = np.where(np.eye(*Y.shape, dtype=bool), np.nan, Y)
-    check_refused(
-        model, ValueError, "label_weight does not support eval_sets with NaN in y", X, Y, eval_sets=[(X, gaps)]
-    )
     model.set_params(estimator=Ridge(), output_strategy="joint")
     check_refused(model, ValueError, r"estimator= \(Ridge\) does not support label_weight", X, Y)

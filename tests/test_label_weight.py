@@ -215,9 +215,6 @@ def test_what_they_are_not_for_is_refused(name):
     y = make_data(name)[1]
     model = make(name, label_weight="balanced").fit(X, Y)
     check_refused(model, ValueError, "label_weight is only supported for y of labels, got y of classes", X, y)
-    check_refused(
-        model, ValueError, "does not support y with masked entries", X, Y, y_mask=np.eye(*Y.shape, dtype=bool)
-    )
     model = make(name, label_weight="balanced", criterion="entropy")
     with pytest.raises(ValueError, match="criterion must be 'gini' with label_weight, got 'entropy'"):
         model.fit(X, Y)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import test_boosting_oracle as oracle
 import weald
+from boosting_twin import Twin
 from test_masked_outputs import masked_r2, problem
 from weald.metrics import brier, make_label_scorer, micro_f1, roc_auc
 
@@ -33,16 +35,19 @@ def data(kind: str, loss: str, share: float = 0.4) -> tuple[np.ndarray, np.ndarr
 
 
 def scores(model: Any, X: Any) -> np.ndarray:
-    return (
+    found = (
         model.predict(X) if hasattr(model, "_weak") and not hasattr(model, "classes_") else model.decision_function(X)
     )
+    return np.column_stack(found) if isinstance(found, list) else found
 
 
 ALL = [("numbers", loss) for loss in OF_NUMBERS] + [("labels", loss) for loss in OF_LABELS]
+# Several outputs of three classes.
+OF_CLASSES = [("classes", loss) for loss in OF_LABELS]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize(("kind", "loss"), ALL)
+@pytest.mark.parametrize(("kind", "loss"), ALL + OF_CLASSES)
 @pytest.mark.parametrize("leaf_estimation", ["newton", "line_search"])
 def test_the_training_loss_of_known_cells_never_rises(
     kind: str, loss: str, strategy: dict[str, Any], leaf_estimation: str
@@ -57,7 +62,10 @@ def test_the_training_loss_of_known_cells_never_rises(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize(("kind", "loss"), [("numbers", "squared_error"), ("numbers", "huber"), ("labels", "log_loss")])
+@pytest.mark.parametrize(
+    ("kind", "loss"),
+    [("numbers", "squared_error"), ("numbers", "huber"), ("labels", "log_loss"), ("classes", "log_loss")],
+)
 def test_laws(kind: str, loss: str, strategy: dict[str, Any]) -> None:
     X, y, mask = data(kind, loss)
     model = boosting(kind, loss=loss, **strategy)
@@ -71,13 +79,77 @@ def test_laws(kind: str, loss: str, strategy: dict[str, Any]) -> None:
     masked = scores(model.fit(X, y, y_mask=mask), X)
     assert not np.array_equal(masked, plain)
     assert np.isfinite(masked).all()
-    other = np.where(mask, 1 - y if kind == "labels" else y + 3, y)
+    other = np.where(mask, {"labels": 1 - y, "numbers": y + 3, "classes": 2 - y}[kind], y)
     np.testing.assert_array_equal(scores(model.fit(X, other, y_mask=sp.csr_array(mask)), X), masked)
     np.testing.assert_array_equal(scores(model.fit(X, np.where(mask, NAN, y)), X), masked)
     np.testing.assert_array_equal(
         scores(model.fit(sp.csr_array(X), y, y_mask=mask), X), scores(model.fit(sp.csc_array(X), y, y_mask=mask), X)
     )
     np.testing.assert_array_equal(scores(model.set_params(n_jobs=2).fit(X, y, y_mask=mask), X), masked)
+    counts = np.arange(len(X)) % 3
+    counts[:2] = 1
+    repeated = np.repeat(np.arange(len(X)), counts)
+    by_weight = scores(model.fit(X, y, sample_weight=counts, y_mask=mask), X)
+    np.testing.assert_array_equal(scores(model.fit(X[repeated], y[repeated], y_mask=mask[repeated]), X), by_weight)
+
+
+@pytest.mark.parametrize("rule", ["line_search", "newton", "bare"])
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+@pytest.mark.parametrize("strategy", ["single_target", "joint", "projected", "subspace", "relabelled pair"])
+@pytest.mark.parametrize("kind", ["labels", "weighted labels", "classes"])
+def test_twin(kind: str, strategy: str, loss: str, rule: str) -> None:
+    """The twin gives unknown cells no gradient, curvature or loss."""
+    X, X_new, values = oracle.make_problem()
+    w, weights = oracle.weights_for(len(X)), np.array([0.5, 3.0, 0.1, 1.25])
+    given: dict[str, Any] = {}
+    of_twin: dict[str, Any] = {}
+    params, parameters = oracle.setting(strategy, 6 if kind == "classes" else 4)
+    if kind == "classes":
+        y = np.digitize(values[:, :2], [-0.4, 0.4])
+        one_hot = np.concatenate([y[:, [o]] == np.arange(3) for o in range(2)], axis=1).astype(float)
+        softmax = loss == "log_loss" and strategy != "single_target"
+        of_twin["groups"] = (slice(0, 3), slice(3, 6)) if softmax else None
+        targets = one_hot if softmax else 2 * one_hot - 1
+    else:
+        y = (values > 0.4).astype(int)
+        targets = 2.0 * y - 1
+    mask = np.random.default_rng(1).random(y.shape) < 0.3
+    mask[mask.all(axis=1)] = False  # the engine leaves such samples out
+    known = np.repeat(~mask, 3 if kind == "classes" else 1, axis=1)
+    targets = np.where(known, targets, 0.0)
+    if kind == "weighted labels":
+        given["label_weight"], of_twin["shares"] = weights, weights / weights.mean()
+        if strategy != "single_target":
+            phis = [phi * np.sqrt(of_twin["shares"]) for phi in parameters.get("phis", [np.eye(4)] * 6)]
+            parameters |= {"strategy": "projected", "phis": phis}
+    model = oracle.make("Classifier", rule, loss=loss, **given, **params).fit(X, y, sample_weight=w, y_mask=mask)
+    twin = Twin(X, targets, loss, w, known=known, **of_twin)
+    # Scores of labels and classes are float32.
+    oracle.check(model, twin, X_new, parameters, oracle.TOLERANCE["softmax" if of_twin.get("groups") else "labels"])
+
+
+def test_weights_of_labels_count_known_samples() -> None:
+    X, y, mask = data("labels", "log_loss")
+    w = np.arange(len(X)) % 4 * 1.0
+    known = w[:, None] * ~mask
+    share = (known * y).sum(axis=0) / known.sum(axis=0)
+    by_hand = boosting("labels", label_weight=1 / (share * (1 - share)), output_strategy="joint")
+    by_name = boosting("labels", label_weight="balanced", output_strategy="joint")
+    for told in ({"y": y, "y_mask": mask}, {"y": np.where(mask, NAN, y)}, {"y": sp.csr_array(y), "y_mask": mask}):
+        found = scores(by_name.fit(X, sample_weight=w, **told), X)
+        np.testing.assert_array_equal(found, scores(by_hand.fit(X, sample_weight=w, **told), X))
+    for strategy in STRATEGIES:
+        gaps, held = np.where(mask, NAN, y), np.where(mask[::-1], NAN, y)
+        weighted = boosting("labels", label_weight=np.arange(4.0), subsample=0.8, n_iter_no_change=50, **strategy)
+        weighted.fit(X, gaps, w, X_val=X, y_val=held, eval_sets={"train": (X, gaps, w), "held": (X, held)})
+        # Scores are float32, and so are the exponentials of the engine.
+        np.testing.assert_allclose(weighted.train_score_, weighted.eval_results_["train"]["loss"], rtol=1e-5)
+        np.testing.assert_allclose(weighted.validation_score_, weighted.eval_results_["held"]["loss"], rtol=1e-5)
+    equal = boosting("labels", label_weight=np.full(4, 0.3)).fit(X, y, y_mask=mask)
+    plain = boosting("labels").fit(X, y, y_mask=mask)
+    np.testing.assert_array_equal(scores(equal, X), scores(plain, X))
+    again = by_hand.refit_leaves(X, y, sample_weight=w, y_mask=mask)
+    np.testing.assert_allclose(scores(again, X), scores(by_hand, X), rtol=1e-5, atol=1e-5)  # float32
 
 
 # The gradients of the absolute error and of quantiles are signs: several splits are often equally good, and the number
@@ -319,10 +391,6 @@ def test_what_does_not_support_masks_says_so() -> None:
         ({"init": LogisticRegression()}, "init does not support y with masked entries: it must be None"),
         ({"estimator": Ridge(), "output_strategy": "joint"}, "estimator does not support y with masked entries"),
         (
-            {"class_weight": "balanced"},
-            "class_weight does not support several outputs with masked entries: it must be N",
-        ),
-        (
             {"output_strategy": "projected", "output_projection": "pca"},
             "output_projection must be another family if y has masked cells, got 'pca'",
         ),
@@ -330,10 +398,6 @@ def test_what_does_not_support_masks_says_so() -> None:
     for parameters, message in refused:
         with pytest.raises(ValueError, match=message):
             boosting("labels", **parameters).fit(X, y, y_mask=mask)
-    classes = y.copy()
-    classes[0] = 2
-    with pytest.raises(ValueError, match="several outputs of classes"):
-        boosting("labels").fit(X, classes, y_mask=mask & (np.arange(len(X)) > 0)[:, None])
     mask[:, 1] = True
     with pytest.raises(ValueError, match="y must have a known value in column 1"):
         boosting("labels").fit(X, y, y_mask=mask)

@@ -250,20 +250,13 @@ REFUSED = {
     # Their members are estimators of these kinds.
     r"Mean-(linear|others|numbers of others)": "mask",
 }
-# The same for one kind of y.
-REFUSED_KINDS = {
-    # Several outputs of classes have no log loss of known cells in the engine.
-    ("GradientBoostingClassifier", "classes"): "y does not support masked entries with several outputs of classes",
-    ("ConformalClassifier-boosting", "classes"): "y does not support masked entries with several outputs of classes",
-    ("Mean-boosting", "classes"): "y does not support masked entries with several outputs of classes",
-}
 
 
-def refusal(name: str, kind: str) -> str | None:
+def refusal(name: str) -> str | None:
     for pattern, message in REFUSED.items():
         if re.fullmatch(pattern, name):
             return message
-    return REFUSED_KINDS.get((name, kind), REFUSED_KINDS.get((name.split("-")[0], kind)))
+    return None
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
@@ -276,7 +269,7 @@ def test_every_estimator_learns_from_known_values_or_says_that_it_does_not(name:
     X, y, mask, junk = problem(kind)
     if name.endswith("frozen"):
         X = np.column_stack([X, X[:, 0]])  # it was fitted to six features
-    model, message = EVERY[name].build(), refusal(name, kind)
+    model, message = EVERY[name].build(), refusal(name)
     if message is not None:
         with pytest.raises(ValueError, match=message):
             model.fit(X, y, y_mask=mask)
@@ -303,12 +296,91 @@ def test_class_weights_of_one_output_count_known_samples(kind: str, class_weight
     np.testing.assert_array_equal(predictions(told, X), predictions(without, X))
 
 
+def by_hand(y: np.ndarray, mask: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The products of balanced weights over the known outputs of each sample."""
+    product = np.ones(len(y))
+    for column, known in zip(y.T, ~mask.T, strict=True):
+        there = known & (weight > 0)
+        values = np.unique(column[there])
+        for value in values:
+            at = known & (column == value)
+            product[at] *= weight[there].sum() / (len(values) * weight[there & at].sum())
+    return product
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels"])
+@pytest.mark.parametrize("cls", [weald.DecisionTreeClassifier, weald.ExtraTreesClassifier])
+def test_class_weights_of_several_outputs_count_known_samples(kind: str, cls: Any) -> None:
+    X, y, mask, junk = problem(kind)
+    weight = np.arange(N) % 3.0
+    more = {} if cls is weald.DecisionTreeClassifier else {"n_estimators": 3}
+    build = lambda given: cls(class_weight=given, max_depth=4, random_state=0, **more)  # noqa: E731
+    balanced = build("balanced").fit(X, junk, weight, y_mask=mask)
+    told = build(None).fit(X, y, weight * by_hand(y, mask, weight), y_mask=mask)
+    # Balanced weights have 30 bits.
+    np.testing.assert_allclose(predictions(balanced, X), predictions(told, X), rtol=1e-7)
+    given = [{value: 1.0 + j + 2 * value for value in np.unique(y[:, j])} for j in range(3)]
+    factors = np.ones(N)
+    for j in range(3):
+        factors *= np.where(mask[:, j], 1.0, [given[j][value] for value in y[:, j]])
+    for y_given, y_mask in ways(kind).values():
+        by_class = build(given).fit(X, y_given, weight, y_mask=y_mask)
+        told = build(None).fit(X, y_given, weight * factors, y_mask=y_mask)
+        np.testing.assert_array_equal(predictions(by_class, X), predictions(told, X))
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("parameter", ["class_weight", "label_weight", "balanced_subsample"])
+def test_laws_of_weights_with_unknown_values(parameter: str) -> None:
+    X, y, mask, _ = problem("labels")
+    y[:, 1] = X[:, 1] > 1.2
+    junk = np.where(mask, 1 - y, y)
+    given = {"class_weight": "balanced_subsample"} if parameter == "balanced_subsample" else {parameter: "balanced"}
+    build = lambda **more: weald.RandomForestClassifier(5, random_state=0, **given, **more)  # noqa: E731
+    for expected, X_given, told in [
+        (build().fit(X, y, y_mask=mask), sparse.csr_array(X), {"y": sparse.csr_array(junk), "y_mask": mask}),
+        (build(bootstrap=False).fit(X, y, y_mask=mask), sparse.csc_array(X), {"y": np.where(mask, NAN, y)}),
+    ]:
+        other = build(bootstrap=expected.bootstrap, n_jobs=2).fit(X_given, **told)
+        np.testing.assert_array_equal(predictions(other, X), predictions(expected, X))
+    counts = np.where(np.arange(N) < 9, 1, np.arange(N) % 3)
+    rows = np.repeat(np.arange(N), counts)
+    weighted = build(bootstrap=False).fit(X, y, counts, y_mask=mask)
+    repeated = build(bootstrap=False).fit(X[rows], y[rows], y_mask=mask[rows])
+    np.testing.assert_array_equal(predictions(weighted, X), predictions(repeated, X))
+    plain = weald.RandomForestClassifier(5, random_state=0, bootstrap=False).fit(X, y, counts, y_mask=mask)
+    assert not np.array_equal(predictions(plain, X), predictions(weighted, X))
+
+
+@pytest.mark.parametrize("rule", ["balanced", "propensity", "array"])
+def test_splits_of_weighted_labels_are_those_of_known_numbers(rule: str) -> None:
+    """A label is a number, times the root of its share of the weights."""
+    X, y, mask, _ = problem("labels")
+    weight = np.arange(N) % 4 * 0.3
+    known = weight[:, None] * ~mask
+    total, positive = known.sum(axis=0), (known * y).sum(axis=0)
+    share = positive / total
+    weights = {
+        "balanced": 1 / (share * (1 - share)),
+        "propensity": 1 + np.maximum(0, np.log(total) - 1) * (2.5 / (positive + 1.5)) ** 0.55,
+        "array": np.array([0.25, 4.0, 1.0]),
+    }[rule]
+    labels = weald.DecisionTreeClassifier(label_weight=weights if rule == "array" else rule, random_state=0)
+    labels.fit(X, y, weight, y_mask=mask)
+    numbers = weald.DecisionTreeRegressor(output_weights=weights, random_state=0)
+    numbers.fit(X, np.where(mask, NAN, y), weight)
+    assert labels.tree_.feature.tolist() == numbers.tree_.feature.tolist()
+    np.testing.assert_array_equal(labels.tree_.threshold, numbers.tree_.threshold)
+    # Means are rounded, and so are quotients of counts.
+    np.testing.assert_allclose(predictions(labels, X), numbers.predict(X), rtol=0, atol=1e-15)
+    equal = weald.DecisionTreeClassifier(label_weight=np.full(3, 7.25), random_state=0).fit(X, y, weight, y_mask=mask)
+    plain = weald.DecisionTreeClassifier(random_state=0).fit(X, y, weight, y_mask=mask)
+    np.testing.assert_array_equal(predictions(equal, X), predictions(plain, X))
+
+
 # What is refused for several outputs, whatever the estimator: the engine has no statistics for it.
 SETTINGS = [
-    (weald.RandomForestClassifier, {"class_weight": "balanced"}, "class_weight does not support several outputs"),
-    (weald.DecisionTreeClassifier, {"class_weight": {0: 1, 1: 2}}, "class_weight does not support several outputs"),
-    (weald.RandomForestClassifier, {"label_weight": "balanced"}, "label_weight does not support y with masked"),
-    (weald.GradientBoostingClassifier, {"label_weight": "propensity"}, "label_weight does not support y with masked"),
+    (weald.DecisionTreeClassifier, {"class_weight": {0: 1, 1: 2}}, "class_weight must be a list of dicts for several"),
     (weald.DecisionTreeClassifier, {"ccp_alpha": 0.1}, "ccp_alpha must be 0 if y has masked cells"),
 ]
 

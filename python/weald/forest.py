@@ -189,8 +189,8 @@ class RandomForestClassifier(BaseForestClassifier):
         Leaves and predictions are unweighted frequencies. To rank rare labels higher, multiply the predicted scores, see
         `docs/tagging.md`. Only for labels and with `criterion="gini"`: the trees are grown with the criterion
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
-        supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
-        without weights.
+        supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
+        of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
     max_bins : int, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
@@ -725,8 +725,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Leaves and predictions are unweighted frequencies. To rank rare labels higher, multiply the predicted scores, see
         `docs/tagging.md`. Only for labels and with `criterion="gini"`: the trees are grown with the criterion
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
-        supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
-        without weights.
+        supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
+        of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
     output_strategy : {"joint", "single_target"}, default="joint"
         Which outputs the trees have:
 

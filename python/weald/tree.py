@@ -144,8 +144,8 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         Leaves and predictions are unweighted frequencies. To rank rare labels higher, multiply the predicted scores, see
         `docs/tagging.md`. Only for labels and with `criterion="gini"`: the trees are grown with the criterion
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
-        supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
-        without weights.
+        supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
+        of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
     n_jobs : int, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
@@ -576,8 +576,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Leaves and predictions are unweighted frequencies. To rank rare labels higher, multiply the predicted scores, see
         `docs/tagging.md`. Only for labels and with `criterion="gini"`: the trees are grown with the criterion
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
-        supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
-        without weights.
+        supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
+        of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
     n_jobs : int, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;

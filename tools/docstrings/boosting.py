@@ -88,7 +88,8 @@ label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or No
     `train_score_`, `validation_score_`, `oob_scores_` and `eval_results_` are weighted means, and early stopping uses
     them. Leaf values and steps are computed for each label separately, where the weight cancels: predicted
     probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. Not supported with
-    unknown values of y or with `estimator`.
+    `estimator`. If some values of y are unknown, p is the fraction of the samples of which the label is known, and
+    propensities count these.
 """,
     "estimator": """
 estimator : regressor of scikit-learn, default={default}

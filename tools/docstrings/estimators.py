@@ -243,8 +243,8 @@ label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or No
     Leaves and predictions are unweighted frequencies. To rank rare labels higher, multiply the predicted scores, see
     `docs/tagging.md`. Only for labels and with `criterion="gini"`: the trees are grown with the criterion
     "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
-    supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
-    without weights.
+    supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
+    of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
 """,
 }
 

@@ -79,9 +79,11 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     is treated as if it were absent, and an output without any known value raises a ValueError. Output projections and
     out-of-bag scores also use the known values only.
 
-    Unknown values are not supported with the criteria "poisson" and "absolute_error", with `class_weight`, with
-    `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search for splits costs time
-    in proportion to the number of outputs; without one, labels cost time in proportion to the labels that a sample has.
+    Class weights and label weights count the samples of which an output is known; in the product of class weights of a
+    sample, unknown outputs have the factor 1. Unknown values are not supported with the criteria "poisson" and
+    "absolute_error", with `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search
+    for splits costs time in proportion to the number of outputs; without one, labels cost time in proportion to the
+    labels that a sample has. With a mask, weighted labels are held as a float64 array for the search.
     Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
     every criterion and with `ccp_alpha`.
 """,
@@ -150,14 +152,15 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     with `output_strategy="single_target"` this is decided for each output. An output without any known value raises a
     ValueError.
 
-    Unknown values are not supported with `estimator`, with an estimator as `init`, with `class_weight` if there are
-    several outputs, with `output_projection="pca"`, or for several outputs of classes. With `scoring`, names of
+    Class weights and label weights count the samples of which an output is known; in the product of class weights of a
+    sample, unknown outputs have the factor 1. Unknown values are not supported with `estimator`, with an estimator as
+    `init`, or with `output_projection="pca"`. With `scoring`, names of
     scikit-learn's scorers are scored on the known values: "roc_auc", "average_precision", "accuracy", "f1_macro" and
     "f1_micro" of labels, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error" and "neg_mean_absolute_error" of
     numbers; other scorers get y with NaN.
 
     A fit with unknown values takes several times as long as one without, because leaves are searched one by one, and it
-    holds y as a float64 array of shape (n_samples, n_outputs).
+    holds y as a float64 array with a column for each score.
 """,
     "y_mask_of_compression": """
 y_mask : {array-like, sparse matrix} of the shape of y, default=None

@@ -123,14 +123,15 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             with `output_strategy="single_target"` this is decided for each output. An output without any known value raises a
             ValueError.
 
-            Unknown values are not supported with `estimator`, with an estimator as `init`, with `class_weight` if there are
-            several outputs, with `output_projection="pca"`, or for several outputs of classes. With `scoring`, names of
+            Class weights and label weights count the samples of which an output is known; in the product of class weights of a
+            sample, unknown outputs have the factor 1. Unknown values are not supported with `estimator`, with an estimator as
+            `init`, or with `output_projection="pca"`. With `scoring`, names of
             scikit-learn's scorers are scored on the known values: "roc_auc", "average_precision", "accuracy", "f1_macro" and
             "f1_micro" of labels, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error" and "neg_mean_absolute_error" of
             numbers; other scorers get y with NaN.
 
             A fit with unknown values takes several times as long as one without, because leaves are searched one by one, and it
-            holds y as a float64 array of shape (n_samples, n_outputs).
+            holds y as a float64 array with a column for each score.
         label_names : array-like of shape (n_labels,) of str, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
@@ -211,7 +212,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None:
-            boosting_checks.check_masked(self, target)
+            boosting_checks.check_masked(self)
         if grown is None:
             self._seed = draw_seed(self.random_state)
         shared = self._describe(target)
@@ -261,7 +262,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             self, X, y_given, target, weights, given, (start, margins[1])
         )
         if mask_held is not None:
-            boosting_checks.check_masked(self, target)
+            boosting_checks.check_masked(self)
         samples = replace(samples, row_weights=(weights, None))
         config = self._boost_config(samples.n_positive, target, of_labels)
         config["n_estimators"] = n_rounds
@@ -444,9 +445,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         known = fitted._known_target()
         engine, mask = known.like_with_gaps(known_y, checked.shape[0], type(self).__name__, what="y", y_mask=y_mask)
         if mask is not None:
-            boosting_checks.check_masked(fitted, known)
+            boosting_checks.check_masked(fitted)
         weights = masks.weights_of_known(mask, weights, known.names)
-        config = fitted._refit_config(engine, weights)
+        config = fitted._refit_config(engine, weights, mask)
         n_threads, gaps = fitted._n_threads(), masks.to_engine(mask)
         fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins, gaps)
         fitted.__dict__.pop("_curves", None)
@@ -454,9 +455,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         refitted: Self = fitted
         return refitted
 
-    def _refit_config(self, engine: object, weights: Float | None) -> _BoostConfig:
-        """The parameters of a fit of the existing stages to y in the engine's form."""
-        target = replace(self._known_target(), engine=engine)
+    def _refit_config(self, engine: object, weights: Float | None, mask: Any) -> _BoostConfig:
+        """The parameters of a fit of the existing stages to y in the engine's form, and the mask of its unknown values."""
+        target = replace(self._known_target(), engine=engine, mask=mask)
         of_labels = label_weight.of_labels(self, target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,

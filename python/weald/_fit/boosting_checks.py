@@ -6,24 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.frozen import FrozenEstimator
 
-from weald._input.targets import Target
 from weald.loss import Loss, get
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
 
 
-def check_masked(boosting: BaseBoosting, target: Target) -> None:
-    """Check for parameters and kinds of y that do not support unknown values."""
-    for parameter in ("estimator", "init", "label_weight"):
-        # Regressors have no labels.
+def check_masked(boosting: BaseBoosting) -> None:
+    """Check for parameters that do not support unknown values."""
+    for parameter in ("estimator", "init"):
         value = getattr(boosting, parameter, None)
         if value is not None and not (parameter == "init" and isinstance(value, str)):
             raise ValueError(f"{parameter} does not support y with masked entries: it must be None")
-    if target.kind == "classes" and target.n_outputs > 1:
-        raise ValueError(
-            "y does not support masked entries with several outputs of classes: y must be regression targets or labels"
-        )
 
 
 def loss_of(boosting: BaseBoosting) -> Loss:

@@ -224,8 +224,6 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         given = getattr(self, "class_weight", None)
         if given is None:
             return weights, None
-        if target.mask is not None:
-            raise ValueError("class_weight does not support several outputs with masked entries: it must be None")
         return class_weight.row_weights(given, target, weights)
 
     def _set_outputs(self, target: Target) -> None:

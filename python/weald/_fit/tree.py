@@ -154,9 +154,11 @@ class BaseTree(TreeParameters, BaseModel):
             is treated as if it were absent, and an output without any known value raises a ValueError. Output projections and
             out-of-bag scores also use the known values only.
 
-            Unknown values are not supported with the criteria "poisson" and "absolute_error", with `class_weight`, with
-            `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search for splits costs time
-            in proportion to the number of outputs; without one, labels cost time in proportion to the labels that a sample has.
+            Class weights and label weights count the samples of which an output is known; in the product of class weights of a
+            sample, unknown outputs have the factor 1. Unknown values are not supported with the criteria "poisson" and
+            "absolute_error", with `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search
+            for splits costs time in proportion to the number of outputs; without one, labels cost time in proportion to the
+            labels that a sample has. With a mask, weighted labels are held as a float64 array for the search.
             Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
             every criterion and with `ccp_alpha`.
         label_names : array-like of shape (n_labels,) of str, default=None

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import compute_sample_weight
 
 from weald._input.checks import Float, RowWeights, is_float
@@ -29,15 +30,34 @@ def row_weights(class_weight: object, target: Target, weights: Float | None) -> 
     if class_weight is None or isinstance(class_weight, str):
         return weights, class_weight
     class_weight = _checked_class_weight(class_weight, target.n_outputs)
-    kept = slice(None) if weights is None else np.flatnonzero(weights)
-    y = target.original[kept]
+    kept = np.arange(target.original.shape[0]) if weights is None else np.flatnonzero(weights)
     by_class = np.ones(target.original.shape[0])
-    by_class[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if is_sparse(y) else y)
+    if target.mask is None:
+        y = target.original[kept]
+        by_class[kept] = compute_sample_weight(class_weight, y.astype(np.int8).tocsc() if is_sparse(y) else y)
+    else:
+        by_class[kept] = _of_known(class_weight, target, kept)
     if (by_class == 0).any():
         weights = np.where(by_class == 0, 0.0, 1.0 if weights is None else weights)
         if not weights.any():
             raise ValueError("class_weight must be positive for at least one sample, got zero for every sample")
     return weights, by_class
+
+
+def _of_known(class_weight: Any, target: Target, rows: NDArray[np.intp]) -> Float:
+    """The products over the outputs of which a sample is known."""
+    if not isinstance(class_weight, list):
+        raise ValueError(
+            f"class_weight must be a list of dicts for several outputs, or 'balanced', got {class_weight!r}"
+        )
+    y, mask = target.original[rows], target.mask[rows]
+    y, mask = (found.tocsc() if is_sparse(found) else found for found in (y, mask))
+    product = np.ones(len(rows))
+    for j, of_output in enumerate(class_weight):
+        column, hidden = (found[:, [j]].toarray().ravel() if is_sparse(found) else found[:, j] for found in (y, mask))
+        column = column.astype(np.int8) if target.kind == "labels" else column
+        product[~hidden] *= compute_sample_weight(of_output, column[~hidden])
+    return product
 
 
 def _checked_class_weight(class_weight: object, n_outputs: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from weald import _weald
 from weald._input.checks import Float
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 # The constraint for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}
+
+# Known entries are counted in blocks of labels with about so many entries.
+_CELLS = 1 << 22
 
 
 def is_given(model: BaseModel) -> bool:
@@ -44,8 +48,6 @@ def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float 
     if target.kind != "labels":
         other = "class_weight" if hasattr(model, "class_weight") else "class_weight of the estimator, or sample_weight"
         raise ValueError(f"label_weight is only supported for y of labels, got y of {target.kind}; see {other}")
-    if target.mask is not None:
-        raise ValueError("label_weight does not support y with masked entries: it must be None")
     if isinstance(given, str):
         return balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
     return _checked(given, target.n_outputs)
@@ -66,13 +68,28 @@ def _checked(given: object, n_labels: int) -> Float:
     return array
 
 
-def _frequencies(target: Target, weights: Float | None) -> tuple[Float, float]:
-    """The weight of the samples that have each label, and the weight of all samples. Sums are exact until the end."""
+def _frequencies(target: Target, weights: Float | None) -> tuple[Float, Float | float]:
+    """The weight of the samples that have each label, and the weight of all samples, or of those in which each label is
+    known if some are not. Sums are exact until the end.
+    """
     ptr, labels, n_labels = target.engine
     weights = np.ones(len(ptr) - 1) if weights is None else weights
     of_entries = np.repeat(weights, np.diff(ptr))
     positive = _weald.exact_sums(np.asarray(labels, dtype=np.int64), of_entries, n_labels)
+    if target.mask is not None:
+        return positive, _of_known(target.mask, weights)
     return positive, float(_weald.exact_sums(np.zeros(len(weights), dtype=np.int64), weights, 1)[0])
+
+
+def _of_known(mask: Any, weights: Float) -> Float:
+    """The weight of the samples in which each label is known."""
+    columns, n_labels = sparse.csc_array(mask), mask.shape[1]
+    found, size = np.empty(n_labels), max(1, _CELLS // max(1, len(weights)))
+    for start in range(0, n_labels, size):
+        known = ~columns[:, start : start + size].toarray().T
+        labels, rows = np.nonzero(known)
+        found[start : start + size] = _weald.exact_sums(labels.astype(np.int64), weights[rows], len(known))
+    return found
 
 
 def balanced(target: Target, weights: Float | None) -> Float:

@@ -13,8 +13,11 @@ from weald._input.checks import Float
 A, B = 0.55, 1.5
 
 
-def inverse(frequencies: NDArray[Any], n_samples: float, a: float = A, b: float = B) -> Float:
-    """The inverse propensities of labels with these frequencies: see `weald.metrics.propensities`."""
+def inverse(frequencies: NDArray[Any], n_samples: Float | float, a: float = A, b: float = B) -> Float:
+    """The inverse propensities of labels with these frequencies: see `weald.metrics.propensities`.
+
+    `n_samples` is one number, or one for each label.
+    """
     with np.errstate(over="ignore"):
-        found: Float = 1.0 + max(0.0, np.log(n_samples) - 1.0) * ((b + 1.0) / (frequencies + b)) ** a
+        found: Float = 1.0 + np.maximum(0.0, np.log(n_samples) - 1.0) * ((b + 1.0) / (frequencies + b)) ** a
     return found

@@ -90,9 +90,6 @@ def _checked(
     weights = checks.check_weights(given[2] if len(given) == 3 else None, X.shape[0])
     X, y, weights = checks.without_absent(X, given[1], weights)
     engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
-    # Regressors have no labels.
-    if mask is not None and getattr(estimator, "label_weight", None) is not None:
-        raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")
     y_mask, n_threads = masks.to_engine(mask), estimator._n_threads()
     with checks.renamed(y="its y"):
         _weald.mean_loss(engine, weights, config, y_mask=y_mask)

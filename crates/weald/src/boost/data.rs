@@ -12,7 +12,6 @@ use crate::error::{Purpose, Result};
 use crate::exact::exact_mean_of_samples;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
-use crate::loss::known_cells::mean_of_columns;
 use crate::loss::rows::{RowLoss, RowTargets};
 use crate::loss::working::WorkingLoss;
 
@@ -53,14 +52,14 @@ impl<'a, T: Float> Data<'a, T> {
     /// Returns the means of the losses of samples, of which `losses` has one for each sample and `scores` are the
     /// scores.
     pub(super) fn mean_losses(&self, losses: &[f64], scores: &[T], pass: &Pass<'_>) -> Result<Losses> {
-        let (Some(columns), TrainY::Real(y)) = (self.loss.of_known_cells(), &self.y) else {
+        let (true, TrainY::Real(y)) = (self.loss.skips_unknown(), &self.y) else {
             let n_threads = pass.control.n_threads();
             let out_of_bag = self.out_of_bag_loss(|row| losses[row], pass.in_bag, n_threads)?;
             let all = self.mean_loss_in(|row| losses[row], |_| true, n_threads)?;
             return Ok(Losses { all: Some(all), out_of_bag });
         };
         let mean = |is_inside: &(dyn Fn(usize) -> bool + Sync)| {
-            mean_of_columns(columns, y, scores, &self.weights, is_inside, pass.control)
+            self.loss.mean_of_known(self.shares, (y, scores), &self.weights, is_inside, pass.control)
         };
         let out_of_bag = pass.in_bag.map(|in_bag| mean(&|row| !in_bag[row])).transpose()?.flatten();
         Ok(Losses { all: mean(&|_| true)?, out_of_bag })
@@ -114,7 +113,8 @@ impl<'a, T: Float> Data<'a, T> {
 }
 
 /// Losses of samples: the mean over the columns of scores of the weighted means over samples. If some cells of y are
-/// unknown, the mean of a column is that of its known cells, and columns without a known cell do not count.
+/// unknown, the mean of a column is that of its known cells, and columns without a known cell do not count. If scores
+/// have different weights, the mean over columns is weighted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Losses {
     /// The loss of all samples; `None` if y is unknown for all of them.

@@ -47,7 +47,7 @@ impl BoostConfig {
         self.check(&outputs, width)?;
         let weight = data.weight_by_row()?;
         self.check_domain(Names::TRAINING.y, data.y(), weight.as_deref())?;
-        let masked = data.known().map(|_| self.of_known_cells(&outputs)).transpose()?;
+        let masked = data.known().map(|_| self.of_known_cells());
         let config = masked.as_ref().unwrap_or(self);
         let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
         let problem = Problem::new(config, outputs, known.as_deref())?;

@@ -12,7 +12,7 @@ use super::workers;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
-use crate::data::{Dataset, Outputs, Targets};
+use crate::data::{Dataset, Targets};
 use crate::error::{Error, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::bootstrap::Population;
@@ -156,10 +156,7 @@ impl BoostConfig {
         self.check_monotonic(&outputs)?;
         self.tree.check_constraints(data, data.known().is_some())?;
         let is_masked = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
-        if let (true, Outputs::Labels { .. }, Some(_)) = (is_masked, &outputs, &self.tree.output_weights) {
-            return Err(Error::unsupported("output_weights", "if labels have masked cells"));
-        }
-        let masked = is_masked.then(|| self.of_known_cells(&outputs)).transpose()?;
+        let masked = is_masked.then(|| self.of_known_cells());
         let config = masked.as_ref().unwrap_or(self);
         let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
         let problem = Problem::new(config, outputs, known.as_deref())?;
@@ -197,13 +194,10 @@ impl BoostConfig {
 
     /// Returns the parameters of a fit to y with some unknown cells.
     ///
-    /// y is then numerical, with NaN for unknown cells, and the loss is one of the known cells only: the gradient and
+    /// y is then numerical, with a column for each class and NaN for unknown cells, and the loss is one of the known cells only: the gradient and
     /// curvature of the others are zero. Leaves are then Newton steps even where they would otherwise be means of
     /// residuals, because a mean counts the cells of a leaf.
-    pub(super) fn of_known_cells(&self, outputs: &Outputs) -> Result<Self> {
-        if let Outputs::Classes { .. } = outputs {
-            return Err(Error::unsupported("y_mask", "for classes in boosting"));
-        }
+    pub(super) fn of_known_cells(&self) -> Self {
         let mut config = self.clone();
         if config.loss.as_column().leaf_rule() == LeafRule::Residuals {
             if config.leaf_estimation == LeafEstimation::LineSearch {
@@ -211,6 +205,6 @@ impl BoostConfig {
             }
             config.leaf_estimation = LeafEstimation::Newton;
         }
-        Ok(config)
+        config
     }
 }

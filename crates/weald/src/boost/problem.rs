@@ -43,9 +43,10 @@ impl<'a> Problem<'a> {
             OutputStrategy::Projected { relabel: false, .. } if width > 1 => Combine::RankOne,
             OutputStrategy::SingleTarget | OutputStrategy::Joint | OutputStrategy::Projected { .. } => Combine::Leaves,
         };
+        let loss = WorkingLoss::new(&config.loss, &outputs, single)?;
         let loss = match known {
-            None => WorkingLoss::new(&config.loss, &outputs, single)?,
-            Some(losses) => WorkingLoss::of_known(losses),
+            None => loss,
+            Some(losses) => loss.of_known(losses),
         };
         let link = loss.link(&outputs);
         if config.step_dtype != StepDtype::Float64 && matches!(loss, WorkingLoss::Classes(_)) {

@@ -199,12 +199,12 @@ impl<'a> Dataset<'a> {
     /// Returns the weight of each sample, sample weight times class weight, for learners that do not draw samples.
     /// `None`: all weights are equal.
     pub(crate) fn weight_by_row(&self) -> Result<Option<Cow<'a, [f64]>>> {
-        self.weights.by_row(&self.y)
+        self.weights.by_row_of_known(&self.y, self.known)
     }
 
     /// Like [`Dataset::weight_by_row`], for one of several workers, whose samples may all have weight zero.
     pub(crate) fn weight_of_worker(&self) -> Result<Option<Cow<'a, [f64]>>> {
-        self.weights.by_row_of_worker(&self.y)
+        self.weights.by_row_of_worker(&self.y, self.known)
     }
 
     /// Returns the initial scores, of shape (n_samples, `width`). Error messages use the argument names in `names`.
@@ -259,13 +259,7 @@ impl<'a> Dataset<'a> {
         self.x.check()?;
         self.schema.check(&self.x)?;
         self.y.check(self.n_samples())?;
-        self.check_mask()?;
-        if let (Some(_), ClassWeight::Balanced | ClassWeight::BalancedSubsample) =
-            (self.known, self.weights.class_weight)
-        {
-            return Err(Error::unsupported("class_weight", "if y has masked cells"));
-        }
-        Ok(())
+        self.check_mask()
     }
 
     /// Like [`Dataset::check`], for samples that are not part of the fit on `to`: the number of features and the
@@ -332,6 +326,12 @@ impl<'a> Dataset<'a> {
         let Some(known) = self.known else { return TrainY::new(&self.y) };
         let units = Weights::of_rows(weights, self.n_samples())?;
         TrainY::masked(&self.y, known, |row| units.units(row as usize))
+    }
+
+    /// Returns labels as numbers, 0 and 1, with their unknown cells: see [`Dataset::train_y`].
+    pub(crate) fn labels_as_numbers(&self, weights: Option<&[f64]>) -> Result<TrainY<'static>> {
+        let units = Weights::of_rows(weights, self.n_samples())?;
+        TrainY::of_numbers_with_gaps(self.numbers_with_gaps(0.0)?, |row| units.units(row as usize))
     }
 
     /// Returns a view of the same data set.

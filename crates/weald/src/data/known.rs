@@ -5,10 +5,10 @@
 //! mask. Values under the mask are replaced by the smallest known number of their output, by its first class, or by an
 //! absent label, so that nothing can depend on them.
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 
 use super::dataset::{Dataset, Mask};
-use super::targets::{LabelView, Targets};
+use super::targets::{LabelView, Targets, starts};
 use super::weights::Weights;
 use crate::error::{Error, Purpose, Result};
 
@@ -254,9 +254,12 @@ impl Dataset<'_> {
         Ok(Some(Observed { values, sample_weight, known: some_masked.then_some(known) }))
     }
 
-    /// Returns numerical outputs or labels as numbers, with NaN for unknown cells. A label is 1 if it is present, and
-    /// `off` if it is absent.
+    /// Returns y as numbers, with NaN for unknown cells. A label is 1 if it is present, and `off` if it is absent, and so is
+    /// each class of outputs of classes, which has a column of its own.
     pub(crate) fn numbers_with_gaps(&self, off: f64) -> Result<Array2<f64>> {
+        if let Targets::Classes { codes, n_classes } = self.y() {
+            return self.classes_with_gaps(codes, n_classes, off);
+        }
         let (n, n_outputs) = (self.y().n_samples(), self.outputs().n_outputs());
         let mut values = Purpose("the known cells of y").filled(off, n * n_outputs)?;
         match self.y() {
@@ -269,12 +272,26 @@ impl Dataset<'_> {
                     on.iter().for_each(|&label| values[label as usize] = 1.0);
                 }
             }
-            Targets::Classes { .. } => unreachable!("classes have a column for each class"),
+            Targets::Classes { .. } => unreachable!("classes have been returned"),
         }
         if let Some(known) = self.known() {
             replace(&mut values, known, |_| f64::NAN);
         }
         Ok(Array2::from_shape_vec((n, n_outputs), values).expect("as many as y has"))
+    }
+
+    fn classes_with_gaps(&self, codes: &ArrayView2<'_, u32>, n_classes: &[u32], off: f64) -> Result<Array2<f64>> {
+        let (starts, width) = (starts(n_classes)?, self.outputs().width());
+        let mut values = Purpose("the known cells of y").filled(off, codes.nrows() * width)?;
+        for (row, values) in values.chunks_exact_mut(width).enumerate() {
+            codes.row(row).iter().zip(&starts).for_each(|(&code, start)| values[start + code as usize] = 1.0);
+            if let Some(known) = self.known() {
+                known.each_masked(row as u32, |output| {
+                    values[starts[output as usize]..starts[output as usize + 1]].fill(f64::NAN);
+                });
+            }
+        }
+        Ok(Array2::from_shape_vec((codes.nrows(), width), values).expect("a number for each class"))
     }
 
     /// Returns the data set after its mask has been applied, for learners that support unknown cells. If the mask masks

@@ -197,12 +197,17 @@ impl MaskedNumbers {
         for (row, values) in (0..n).zip(values.chunks_exact_mut(n_outputs)) {
             known.each_masked(row, |output| values[output as usize] = f64::NAN);
         }
-        let values = RealTargets::new(values, n_outputs)?;
+        MaskedNumbers::with_gaps(RealTargets::new(values, n_outputs)?, units)
+    }
+
+    /// The same for values of which unknown cells are NaN.
+    pub(super) fn with_gaps(values: RealTargets<'static>, units: impl Fn(u32) -> u64) -> Result<Self> {
+        let n = values.values.len().checked_div(values.n_outputs).unwrap_or(0) as u32;
         let mean = |output: usize| {
             let cell = |row: u32| (values.of(row)[output], units(row));
             exact_mean((0..n).map(cell).filter(|(y, units)| *units > 0 && !y.is_nan()))
         };
-        let means = PURPOSE.collected((0..n_outputs).map(mean))?;
+        let means = PURPOSE.collected((0..values.n_outputs).map(mean))?;
         Ok(MaskedNumbers { values, means })
     }
 

@@ -131,7 +131,7 @@ impl OutputFactors<'_> {
             }
             // Labels have a common scale.
             TrainY::Slots(y) => scales.found = Purpose("the factors of outputs").filled((1.0, 1.0), y.width)?,
-            TrainY::MaskedSlots(_) => return Ok(None),
+            TrainY::MaskedSlots(y) => scales.found = Purpose("the factors of outputs").filled((1.0, 1.0), y.width())?,
         }
         let factors = scales.found;
         let shares = self.shares(factors.len())?;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::f64::consts::LN_2;
 
+use super::known::Known;
 use super::targets::Targets;
 use super::weights::Weights;
 use crate::error::{Error, Purpose, Result};
@@ -34,18 +35,23 @@ impl<'a> RowWeights<'a> {
     /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] if the weights do not match the samples, and if
     /// class weights are given for numerical outputs.
     pub fn by_row(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
+        self.by_row_of_known(y, None)
+    }
+
+    /// The same for y of which only some cells are known: see [`balanced`].
+    pub(crate) fn by_row_of_known(self, y: &Targets<'_>, known: Option<&Known>) -> Result<Option<Cow<'a, [f64]>>> {
         Weights::check(self.sample_weight, y.n_samples())?;
-        self.by_row_of_worker(y)
+        self.by_row_of_worker(y, known)
     }
 
     /// Like [`RowWeights::by_row`], for one of several workers, whose samples may all have weight zero.
-    pub(crate) fn by_row_of_worker(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
+    pub(crate) fn by_row_of_worker(self, y: &Targets<'_>, known: Option<&Known>) -> Result<Option<Cow<'a, [f64]>>> {
         Weights::check_numbers(self.sample_weight, y.n_samples())?;
         let by_class = match self.class_weight {
             ClassWeight::Equal => None,
             ClassWeight::Rows(rows) => Some(Cow::Borrowed(rows)),
             ClassWeight::Balanced | ClassWeight::BalancedSubsample => {
-                Some(Cow::Owned(balanced(y, |row| self.sample_weight.map_or(1.0, |w| w[row]))?))
+                Some(Cow::Owned(balanced(y, known, |row| self.sample_weight.map_or(1.0, |w| w[row]))?))
             }
         };
         if let Some(by_class) = &by_class {
@@ -85,7 +91,10 @@ const MOST: f64 = 300.0;
 
 /// Returns balanced class weights, for samples of weight `weight(row)`. Classes without weight get weight 1. Samples
 /// without weight do not influence the weights of other samples.
-pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result<Vec<f64>> {
+///
+/// If only some cells of y are `known`, the weights of the classes of an output are those for the samples in which it is
+/// known; in others, it has the factor 1, which is the mean of the factors over the known ones.
+pub(crate) fn balanced(y: &Targets<'_>, known: Option<&Known>, weight: impl Fn(usize) -> f64) -> Result<Vec<f64>> {
     const PURPOSE: Purpose = Purpose("class weights");
     let n = y.n_samples();
     // Only ratios of weights matter. Dividing by the largest prevents overflow of the total.
@@ -94,27 +103,58 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
     let weight = |row: usize| scaled(weight(row), down);
     // Sums of weights are rounded once, so that they depend neither on the order of the samples nor on those without
     // weight.
-    let mut total = RoundedOnce::default();
-    (0..n).try_for_each(|row| total.add(weight(row)))?;
-    let total = total.value();
+    let total_of = |weights: &mut dyn Iterator<Item = f64>| {
+        let mut total = RoundedOnce::default();
+        for weight in weights {
+            total.add(weight)?;
+        }
+        Ok::<_, Error>(total.value())
+    };
+    let total = total_of(&mut (0..n).map(&weight))?;
     let mut logs = PURPOSE.filled(0.0, n)?;
-    match y {
-        Targets::Real(_) | Targets::SparseReal(_) => {
+    match (y, known) {
+        (Targets::Real(_) | Targets::SparseReal(_), _) => {
             return Err(Error::unsupported("class_weight", "for numerical outputs"));
         }
-        Targets::Classes { codes, n_classes } => {
-            for (codes, &k) in codes.columns().into_iter().zip(n_classes) {
+        (Targets::Classes { codes, n_classes }, _) => {
+            for (output, (codes, &k)) in (0u32..).zip(codes.columns().into_iter().zip(n_classes)) {
+                let is_known = |row: usize| known.is_none_or(|known| known.is_known(row as u32, output));
+                let cells = || codes.iter().enumerate().filter(|(row, _)| is_known(*row));
                 let mut sums = PURPOSE.filled(RoundedOnce::default(), k as usize)?;
-                codes.iter().enumerate().try_for_each(|(row, &c)| sums[c as usize].add(weight(row)))?;
+                cells().try_for_each(|(row, &c)| sums[c as usize].add(weight(row)))?;
+                let total = match known {
+                    None => total,
+                    Some(_) => total_of(&mut cells().map(|(row, _)| weight(row)))?,
+                };
                 let mut totals = PURPOSE.collected(sums.iter().map(RoundedOnce::value))?;
                 let occurring = totals.iter().filter(|&&t| t > 0.0).count() as f64;
                 let log = |t: f64| if t > 0.0 { ln_of_quotient(total, occurring * t) } else { 0.0 };
                 totals.iter_mut().for_each(|t| *t = log(*t));
-                logs.iter_mut().zip(codes).for_each(|(sum, &c)| *sum += totals[c as usize]);
+                cells().for_each(|(row, &c)| logs[row] += totals[c as usize]);
+            }
+        }
+        (Targets::Labels(y), Some(known)) => {
+            // A label after the other, as each has its own samples.
+            let mut on = PURPOSE.filled(Vec::new(), y.n_labels())?;
+            for row in 0..n {
+                for &label in &y.indices()[y.ptr()[row]..y.ptr()[row + 1]] {
+                    PURPOSE.push(&mut on[label as usize], row as u32)?;
+                }
+            }
+            for (label, on) in (0u32..).zip(&on) {
+                let rows = || (0..n).filter(|&row| known.is_known(row as u32, label));
+                let total = total_of(&mut rows().map(&weight))?;
+                let one = total_of(&mut on.iter().map(|&row| weight(row as usize)))?;
+                if one > 0.0 && one < total {
+                    let of_zeros = (total / (2.0 * (total - one))).ln();
+                    let more = ln_of_quotient(total - one, one);
+                    rows().for_each(|row| logs[row] += of_zeros);
+                    on.iter().for_each(|&row| logs[row as usize] += more);
+                }
             }
         }
         // The product if all labels are 0, corrected below for the labels that are 1.
-        Targets::Labels(y) => {
+        (Targets::Labels(y), None) => {
             let mut sums = PURPOSE.filled(RoundedOnce::default(), y.n_labels())?;
             for row in 0..n {
                 let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
@@ -196,7 +236,7 @@ pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::LabelView;
+    use crate::data::{LabelView, Mask};
     use ndarray::{Array2, Axis, array};
 
     #[test]
@@ -204,7 +244,7 @@ mod tests {
         let codes = array![[0u32, 1], [0, 0], [1, 0], [0, 0]];
         let y = Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] };
         let w = [1.0, 2.0, 1.0, 0.0];
-        let found = balanced(&y, |row| w[row]).unwrap();
+        let found = balanced(&y, None, |row| w[row]).unwrap();
         // The classes of output 0 have total weights 3 and 1 of 4, and its third class does not occur. Those of output
         // 1 have 3 and 1.
         let expected = [4.0 / 6.0 * 4.0 / 2.0, 4.0 / 6.0 * 4.0 / 6.0, 4.0 / 2.0 * 4.0 / 6.0, 4.0 / 6.0 * 4.0 / 6.0];
@@ -253,7 +293,8 @@ mod tests {
             Targets::Labels(LabelView::try_new(ptr[..=rows].to_vec(), indices[..stored].to_vec(), n as usize).unwrap())
         };
         let weight = |row: usize| if row < n as usize { 1.0 } else { 0.0 };
-        let (with, without) = (balanced(&labels(n as usize + 1), weight), balanced(&labels(n as usize), |_| 1.0));
+        let (with, without) =
+            (balanced(&labels(n as usize + 1), None, weight), balanced(&labels(n as usize), None, |_| 1.0));
         let (with, without) = (with.unwrap(), without.unwrap());
         assert_eq!(with[..n as usize], without);
         assert!(with.iter().all(|w| w.is_normal()));
@@ -263,9 +304,9 @@ mod tests {
     fn totals_beyond_the_largest_number_balance_as_others_do() {
         let codes = array![[0u32], [1], [1], [0]];
         let y = Targets::Classes { codes: codes.view(), n_classes: vec![2] };
-        let near = balanced(&y, |row| [0.3, 1.0, 0.9, 0.6][row]).unwrap();
-        assert_eq!(balanced(&y, |row| PowerOfTwo::new(1023).times([0.3, 1.0, 0.9, 0.6][row])).unwrap(), near);
-        assert!(balanced(&y, |row| [1e308, 1e-308, 1e-308, 1e308][row]).unwrap().iter().all(|w| w.is_normal()));
+        let near = balanced(&y, None, |row| [0.3, 1.0, 0.9, 0.6][row]).unwrap();
+        assert_eq!(balanced(&y, None, |row| PowerOfTwo::new(1023).times([0.3, 1.0, 0.9, 0.6][row])).unwrap(), near);
+        assert!(balanced(&y, None, |row| [1e308, 1e-308, 1e-308, 1e308][row]).unwrap().iter().all(|w| w.is_normal()));
     }
 
     #[test]
@@ -275,7 +316,7 @@ mod tests {
         let of = |rows: &[usize]| {
             let codes = codes.select(Axis(0), rows);
             let y = Targets::Classes { codes: codes.view(), n_classes: vec![3, 3] };
-            balanced(&y, |at| weight(rows[at])).unwrap()
+            balanced(&y, None, |at| weight(rows[at])).unwrap()
         };
         let all: Vec<usize> = (0..40).collect();
         let found = of(&all);
@@ -292,8 +333,35 @@ mod tests {
         let codes = array![[1u32, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]];
         let classes = Targets::Classes { codes: codes.view(), n_classes: vec![2; 4] };
         let weight = |row: usize| [1.0, 2.0, 3.0, 1.0][row];
-        let (a, b) = (balanced(&labels, weight).unwrap(), balanced(&classes, weight).unwrap());
+        let (a, b) = (balanced(&labels, None, weight).unwrap(), balanced(&classes, None, weight).unwrap());
         // Both are rounded to 30 bits.
         a.iter().zip(b).for_each(|(a, b)| assert!((a - b).abs() < 1e-8));
+    }
+
+    #[test]
+    fn outputs_that_are_not_known_have_the_factor_one() {
+        let codes = array![[0u32, 1], [0, 0], [1, 0], [0, 0], [2, 1]];
+        let mask = array![[false, true], [false, false], [false, false], [false, true], [true, false]];
+        let known = Known::new(&Mask::from(&mask)).unwrap();
+        let w = [1.0, 2.0, 1.0, 0.0, 3.0];
+        let classes = Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] };
+        let found = balanced(&classes, Some(&known), |row| w[row]).unwrap();
+        // Output 0 is known with the weights 3 and 1, output 1 with 3 and 3.
+        let expected = [4.0 / 6.0, 4.0 / 6.0, 4.0 / 2.0, 4.0 / 6.0, 1.0];
+        // Balanced weights are rounded to 30 bits, a billionth.
+        found.iter().zip(expected).for_each(|(f, e)| assert!((f - e).abs() < 1e-8, "{f} {e}"));
+        // Labels are outputs of two classes.
+        let labels = LabelView::try_new(vec![0, 0, 0, 1, 1, 2], vec![0, 1], 2).unwrap();
+        let classes = array![[0u32, 0], [0, 0], [1, 0], [0, 0], [0, 1]];
+        let classes = Targets::Classes { codes: classes.view(), n_classes: vec![2, 2] };
+        let of = |y: &Targets<'_>| balanced(y, Some(&known), |row| w[row]).unwrap();
+        // The same products in another order.
+        of(&Targets::Labels(labels)).iter().zip(of(&classes)).for_each(|(a, b)| assert!((a / b - 1.0).abs() < 1e-8));
+        // If all cells are known, the weights are those without a mask.
+        let known = Known::new(&Mask::from(&mask.mapv(|_| false))).unwrap();
+        assert_eq!(
+            balanced(&classes, Some(&known), |row| w[row]).unwrap(),
+            balanced(&classes, None, |row| w[row]).unwrap()
+        );
     }
 }

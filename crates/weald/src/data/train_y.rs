@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use ndarray::Array2;
+
 use super::known::Known;
 use super::masked::{MaskedNumbers, MaskedSlots};
 use super::slots::Slots;
@@ -49,6 +51,13 @@ impl<'a> TrainY<'a> {
             TrainY::MaskedReal(y) => TrainY::MaskedReal(y.times(factors)),
             slots @ (TrainY::Slots(_) | TrainY::MaskedSlots(_)) => slots,
         }
+    }
+
+    /// Converts numbers of which unknown cells are NaN.
+    pub(super) fn of_numbers_with_gaps(values: Array2<f64>, units: impl Fn(u32) -> u64) -> Result<TrainY<'static>> {
+        let n_outputs = values.ncols();
+        let numbers = RealTargets::new(values.into_raw_vec_and_offset().0, n_outputs)?;
+        MaskedNumbers::with_gaps(numbers, units).map(TrainY::MaskedReal)
     }
 
     /// Converts y with unknown cells. `y` must have no labels in unknown cells; `units` returns the weight of a sample.

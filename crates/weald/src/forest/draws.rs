@@ -40,7 +40,7 @@ impl<'a, 't> Draws<'a, 't> {
     pub(crate) fn new<'w>(
         x: &Matrix<'_>,
         y: &'a Targets<'t>,
-        known: Option<&Known>,
+        known: Option<&'a Known>,
         row_weights: RowWeights<'w>,
         sampling: Sampling,
     ) -> Result<(Self, Option<Cow<'w, [f64]>>)> {
@@ -60,7 +60,7 @@ impl<'a, 't> Draws<'a, 't> {
             ClassWeight::Rows(w) => (Some(Cow::Borrowed(class_weights_checked(w, sample_weight, n_samples)?)), false),
             ClassWeight::BalancedSubsample if sampling != Sampling::All => (None, true),
             ClassWeight::Balanced | ClassWeight::BalancedSubsample => {
-                (Some(Cow::Owned(balanced(y, |row| sample_weight.map_or(1.0, |w| w[row]))?)), false)
+                (Some(Cow::Owned(balanced(y, known, |row| sample_weight.map_or(1.0, |w| w[row]))?)), false)
             }
         };
         let overall = product(sample_weight, by_class.as_ref().map(copied).transpose()?)?;
@@ -70,7 +70,7 @@ impl<'a, 't> Draws<'a, 't> {
         let rebalance = match rebalance {
             true => {
                 let base = once.map(|w| copied(&w).map(Cow::into_owned)).transpose()?;
-                Some(Rebalance { y, base, n_draws })
+                Some(Rebalance { y, known, base, n_draws })
             }
             false => None,
         };
@@ -154,6 +154,7 @@ impl Draw<'_, '_, '_> {
 #[derive(Debug)]
 struct Rebalance<'a, 't> {
     y: &'a Targets<'t>,
+    known: Option<&'a Known>,
     /// The weight of one draw of each sample, without class weights.
     base: Option<Vec<f64>>,
     n_draws: usize,
@@ -162,7 +163,7 @@ struct Rebalance<'a, 't> {
 impl Rebalance<'_, '_> {
     fn weights(&self, count: impl Fn(usize) -> f64) -> Result<Weights> {
         let base = |row: usize| self.base.as_ref().map_or(1.0, |w| w[row]);
-        let factors = balanced(self.y, |row| base(row) * count(row))?;
+        let factors = balanced(self.y, self.known, |row| base(row) * count(row))?;
         let weights = product(self.base.as_deref(), Some(factors.into()))?;
         Weights::new(weights.as_deref(), self.y.n_samples(), self.n_draws)
     }

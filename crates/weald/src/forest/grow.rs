@@ -156,9 +156,6 @@ impl<'a, 't> TrainingSet<'a, 't> {
             }
         };
         let factors = config.output_factors();
-        if factors.are_given() && matches!(targets, TrainY::MaskedSlots(_)) {
-            return Err(Error::unsupported(factors.name(), "if labels have masked cells"));
-        }
         let factors = if factors.are_given() {
             factors.of(&targets, &draws.rows, &Weights::of_rows(overall.as_deref(), n_samples)?, control)?
         } else {
@@ -166,6 +163,12 @@ impl<'a, 't> TrainingSet<'a, 't> {
         };
         let (targets, weighted) = match (factors, y) {
             (None, _) => (targets, None),
+            (Some(factors), Targets::Labels(_)) if data.known().is_some() => {
+                // Equal weights choose the splits of labels without weights, to the bit.
+                let is_weighted = factors.iter().any(|&factor| factor != 1.0);
+                let numbers = is_weighted.then(|| data.labels_as_numbers(overall.as_deref())).transpose()?;
+                (targets, numbers.map(|numbers| numbers.times(factors)))
+            }
             (Some(factors), Targets::Labels(y)) => {
                 let numbers = SparseNumbers::new(SparseTargets::of_labels(y)?);
                 (targets, Some(TrainY::SparseReal(numbers.times(factors))))

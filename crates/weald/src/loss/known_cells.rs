@@ -115,9 +115,10 @@ impl Loss for KnownCells<'_> {
 }
 
 /// Returns the mean over columns of the weighted mean losses of their known cells, for the samples that are inside;
-/// `None` if none of their cells is known. Columns without a known cell do not count. `scores` are row-major.
+/// `None` if none of their cells is known. Columns without a known cell do not count. `scores` are row-major, and `shares`
+/// are the weights of columns, if they differ; `None` is also the result if no column with a known cell has a weight.
 pub(crate) fn mean_of_columns<T: Float>(
-    losses: ColumnLosses<'_>,
+    (losses, shares): (ColumnLosses<'_>, Option<&[f64]>),
     y: &RealTargets<'_>,
     scores: &[T],
     weights: &Weights,
@@ -142,8 +143,10 @@ pub(crate) fn mean_of_columns<T: Float>(
         Ok((!units.is_empty()).then(|| exact_mean(values.iter().copied().zip(units.iter().copied()))))
     };
     let means = pool::map(control.n_threads(), width, of_column)?;
-    let (n, sum) = means.iter().flatten().fold((0, 0.0), |(n, sum), mean| (n + 1, sum + mean));
-    Ok((n > 0).then(|| sum / f64::from(n)))
+    let weight = |column: usize| shares.map_or(1.0, |shares| shares[column]);
+    let known = means.iter().enumerate().filter_map(|(column, mean)| mean.map(|mean| (weight(column), mean)));
+    let (total, sum) = known.fold((0.0, 0.0), |(total, sum), (weight, mean)| (total + weight, sum + weight * mean));
+    Ok((total > 0.0).then(|| sum / total))
 }
 
 /// Returns the cells of a block whose y is known, and their scores.

@@ -327,7 +327,7 @@ mod tests {
         // The same of three classes.
         let (on, zeros) = ([heavy, 1.0, 0.0], [0.0; 3]);
         let leaf = LeafTotals { weight: heavy + 1.0, on: &on, gradients: &zeros, curvatures: &zeros };
-        assert_eq!(Softmax::bounds_of_change(leaf, &[0.0, 10.0, 0.0]).rises(), None);
+        assert_eq!(Softmax::new(&[3]).unwrap().bounds_of_change(leaf, &[0.0, 10.0, 0.0]).rises(), None);
     }
 
     /// The samples of a leaf: y, score and weight.
@@ -397,7 +397,8 @@ mod tests {
                 change += w * of_row;
             }
             let of_leaf = LeafTotals { weight, on: &on, gradients: &gradients, curvatures: &curvatures };
-            let bounds = Softmax::bounds_of_change(of_leaf, &steps);
+            let softmax = Softmax::new(&[3]).unwrap();
+            let bounds = softmax.bounds_of_change(of_leaf, &steps);
             // Bounds and changes are rounded sums.
             prop_assert!(bounds.least <= change + 1e-9 && change <= bounds.most + 1e-9, "{bounds:?} {change}");
         }

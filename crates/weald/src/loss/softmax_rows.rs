@@ -11,9 +11,12 @@ use super::vector::vectorised;
 use super::working::Line;
 use super::{Bounds, ROWS};
 use crate::control::Control;
+use crate::data::Weights;
 use crate::data::targets::starts;
+use crate::data::train_y::RealTargets;
 use crate::error::{Purpose, Result};
-use crate::exact::WeightedGrids;
+use crate::exact::{WeightedGrids, exact_mean};
+use crate::pool;
 
 /// The accuracy of gradients and curvatures of samples, and of means of probabilities, which are computed from gradients
 /// that are rounded to a grid of 2⁻²².
@@ -24,11 +27,23 @@ const OF_MEANS: f64 = 5e-7;
 pub(crate) struct Softmax {
     /// The first column of each output, followed by the number of columns.
     starts: Vec<usize>,
+    /// Whether the classes of some samples are unknown. Targets are then numbers: 1 for the class of a sample, and NaN for
+    /// all classes of an output that is unknown. It has no loss, gradient or curvature.
+    skips_unknown: bool,
 }
 
 impl Softmax {
     pub(crate) fn new(n_classes: &[u32]) -> Result<Self> {
-        Ok(Softmax { starts: starts(n_classes)? })
+        Ok(Softmax { starts: starts(n_classes)?, skips_unknown: false })
+    }
+
+    /// Returns the same loss over the known classes.
+    pub(crate) fn of_known(self) -> Self {
+        Softmax { skips_unknown: true, ..self }
+    }
+
+    pub(crate) fn skips_unknown(&self) -> bool {
+        self.skips_unknown
     }
 
     pub(crate) fn n_outputs(&self) -> usize {
@@ -40,9 +55,13 @@ impl Softmax {
         self.starts[output]..self.starts[output + 1]
     }
 
-    /// Returns the sample's class for an output.
-    fn class(&self, y: RowTargets<'_>, output: usize) -> usize {
-        y.on()[output] as usize - self.starts[output]
+    /// Returns the sample's class for an output, if it is known.
+    #[inline]
+    fn class(&self, y: RowTargets<'_>, output: usize) -> Option<usize> {
+        match y {
+            RowTargets::On(on) => Some(on[output] as usize - self.starts[output]),
+            RowTargets::Numbers(y) => y[self.columns(output)].iter().position(|&y| y == 1.0),
+        }
     }
 
     /// Computes the Newton steps of the classes of an output, from the diagonal of the Hessian and the factor (K − 1)/K
@@ -59,7 +78,7 @@ impl Softmax {
     /// The upper bound is the smaller one of two. Along the steps, |φ'''| ≤ (max v − min v) φ'', and φ'' = Σ w Var_p(v)
     /// is at most twice Σ v² H. The change of a sample's loss without the term of its own class, log Σ p e^v, is
     /// concave in p (Jensen).
-    pub(crate) fn bounds_of_change(leaf: LeafTotals<'_>, steps: &[f64]) -> Change {
+    pub(crate) fn bounds_of_change(&self, leaf: LeafTotals<'_>, steps: &[f64]) -> Change {
         let (mut falls, mut bends, mut moved_on) = (0.0, 0.0, 0.0);
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for (k, &v) in steps.iter().enumerate() {
@@ -74,14 +93,16 @@ impl Softmax {
         if bound <= 0.0 {
             return Change { least: -falls - error.falls, most: bound };
         }
-        let mean = |k: usize| ((leaf.on[k] - leaf.gradients[k]) / leaf.weight).max(0.0) + OF_MEANS;
+        // The samples whose class is known.
+        let weight = if self.skips_unknown { leaf.on.iter().sum() } else { leaf.weight };
+        let mean = |k: usize| ((leaf.on[k] - leaf.gradients[k]) / weight).max(0.0) + OF_MEANS;
         let total: f64 = steps.iter().enumerate().map(|(k, v)| mean(k) * (v - most).exp()).sum();
-        Change { least: -falls - error.falls, most: bound.min(leaf.weight * (most + total.ln()) - moved_on) }
+        Change { least: -falls - error.falls, most: bound.min(weight * (most + total.ln()) - moved_on) }
     }
 
     /// Returns the change of the loss of an output of a sample if the scores of its classes move.
     pub(crate) fn change<T: Float>(&self, y: RowTargets<'_>, output: usize, scores: &[T], steps: &[f64]) -> f64 {
-        softmax::change(self.class(y, output), scores, steps)
+        self.class(y, output).map_or(0.0, |class| softmax::change(class, scores, steps))
     }
 
     /// Returns the constants of an output from the weights of all columns.
@@ -92,11 +113,59 @@ impl Softmax {
     /// Returns the steps of the classes of an output.
     pub(crate) fn step<T: Float>(&self, output: usize, line: &Line<'_, T>, control: &Control) -> Result<Vec<f64>> {
         let n = line.weights.len();
-        let classes = ROWS.collected((0..n).map(|at| self.class((line.y)(at), output) as u32))?;
         let Line { scores, directions, leaf_of, weights, .. } = *line;
         let n_classes = self.columns(output).len();
         let per_leaf = line.per_leaf();
+        let class = |at: usize| self.class((line.y)(at), output);
+        if !self.skips_unknown {
+            let classes = ROWS.collected((0..n).map(|at| class(at).unwrap_or_default() as u32))?;
+            let problem =
+                SoftmaxProblem { n_classes, classes: &classes, scores, directions, per_leaf, leaf_of, weights };
+            return problem.step(control);
+        }
+        // Only samples whose class is known take part.
+        let (mut classes, mut kept) = (ROWS.with_capacity(n)?, ROWS.with_capacity(n)?);
+        for (at, class) in (0..n).filter_map(|at| Some((at, class(at)?))) {
+            classes.push(class as u32);
+            kept.push(at);
+        }
+        if kept.is_empty() {
+            return ROWS.filled(0.0, n_classes);
+        }
+        let mut scores_of = ROWS.with_capacity(kept.len() * n_classes)?;
+        kept.iter().for_each(|&at| scores_of.extend_from_slice(&scores[at * n_classes..(at + 1) * n_classes]));
+        let leaf_of = ROWS.collected(kept.iter().map(|&at| leaf_of[at]))?;
+        let weights = ROWS.collected(kept.iter().map(|&at| weights[at]))?;
+        let (scores, leaf_of, weights) = (&scores_of[..], &leaf_of[..], &weights[..]);
         SoftmaxProblem { n_classes, classes: &classes, scores, directions, per_leaf, leaf_of, weights }.step(control)
+    }
+
+    /// Returns the mean over columns of the losses of the known cells, for the samples that are inside; `None` if no class
+    /// is known. Outputs without a known class do not count. `scores` are row-major.
+    pub(crate) fn mean_of_known<T: Float>(
+        &self,
+        y: &RealTargets<'_>,
+        scores: &[T],
+        weights: &Weights,
+        is_inside: impl Fn(usize) -> bool + Sync,
+        control: &Control,
+    ) -> Result<Option<f64>> {
+        let width = y.n_outputs;
+        let of_output = |output: usize| {
+            control.check()?;
+            let columns = self.columns(output);
+            let mut losses = Vec::new();
+            for row in (0..scores.len() / width).filter(|&row| weights.units(row) > 0 && is_inside(row)) {
+                if let Some(class) = self.class(RowTargets::Numbers(y.of(row as u32)), output) {
+                    let loss = softmax::loss(class, &scores[row * width..][columns.clone()]);
+                    ROWS.push(&mut losses, (loss, weights.units(row)))?;
+                }
+            }
+            Ok((!losses.is_empty()).then(|| (columns.len() as f64, exact_mean(losses.iter().copied()))))
+        };
+        let means = pool::map(control.n_threads(), self.n_outputs(), of_output)?;
+        let (n, sum) = means.iter().flatten().fold((0.0, 0.0), |(n, sum), (k, mean)| (n + k, sum + mean));
+        Ok((n > 0.0).then(|| sum / n))
     }
 }
 
@@ -104,13 +173,24 @@ impl<T: Float> RowLoss<T> for &Softmax {
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
         let of_output = |output| {
             let columns = self.columns(output);
-            softmax::negative_gradients(self.class(y, output), &scores[columns.clone()], &mut out[columns])
+            let (scores, out) = (&scores[columns.clone()], &mut out[columns]);
+            match self.class(y, output) {
+                Some(class) => softmax::negative_gradients(class, scores, out),
+                None => {
+                    out.fill(T::from_f64(0.0));
+                    0.0
+                }
+            }
         };
         (0..self.n_outputs()).map(of_output).sum()
     }
 
     fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
-        (0..self.n_outputs()).map(|output| softmax::loss(self.class(y, output), &scores[self.columns(output)])).sum()
+        let of_output = |output| match self.class(y, output) {
+            Some(class) => softmax::loss(class, &scores[self.columns(output)]),
+            None => 0.0,
+        };
+        (0..self.n_outputs()).map(of_output).sum()
     }
 
     fn bounds(&self) -> Option<Bounds> {

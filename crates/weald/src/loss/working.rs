@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::column::{ColumnLoss, LeafRule, NumberColumn};
 use super::float::Float;
-use super::known_cells::KnownCells;
+use super::known_cells::{KnownCells, mean_of_columns};
 use super::line_search::LineSearch;
 use super::newton::{Change, LeafTotals, Regularization};
 use super::outputs::ColumnLosses;
@@ -13,7 +13,7 @@ use super::softmax_rows::Softmax;
 use super::{LineProblem, Link, LossKind, ROWS};
 use crate::control::Control;
 use crate::data::targets::is_binary;
-use crate::data::train_y::TrainY;
+use crate::data::train_y::{RealTargets, TrainY};
 use crate::data::{Outputs, Weights};
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
@@ -71,26 +71,35 @@ impl<'l> WorkingLoss<'l> {
 
     /// Returns the same loss over the known cells of y, for which `losses` were created: see [`KnownCells::of`]. The
     /// targets must be numbers, with NaN for unknown cells.
-    pub(crate) fn of_known(losses: &'l [KnownCells<'l>]) -> Self {
-        WorkingLoss::Columns(match losses {
-            [one] => ColumnLosses::One(one),
-            each => ColumnLosses::EachKnown(each),
-        })
+    pub(crate) fn of_known(self, losses: &'l [KnownCells<'l>]) -> Self {
+        match (self, losses) {
+            (WorkingLoss::Classes(softmax), _) => WorkingLoss::Classes(softmax.of_known()),
+            (WorkingLoss::Columns(_), [one]) => WorkingLoss::Columns(ColumnLosses::One(one)),
+            (WorkingLoss::Columns(_), each) => WorkingLoss::Columns(ColumnLosses::EachKnown(each)),
+        }
     }
 
     /// Returns whether NaN in y is an unknown cell.
     pub(crate) fn skips_unknown(&self) -> bool {
         match self {
             WorkingLoss::Columns(losses) => losses.first().skips_unknown(),
-            WorkingLoss::Classes(_) => false,
+            WorkingLoss::Classes(softmax) => softmax.skips_unknown(),
         }
     }
 
-    /// Returns the losses of columns if NaN in y is an unknown cell.
-    pub(crate) fn of_known_cells(&self) -> Option<ColumnLosses<'_>> {
+    /// Returns the mean over columns of the losses of their known cells, for the samples that are inside: see
+    /// [`mean_of_columns`].
+    pub(crate) fn mean_of_known<T: Float>(
+        &self,
+        shares: Option<&[f64]>,
+        (y, scores): (&RealTargets<'_>, &[T]),
+        weights: &Weights,
+        is_inside: impl Fn(usize) -> bool + Sync,
+        control: &Control,
+    ) -> Result<Option<f64>> {
         match self {
-            WorkingLoss::Columns(losses) => Some(*losses).filter(|_| self.skips_unknown()),
-            WorkingLoss::Classes(_) => None,
+            WorkingLoss::Columns(losses) => mean_of_columns((*losses, shares), y, scores, weights, is_inside, control),
+            WorkingLoss::Classes(softmax) => softmax.mean_of_known(y, scores, weights, is_inside, control),
         }
     }
 
@@ -169,7 +178,7 @@ impl<'l> WorkingLoss<'l> {
                 let loss = losses.of(line);
                 steps.iter().fold(Change::NONE, |sum, &step| sum.and(loss.bounds_of_change(leaf, step)))
             }
-            WorkingLoss::Classes(_) => Softmax::bounds_of_change(leaf, steps),
+            WorkingLoss::Classes(softmax) => softmax.bounds_of_change(leaf, steps),
         }
     }
 

@@ -60,7 +60,12 @@ impl ForestConfig {
         let mut found = columns(&self.tree, shapes, growth, draws || shapes.is_weighted);
         let projection = self.tree.output_projection.as_ref();
         let q = projection.map(|phi| n_projections(&phi.family, phi.n_projections, shapes.width));
-        if shapes.is_dense_numbers || q.is_some() {
+        // Splits of weighted labels are searched on numbers; with unknown cells, these are dense.
+        let are_dense = !shapes.is_dense_numbers && shapes.n_unknown > 0 && self.tree.output_weights.is_some();
+        if are_dense {
+            found.push(MemoryTerm::new("the labels as numbers", bytes::<f64>() * count(shapes.n_cells)));
+        }
+        if shapes.is_dense_numbers || q.is_some() || are_dense {
             // Rounded targets and the weight, and the projected targets from which they are made.
             let of_outputs = bytes::<f64>() * (q.unwrap_or(count(shapes.width)) + 1 + q.unwrap_or(0));
             let of_tree = count(shapes.n_samples) * (variance::BYTES_OF_A_SAMPLE as u128 + of_outputs);

@@ -128,8 +128,8 @@ fn a_forest_of_sparse_labels_with_gaps_and_categories() {
         found(&terms),
         [
             ("the transposed X", 8 * 300, true),
-            // Four leaves of 20 labels are smaller than a list of all labels.
-            ("the leaves of all trees", 3 * (8 * 4 + 4 * 20), false),
+            // Four leaves of 20 labels are smaller than a list of all labels. If cells are unknown, they are frequencies.
+            ("the leaves of all trees", 3 * (8 * 4 * 20), false),
             ("the nodes of all trees", 3 * 8 * 32, false),
             ("the nodes of growing trees", 8 * grow::BYTES_OF_A_NODE as u64, false),
             ("the mask of y", 9 * 100 + 4 * 30, false),
@@ -137,6 +137,34 @@ fn a_forest_of_sparse_labels_with_gaps_and_categories() {
             // Three splits, a fifth of which test one of the two features.
             ("the categories of splits", 3 * 2 * (3 * 6 * 2 / 10), false),
             ("the sums of categories", 6 * (60 + 8 * 20), false),
+        ]
+    );
+}
+
+#[test]
+fn leaves_share_what_they_do_not_know() {
+    let of = |n_unknown: usize, config: ForestConfig| {
+        let shapes = FitShapes::new((100, 10), LayoutOfX::ColumnMajor, 1000).is_dense_numbers(false).n_entries(40_000);
+        found(&config.fit_memory(&shapes.n_unknown(n_unknown), 1))
+    };
+    let leaves = |n_unknown: usize| {
+        let terms = of(n_unknown, forest().n_trees(1));
+        terms.into_iter().find(|term| term.0 == "the leaves of all trees").unwrap().1
+    };
+    // A hundred leaves: numbers of the known cells and four more for each leaf, or at most of all columns.
+    assert_eq!(leaves(95_000), 12 * 5_000 + 16 * 100);
+    assert_eq!(leaves(100), 12 * 40_100);
+    assert_eq!(leaves(50_000), 12 * 50_000 + 16 * 100);
+    // Splits of weighted labels are searched on numbers.
+    let weighted = of(95_000, forest().output_weights(vec![1.0; 1000]));
+    let terms: Vec<_> =
+        weighted.iter().filter(|term| term.0.starts_with("the labels") || term.0.contains("of a tree")).collect();
+    assert_eq!(
+        terms,
+        [
+            &("the sorted columns of a tree", 8 * 100 * 10, true),
+            &("the labels as numbers", 8 * 100_000, false),
+            &("the targets of a tree", 100 * (28 + 8 * 1001), true),
         ]
     );
 }
@@ -302,7 +330,12 @@ fn no_part_falls_when_a_shape_grows() {
             ("entries", shapes.clone().n_entries(2 * n_entries + 1)),
             ("columns of predictions", FitShapes { width: width + 5, ..shapes.clone() }),
             // The same share of X is stored, and labels are as frequent.
-            ("samples", FitShapes { n_samples: 3 * n, n_entries: 3 * n_entries, ..shapes.clone() }),
+            (
+                "samples",
+                FitShapes { n_samples: 3 * n, n_entries: 3 * n_entries, ..shapes.clone() }
+                    .n_cells(3 * n * width)
+                    .n_unknown(3 * n_unknown),
+            ),
             ("unknown values", shapes.clone().n_cells(2 * n * width).n_unknown(2 * n_unknown)),
             ("categories", shapes.clone().categories(shapes.categories.iter().map(|n| 2 * n).collect())),
         ];

@@ -127,13 +127,23 @@ pub(super) fn most_leaves(tree: &TreeConfig, n_rows: u128) -> u128 {
 }
 
 /// Returns the bytes of the values of leaves: numbers for each leaf and column; for labels and classes counts, as sparse
-/// entries if these are smaller.
+/// entries if these are smaller. If cells are unknown, values are numbers, of which a leaf has one for each entry and each
+/// column that it does not know, or leaves share them, so that there is about one for each known cell.
 pub(super) fn leaf_bytes(shapes: &FitShapes, leaves: u128, n_rows: u128) -> u128 {
     let of_table = leaves * count(shapes.width);
+    let of_rows = |n: usize| count(n) * n_rows / count(shapes.n_samples).max(1);
+    let entries = of_rows(shapes.n_entries);
+    if shapes.n_unknown > 0 {
+        let of_number = bytes::<u32>() + bytes::<f64>();
+        let known = of_rows(shapes.n_cells.saturating_sub(shapes.n_unknown));
+        let of_shared = of_number * known + 4 * bytes::<u32>() * leaves;
+        let of_apart =
+            if shapes.is_dense_numbers { u128::MAX } else { of_number * (entries + of_rows(shapes.n_unknown)) };
+        return (bytes::<f64>() * of_table).min(of_shared).min(of_apart);
+    }
     if shapes.is_dense_numbers {
         return bytes::<f64>() * of_table;
     }
-    let entries = count(shapes.n_entries) * n_rows / count(shapes.n_samples).max(1);
     // An entry has a column and a count of one byte.
     let of_entries = (bytes::<u32>() + 1) * entries + bytes::<u32>() * leaves;
     bytes::<f64>() * leaves + of_table.min(of_entries)
