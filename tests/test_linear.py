@@ -19,6 +19,9 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, normalize
 from weald import _weald, inspection, model_selection
+from weald._fit.samples import prepare
+from weald._labels.thresholds import Objective, tuned
+from weald._rounds import linear_start
 from weald.metrics import make_topk_scorer
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
@@ -478,6 +481,54 @@ def test_meta_estimators_take_linear_models(around, tmp_path):
         np.testing.assert_array_equal(found, expected)
     best = inspection.top_features(fitted, 0, 3)
     assert best == inspection.top_features(fitted.estimator_, 0, 3)
+
+
+def thresholds(X, Y, **rules):
+    return TunedThresholds(model(), shrinkage=5).fit(X, Y, **rules)
+
+
+@pytest.mark.parametrize("params", [{}, {"C": 1.0, "features": "normalized"}, {"calibrate": False}])
+@pytest.mark.parametrize("masked", [False, True])
+def test_thresholds_are_tuned_on_the_folds_of_the_fit_itself(params, masked, monkeypatch):
+    mask = RNG.random(LABELS.shape) < 0.2 if masked else None
+    fits, fit_linear = [], _weald.fit_linear
+    monkeypatch.setattr(_weald, "fit_linear", lambda *args: fits.append(0) or fit_linear(*args))
+    found = TunedThresholds(model(**params), shrinkage=5).fit(COUNTS, LABELS, y_mask=mask)
+    assert len(fits) == 1
+    inner = found.estimator_
+    plain = model(**params).fit(COUNTS, LABELS, y_mask=mask)
+    assert inner._model == plain._model
+    samples = prepare(model(), COUNTS, LABELS, None, mask)
+    engine = samples.X, samples.target.engine, samples.row_weights
+    folds = _weald.fold_models_of_linear(inner._model, *engine, inner._config_of_fit(), 3, 1, samples.mask)
+    scores, fold = linear_start.held_out(samples.X, folds).scores, folds[0]
+    proba = inner._probabilities(scores)
+    assert sorted(set(fold)) == [0, 1, 2]
+    proba[proba < 0.01] = 0
+    if masked:
+        proba[mask] = 0
+    hidden = None if mask is None else sparse.csr_array(mask)
+    known = LABELS if mask is None else np.where(mask, 0, LABELS)
+    expected = tuned(
+        sparse.csr_array(proba), sparse.csr_array(known), np.ones(120), Objective.parsed("f1"), 5, "share", 0.01, hidden
+    )
+    np.testing.assert_array_equal(found.threshold_, expected.of_labels)
+    assert vars(found.estimator_).keys() == vars(plain).keys()
+
+
+def test_thresholds_of_folds_obey_the_laws():
+    expected = thresholds(COUNTS, LABELS).threshold_
+    for X, Y in ((COUNTS.toarray(), LABELS), (COUNTS.tocsc(), sparse.csr_array(LABELS))):
+        np.testing.assert_array_equal(thresholds(X, Y).threshold_, expected)
+    order = np.random.default_rng(0).permutation(120)
+    np.testing.assert_array_equal(thresholds(COUNTS[order], LABELS[order]).threshold_, expected)
+    weights = np.random.default_rng(1).integers(0, 3, 120)
+    rows = np.repeat(np.arange(120), weights)
+    weighted = thresholds(COUNTS, LABELS, sample_weight=weights.astype(float))
+    np.testing.assert_array_equal(thresholds(COUNTS[rows], LABELS[rows]).threshold_, weighted.threshold_)
+    piped = TunedThresholds(make_pipeline(MaxAbsScaler(), model()), shrinkage=5).fit(COUNTS, LABELS)
+    again = TunedThresholds(model(), shrinkage=5).fit(MaxAbsScaler().fit_transform(COUNTS), LABELS)
+    np.testing.assert_array_equal(piped.threshold_, again.threshold_)
 
 
 @pytest.mark.parametrize("piped", [False, True])

@@ -68,6 +68,18 @@ def test_stages_see_scores_of_samples_that_the_linear_model_was_not_fitted_to() 
     assert model.train_score_[0] > own.train_score_[0]
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_scores_of_the_folds_of_a_fit_are_those_of_fits_to_the_other_folds(masked: bool) -> None:
+    X, Y = words()
+    mask = np.random.default_rng(0).random(Y.shape) < 0.2 if masked else None
+    linear = weald.LinearClassifier(random_state=0)
+    samples, folds = linear._fit_with_folds(X, Y, None, mask)
+    found = linear_start.held_out(samples.X, folds)
+    expected = linear_start.held_out(samples.X, linear_start.fold_models(linear, samples, linear_start.N_FOLDS, 1))
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    np.testing.assert_array_equal(found.fold, expected.fold)
+
+
 @pytest.mark.parametrize("init", ["linear", "auto"])
 def test_layouts_threads_and_the_order_of_samples_do_not_matter(init: str) -> None:
     X, Y = words()

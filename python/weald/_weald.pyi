@@ -40,8 +40,8 @@ __all__ = [
     "fit_forest",
     "fit_label_tree",
     "fit_linear",
+    "fold_models_of_linear",
     "fit_tree",
-    "held_out_linear",
     "inspect_model",
     "johnson_lindenstrauss_dim",
     "label_folds",
@@ -111,6 +111,8 @@ _LabelScores: TypeAlias = (
 _MemoryTerm: TypeAlias = tuple[str, int, bool]
 # An object with the attributes of `weald._fit.memory.Shapes`.
 _FitShapes: TypeAlias = Any
+# The fold of each sample, and the model of each fold.
+_FoldModels: TypeAlias = tuple[NDArray[np.uint32], list[LinearModel]]
 _SparseScores: TypeAlias = tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.float64]]
 
 # Sample weights; and class weights by sample, or their rule.
@@ -463,8 +465,9 @@ def fit_linear(
     progress: Callable[[int], object] | None = None,
     y_mask: _Mask | None = None,
     columns: tuple[int, int] | None = None,
-) -> tuple[LinearModel, float]: ...
-def held_out_linear(
+    with_folds: bool = False,
+) -> tuple[LinearModel, float, _FoldModels | None]: ...
+def fold_models_of_linear(
     model: LinearModel,
     x: _Matrix,
     y: _Targets,
@@ -473,7 +476,7 @@ def held_out_linear(
     n_folds: int,
     n_threads: int = 1,
     y_mask: _Mask | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+) -> _FoldModels: ...
 def fit_label_tree(
     x: _Matrix,
     y: _Targets,

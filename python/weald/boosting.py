@@ -1151,12 +1151,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _linear_init(
         self, samples: Samples, y: Any, sample_weight: Any, y_mask: Any, *, base_margin: object
-    ) -> LinearClassifier | None:
-        """The linear model that stages start from; None if "auto" finds that there cannot be one."""
+    ) -> tuple[LinearClassifier | None, linear_start.HeldOut | None]:
+        """The linear model that stages start from, None if "auto" finds that there cannot be one, and held-out scores."""
         has_log_odds, has_categories = self._loss.link == "half_logit", self.is_categorical_ is not None
         fits = has_log_odds and not has_categories and base_margin is None and not has_nan(samples.X)
         if self.init == "auto" and not fits:
-            return None
+            return None, None
         if not has_log_odds:
             raise ValueError(f"init='linear' requires a loss with probabilities, got loss={self._loss.name!r}")
         if has_categories:
@@ -1168,16 +1168,29 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             random_state=derived_seed(self._seed, (1,)),
         )
         with checks.named("init"):
-            return linear.fit(samples.X, y, sample_weight, y_mask=y_mask)
+            if self.init_cv not in (None, linear_start.N_FOLDS):
+                return linear.fit(samples.X, y, sample_weight, y_mask=y_mask), None
+            own, folds = linear._fit_with_folds(samples.X, y, sample_weight, y_mask)
+            return linear, linear_start.held_out(own.X, folds)
 
     def _linear_start(
-        self, samples: Samples, weights: Float | None, of_labels: Float | None, grown: _weald.Boosted | None
+        self,
+        samples: Samples,
+        weights: Float | None,
+        of_labels: Float | None,
+        grown: _weald.Boosted | None,
+        found: linear_start.HeldOut | None,
     ) -> tuple[Float | None, int]:
-        """The scores of the training samples, and the number of stages that are of use."""
+        """The scores of the training samples, and the number of stages that are of use.
+
+        `found` are the scores of the linear model by folds, if they are known.
+        """
         n_rounds, n_threads = int(self.n_estimators), self._n_threads()
         linear, n_folds = self._init, self.init_cv or linear_start.N_FOLDS
         assert isinstance(linear, LinearClassifier)
-        found = linear_start.held_out(linear, samples, n_folds, n_threads)
+        if found is None:
+            folds = linear_start.fold_models(linear, samples, n_folds, n_threads)
+            found = linear_start.held_out(samples.X, folds)
         start = self._scores_of_linear(linear, found.scores)
         if self.init == "linear" or grown is not None:
             return start, n_rounds

@@ -1058,7 +1058,7 @@ class ConformalLabels(WithScores):
     delta : float, default=0.1
         The probability that calibration samples are misleading, above 0 and below 1. It has no effect on recall.
     cv : "oob", int, cross-validation generator or None, default=None
-        How the scores of calibration samples are computed, as in `ConformalRegressor`.
+        How the scores of calibration samples are computed, as in `TunedThresholds`.
     min_score : float, default=0.001
         Scores below this value are not stored. If recall cannot be reached by all stored scores together, labels without a
         stored score are predicted by their frequency, the most frequent ones first: see `frequent_`.

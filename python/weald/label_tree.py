@@ -305,7 +305,9 @@ class LabelTreeClassifier(OfPreparedX):
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
-    def _fit_columns(self, samples: Samples, told: Progress | None, part: tuple[int, int] | None) -> None:
+    def _fit_columns(
+        self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
+    ) -> None:
         data = samples.X, samples.target.engine, samples.row_weights
         features = chosen_features(samples.X, samples.row_weights[0]) if self.features == "auto" else self.features
         config = self._config(self._seed, features, part)

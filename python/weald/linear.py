@@ -12,6 +12,7 @@ Learning 2011.
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -33,7 +34,7 @@ from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import csr_of
 from weald._parameters.types import ClassWeight, MatrixLike, MultiLabel, Prediction, RandomState, fit_context
 from weald._ranking import best, ranks
-from weald._rounds.linear_start import Added
+from weald._rounds.linear_start import Added, of_folds
 from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
@@ -328,10 +329,45 @@ class LinearClassifier(OfPreparedX):
             new._fit(X, y, sample_weight, y_mask, label_names, labels)
         return self
 
-    def _fit_columns(self, samples: Samples, told: Progress | None, part: tuple[int, int] | None) -> None:
-        data = samples.X, samples.target.engine, samples.row_weights
-        config = self._config(self._seed)
-        self._model, self.C_ = _weald.fit_linear(*data, config, self._n_threads(), told, samples.mask, part)
+    def _fit_columns(
+        self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
+    ) -> _weald._FoldModels | None:
+        data, config = (samples.X, samples.target.engine, samples.row_weights), self._config(self._seed)
+        found = _weald.fit_linear(*data, config, self._n_threads(), told, samples.mask, part, with_folds)
+        self._model, self.C_, folds = found
+        return folds
+
+    def _without_out_of_bag(self) -> str | None:
+        return None
+
+    def _fit_out_of_bag(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None,
+        min_score: float,
+        y_mask: MatrixLike | None = None,
+    ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+        """Fit to labels; return scores of at least `min_score` by models without the fold of each sample, and ones."""
+        samples, folds = self._fit_with_folds(X, y, sample_weight, y_mask)
+        found, rows = [], []
+        for model, of_fold, X_of_fold in of_folds(samples.X, folds):
+            without = copy(self)
+            without._model = model
+            found.append(without._at_least(X_of_fold, min_score))
+            rows.append(of_fold)
+        scores = sparse.csr_array(sparse.vstack(found, format="csr")[np.argsort(np.concatenate(rows))])
+        scores.sort_indices()
+        return scores, np.ones(samples.n, dtype=np.intp)
+
+    def _fit_with_folds(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None, y_mask: MatrixLike | None
+    ) -> tuple[Samples, _weald._FoldModels]:
+        """Fit; return the checked samples, and the models without each fold, most of which the fit has anyway."""
+        with fitted_at_once(self, anew=True) as new:
+            new._validate_params()
+            found: tuple[Samples, _weald._FoldModels] = new._fit(X, y, sample_weight, y_mask, None, with_folds=True)
+        return found
 
     def _n_of_parts(self) -> int:
         if self._label_format is None:

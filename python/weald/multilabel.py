@@ -96,11 +96,12 @@ class TunedThresholds(WithScores):
         How the scores for tuning are computed:
 
         - "oob" uses out-of-bag scores: the trees of a forest with `bootstrap=True` that were not grown on the sample.
-          It needs no additional fits. If the forest is the last step of a pipeline, the other steps were fitted on the
-          sample nevertheless;
+          It needs no additional fits. A `LinearClassifier` has fitted models to two of three folds to choose `C` and to
+          calibrate itself, and these score the third; with more than some 20,000 samples or 2,048 labels up to three fits
+          are added. If the estimator is the last step of a pipeline, the other steps were fitted on the sample nevertheless;
         - an integer is the number of folds, shuffled by `random_state`;
         - a cross-validation generator is used as it is;
-        - None uses "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.
+        - None uses "oob" for forests with `bootstrap=True` and for `LinearClassifier`, and 5 folds for all other estimators.
 
         It has no effect if the estimator is frozen. `C` and `features` of a `LinearClassifier` are chosen once, by the fit to
         all samples, and the fits to folds take them.

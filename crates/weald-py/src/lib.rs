@@ -76,7 +76,7 @@ mod _weald {
     #[pymodule_export]
     use crate::label_tree::{PyLabelTree, fit_label_tree};
     #[pymodule_export]
-    use crate::linear::{PyLinear, fit_linear, held_out_linear};
+    use crate::linear::{PyLinear, fit_linear, fold_models_of_linear};
     #[pymodule_export]
     use crate::loss::{loss_cells, losses};
     #[pymodule_export]

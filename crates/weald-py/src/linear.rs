@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use weald::{Calibration, Dataset, Grid, LinearArrays, LinearConfig, LinearModel, Matrix, Targets};
+use weald::{Calibration, Dataset, FoldModels, Grid, LinearArrays, LinearConfig, LinearModel, Matrix, Targets};
 
 use crate::array::Read2;
 use crate::config::one_of;
@@ -88,9 +88,13 @@ properties! { PyLinear {
     n_iter: usize,
 }}
 
-/// Fits a linear model, or its columns from the first of `columns` to before the second. Returns it, and the C that it was fitted with.
+/// (n_samples,) uint32: the fold of each sample; the model of each fold, fitted to the samples of the others.
+type PyFoldModels<'py> = (Bound<'py, PyArray1<u32>>, Vec<PyLinear>);
+
+/// Fits a linear model, or its columns from the first of `columns` to before the second. Returns it, the C that it was fitted
+/// with, and `with_folds` the models without each of three folds, with the calibration of the model.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None, columns=None))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None, columns=None, with_folds=false))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fit_linear<'py>(
     py: Python<'py>,
@@ -102,31 +106,31 @@ pub(crate) fn fit_linear<'py>(
     progress: Option<Bound<'py, PyAny>>,
     y_mask: Option<PyMask<'py>>,
     columns: Option<(usize, usize)>,
-) -> PyResult<(PyLinear, f64)> {
+    with_folds: bool,
+) -> PyResult<(PyLinear, f64, Option<PyFoldModels<'py>>)> {
     let (x, y, weights, (config, grid)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y), progress };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
     let (first, end) = columns.unwrap_or((0, usize::MAX));
-    let fitted = entry.run(py, |control| match &grid {
-        None => Ok((config.fit_columns(&data, first..end, control)?, config.c)),
-        Some(grid) => {
-            let choice = config.choose(&data, grid, control)?;
-            Ok((choice.fit_columns(&data, first..end, control)?, choice.config.c))
-        }
-    });
-    fitted.map(|(model, c)| (PyLinear::from(model), c))
+    let (model, c, folds) = entry.run(py, |control| {
+        let Some(grid) = grid.or_else(|| with_folds.then(|| Grid::only(&config))) else {
+            return Ok((config.fit_columns(&data, first..end, control)?, config.c, None));
+        };
+        let choice = config.choose(&data, &grid, control)?;
+        let model = choice.fit_columns(&data, first..end, control)?;
+        let folds = with_folds.then(|| choice.fold_models(&data, control)).transpose()?;
+        Ok((model, choice.config.c, folds))
+    })?;
+    let folds = folds.map(|found| to_python(py, found));
+    Ok((PyLinear::from(model), c, folds))
 }
 
-/// (n_samples, width) float64: scores; (n_samples,) uint32: folds.
-type PyHeldOut<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>);
-
-/// Fits linear models without each of some folds. Returns the scores of all samples by the model that was fitted without
-/// them, with the calibration of `model`, and the fold of each sample.
+/// Fits linear models without each of some folds, with the calibration of `model`.
 #[pyfunction]
 #[pyo3(signature = (model, x, y, weights, config, n_folds, n_threads=1, y_mask=None))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
-pub(crate) fn held_out_linear<'py>(
+pub(crate) fn fold_models_of_linear<'py>(
     py: Python<'py>,
     model: &PyLinear,
     x: PyMatrix<'py>,
@@ -136,16 +140,17 @@ pub(crate) fn held_out_linear<'py>(
     n_folds: usize,
     n_threads: usize,
     y_mask: Option<PyMask<'py>>,
-) -> PyResult<PyHeldOut<'py>> {
+) -> PyResult<PyFoldModels<'py>> {
     let (x, y, weights, (config, _)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(n_folds), progress: None };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
-    let (scores, folds) = entry.run(py, |control| {
-        let found = config.held_out(&data, n_folds, control)?;
-        Ok((model.0.scores_of_margins(found.margins.view(), control)?, found.folds))
-    })?;
-    Ok((output::array(py, scores), output::vector(py, folds)))
+    let found = entry.run(py, |control| config.fold_models(&data, n_folds, control))?;
+    Ok(to_python(py, found.calibrated_as(&model.0)))
+}
+
+fn to_python(py: Python<'_>, found: FoldModels) -> PyFoldModels<'_> {
+    (output::vector(py, found.folds), found.models.into_iter().map(PyLinear::from).collect())
 }
 
 /// Returns the approximate number of steps of a fit.

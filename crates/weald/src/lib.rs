@@ -179,7 +179,7 @@ pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use label_tree::{LabelTree, LabelTreeArrays, LabelTreeConfig, LabelTreeModel, LabelTreeModelArrays};
 pub use linear::{
-    Calibration, Candidate, Choice, Features, Grid, HeldOut, LinearArrays, LinearConfig, LinearLoss, LinearModel,
+    Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearArrays, LinearConfig, LinearLoss, LinearModel,
     LinearScorer, LinearScratch,
 };
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};

@@ -243,17 +243,18 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         start: Float | None
         n_rounds = int(self.n_estimators)
         starts_linear = isinstance(self.init, str)
+        held_out_scores = None
         if grown is not None:
             init = before.get("_init")
         elif starts_linear:
-            init = self._linear_init(samples, y_given, sample_weight, y_mask, base_margin=margins[0])
+            init, held_out_scores = self._linear_init(samples, y_given, sample_weight, y_mask, base_margin=margins[0])
         else:
             init = self._fitted_init(X, y_given, weights)
         if init is not None:
             self._init = init
         weights = _weald.weights_by_row(target.engine, samples.row_weights)
         if margins[0] is None and starts_linear and init is not None:
-            start, n_rounds = self._linear_start(samples, weights, of_labels, grown)
+            start, n_rounds = self._linear_start(samples, weights, of_labels, grown, held_out_scores)
         elif margins[0] is None and init is not None and self.init_cv is not None:
             start = _held_out.margins_by_folds(self, X, y_given, target, weights)
         else:

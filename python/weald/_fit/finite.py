@@ -116,7 +116,10 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
         y_mask: MatrixLike | None,
         label_names: object,
         part: object = None,
-    ) -> None:
+        *,
+        with_folds: bool = False,
+    ) -> tuple[Samples, Any]:
+        """Fit; return the checked samples, and what `_fit_columns` returns."""
         if 0 < self.intercept_scaling < 1e-3:
             raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
@@ -129,7 +132,7 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
             if self.verbose
             else nullcontext() as told
         ):
-            self._fit_columns(samples, told, of_part)
+            folds = self._fit_columns(samples, told, of_part, with_folds)
         if of_part is not None:
             self._part = (*of_part, digest.of_data(samples.X, samples.target, samples.weights))
         if n := self._model.n_unfinished:
@@ -138,9 +141,12 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
                 f"max_iter={self.max_iter} passes: set a larger max_iter or tol, or a smaller C",
                 ConvergenceWarning,
             )
+        return samples, folds
 
-    def _fit_columns(self, samples: Samples, told: Progress | None, part: tuple[int, int] | None) -> None:
-        """Set `_model`, to that of a part or of all, and what was chosen by the fit."""
+    def _fit_columns(
+        self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
+    ) -> Any:
+        """Set `_model`, to that of a part or of all, and what was chosen by the fit; return the models of its folds."""
         raise NotImplementedError
 
     def _columns(self) -> str:

@@ -189,7 +189,7 @@ def without_out_of_bag(estimator: BaseEstimator) -> str | None:
         found: str | None = final._without_out_of_bag()
         return found
     if not isinstance(final, BaseBagging):
-        return f"a forest of weald with bootstrap=True, got {type(final).__name__}"
+        return f"a forest of weald with bootstrap=True or a LinearClassifier, got {type(final).__name__}"
     if not final.bootstrap:
         return f"bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every tree was grown on all samples"
     return None

@@ -6,6 +6,7 @@ from too small errors. Each training sample has the score of a linear model that
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 from weald import _weald
 from weald._input import masks
 from weald._input.checks import Float, Matrix
+from weald._input.sparse import is_sparse
 from weald._rounds.held_out import set_aside
 
 if TYPE_CHECKING:
     from weald._fit.samples import Samples
-    from weald._weald import _BoostConfig, _Targets
+    from weald._weald import _BoostConfig, _FoldModels, _Targets
     from weald.linear import LinearClassifier
 
 # The folds of the scores that stages start from, unless `init_cv` is another number.
@@ -55,11 +57,29 @@ class HeldOut:
     fold: NDArray[np.uint32]
 
 
-def held_out(linear: LinearClassifier, samples: Samples, n_folds: int, n_threads: int) -> HeldOut:
-    """The scores of `samples`, with the features, strength and calibration of a fitted model."""
+def of_folds(X: Matrix, folds: _FoldModels) -> Iterator[tuple[_weald.LinearModel, NDArray[np.intp], Matrix]]:
+    """The model of each fold, and the samples of the fold, which it was not fitted to: their indices and their X."""
+    fold, models = folds
+    X = X.tocsr() if is_sparse(X) else X
+    for number, model in enumerate(models):
+        rows = np.flatnonzero(fold == number)
+        yield model, rows, X[rows]
+
+
+def held_out(X: Matrix, folds: _FoldModels) -> HeldOut:
+    """The scores of the training samples X by the models of the other folds."""
+    fold, models = folds
+    scores = np.empty((len(fold), models[0].width))
+    for model, rows, of_fold in of_folds(X, folds):
+        scores[rows] = model.predict_scores(of_fold)
+    return HeldOut(scores, fold)
+
+
+def fold_models(linear: LinearClassifier, samples: Samples, n_folds: int, n_threads: int) -> _FoldModels:
+    """Models of `samples`, with the features, strength and calibration of a fitted model."""
     config = linear._config_of_fit()
     data = samples.X, samples.target.engine, samples.row_weights
-    return HeldOut(*_weald.held_out_linear(linear._model, *data, config, n_folds, n_threads, samples.mask))
+    return _weald.fold_models_of_linear(linear._model, *data, config, n_folds, n_threads, samples.mask)
 
 
 @dataclass(frozen=True)
@@ -108,7 +128,8 @@ class Judged:
         found = scores.copy()
         others = replace(self.samples, row_weights=(self.kept, None))
         there = self.kept > 0
-        found[there] = held_out(linear, others, n_folds, n_threads).scores[there]
+        folds = fold_models(linear, others, n_folds, n_threads)
+        found[there] = held_out(others.X, folds).scores[there]
         return found
 
     def losses(self, config: _BoostConfig, start: Float | None, n_threads: int) -> list[float]:

@@ -11,11 +11,11 @@
 
 use std::cmp::Reverse;
 
-use super::LinearConfig;
 use super::counts::{Counts, Point};
 use super::folds::Folds;
 use super::loss::LinearLoss;
 use super::source::{Cells, Source};
+use super::{LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 use crate::pool;
@@ -232,19 +232,28 @@ impl LinearConfig {
     /// The number of folds of calibration.
     pub(super) const N_FOLDS: usize = 3;
 
-    /// Returns the calibration of all columns by held-out samples.
-    pub(super) fn calibrated(&self, source: &Source<'_>, folds: &Folds, control: &Control) -> Result<Calibration> {
+    /// Returns the calibration of all columns by held-out samples, and the models without each of the folds that it counts,
+    /// if they have all columns.
+    pub(super) fn calibrated(
+        &self,
+        source: &Source<'_>,
+        folds: &Folds,
+        control: &Control,
+    ) -> Result<(Calibration, Vec<LinearModel>)> {
         let looked = Looked::new(source, folds, CALIBRATED, self.loss)?;
         let narrowed = looked.of(&source.y)?;
         let y = narrowed.as_ref().unwrap_or(&source.y);
-        let mut counts = Counts::new(y.n_columns)?;
+        let (mut counts, mut models) = (Counts::new(y.n_columns)?, Vec::new());
         for fold in 0..folds.with_samples(ENOUGH) {
-            self.count_held_out(source, y, folds, fold, &mut counts, control)?;
+            let model = self.count_held_out(source, y, folds, fold, &mut counts, control)?;
+            if narrowed.is_none() {
+                PURPOSE.push(&mut models, model)?;
+            }
         }
-        looked.calibration(&counts, source.y.n_columns, source.weights.unit, control)
+        Ok((looked.calibration(&counts, source.y.n_columns, source.weights.unit, control)?, models))
     }
 
-    /// Counts the margins of the samples of a fold.
+    /// Counts the margins of the samples of a fold, and returns the model without them.
     pub(super) fn count_held_out(
         &self,
         source: &Source<'_>,
@@ -253,7 +262,7 @@ impl LinearConfig {
         fold: usize,
         counts: &mut Counts,
         control: &Control,
-    ) -> Result<()> {
+    ) -> Result<LinearModel> {
         self.each_held_out(source, y, folds, fold, control, |rows, margins| {
             counts.add(y, &source.weights, rows, margins, control)
         })

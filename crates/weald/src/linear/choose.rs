@@ -15,7 +15,7 @@ use super::features::Features;
 use super::folds::Folds;
 use super::loss::LinearLoss;
 use super::source::{Cells, Source};
-use super::{Calibration, LinearConfig, LinearModel};
+use super::{Calibration, FoldModels, LinearConfig, LinearModel};
 use crate::centroid::Vectors;
 use crate::control::Control;
 use crate::data::{Dataset, Weights};
@@ -52,6 +52,11 @@ impl Grid {
             n_folds: LinearConfig::N_FOLDS,
         }
     }
+
+    /// Returns the grid of one candidate: the features and the strength of `config`.
+    pub fn only(config: &LinearConfig) -> Self {
+        Grid { features: vec![config.features], c: vec![config.c], n_folds: LinearConfig::N_FOLDS }
+    }
 }
 
 /// A candidate that was tried.
@@ -76,6 +81,11 @@ pub struct Choice {
     pub candidates: Vec<Candidate>,
     /// The calibration of the chosen candidate, if `config` asks for one.
     pub calibration: Option<Calibration>,
+    /// The fold of each sample.
+    pub(super) folds: Vec<u32>,
+    n_folds: usize,
+    /// The models of the first folds that were fitted with the chosen parameters and all columns.
+    first_models: Vec<LinearModel>,
 }
 
 impl Choice {
@@ -101,6 +111,26 @@ impl Choice {
         let mut model = self.config.clone().calibration(false).fit_columns(data, columns, control)?;
         model.calibration = self.calibration.clone();
         Ok(model)
+    }
+
+    /// Returns the models without each of the folds of the choice, fitted with the chosen parameters to its data. They have
+    /// its calibration. Those that the choice has fitted, up to some 20 000 samples all of them, are not fitted again.
+    ///
+    /// # Errors
+    /// The same as for [`LinearConfig::fit_controlled`], and [`crate::ErrorKind::Shape`] if `data` has another number of
+    /// samples than the data of the choice.
+    pub fn fold_models<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<FoldModels> {
+        Source::with(&data.into(), |source| {
+            if source.n_samples() != self.folds.len() {
+                return Err(Error::shape("X", self.folds.len(), source.n_samples()));
+            }
+            let (folds, models) = (PURPOSE.copied(&self.folds)?, self.first_models.clone());
+            let mut found = self.config.fit_others(source, folds, self.n_folds, models, control)?;
+            for model in &mut found.models {
+                model.calibration = self.calibration.clone();
+            }
+            Ok(found)
+        })
     }
 }
 
@@ -184,11 +214,9 @@ impl LinearConfig {
                 }
             }
             let config = LinearConfig { features: chosen.0, c: strengths[chosen.1], ..self.clone() };
-            let calibration = match self.calibration {
-                true => Some(search.calibration(&config)?),
-                false => None,
-            };
-            Ok(Choice { config, candidates: search.tried, calibration })
+            let (calibration, first_models) = search.calibration(&config)?;
+            let candidates = search.tried;
+            Ok(Choice { config, candidates, calibration, n_folds: folds.n_folds, folds: folds.of, first_models })
         })
     }
 
@@ -224,23 +252,24 @@ struct Search<'s, 'd> {
     looked: &'s Looked,
     control: &'s Control,
     tried: Vec<Candidate>,
-    /// The least loss, and the counts of its candidate.
-    best: Option<(f64, Counts)>,
+    /// The least loss, and the counts and the models of its candidate.
+    best: Option<(f64, Counts, Vec<LinearModel>)>,
 }
 
 impl Search<'_, '_> {
     /// Tries a candidate, and returns whether it is better than all others so far.
     fn is_best(&mut self, features: Features, c: f64) -> Result<bool> {
         let config = LinearConfig { features, c, ..self.base.clone() };
-        let mut counts = Counts::new(self.y.n_columns)?;
+        let (mut counts, mut models) = (Counts::new(self.y.n_columns)?, Vec::new());
         for fold in 0..self.folds.with_samples(SCORED) {
-            config.count_held_out(self.source, self.y, self.folds, fold, &mut counts, self.control)?;
+            let model = config.count_held_out(self.source, self.y, self.folds, fold, &mut counts, self.control)?;
+            PURPOSE.push(&mut models, model)?;
         }
         let loss = self.looked.loss(&counts, self.source.weights.unit, self.weight(), self.control)?;
         PURPOSE.push(&mut self.tried, Candidate { features, c, loss })?;
-        let is_best = self.best.as_ref().is_none_or(|(least, _)| loss < *least);
+        let is_best = self.best.as_ref().is_none_or(|(least, ..)| loss < *least);
         if is_best {
-            self.best = Some((loss, counts));
+            self.best = Some((loss, counts, models));
         }
         Ok(is_best)
     }
@@ -254,17 +283,24 @@ impl Search<'_, '_> {
         (units as f64 * unit).max(f64::MIN_POSITIVE)
     }
 
-    /// Returns the calibration of the best candidate, by more folds than those that chose it.
-    fn calibration(&mut self, config: &LinearConfig) -> Result<Calibration> {
+    /// Returns the calibration of the best candidate, if there is to be one, by more folds than those that chose it, and the
+    /// models of all columns that were fitted without the first folds.
+    fn calibration(&mut self, config: &LinearConfig) -> Result<(Option<Calibration>, Vec<LinearModel>)> {
         let (source, n_columns) = (self.source, self.source.y.n_columns);
-        if self.y.n_columns < n_columns {
-            return config.calibrated(source, self.folds, self.control);
+        let has_all = self.y.n_columns == n_columns;
+        let (_, mut counts, mut models) = self.best.take().expect("a search has a candidate");
+        if !config.calibration {
+            return Ok((None, if has_all { models } else { Vec::new() }));
         }
-        let (_, mut counts) = self.best.take().expect("a search has a candidate");
+        if !has_all {
+            let (calibration, models) = config.calibrated(source, self.folds, self.control)?;
+            return Ok((Some(calibration), models));
+        }
         for fold in self.folds.with_samples(SCORED)..self.folds.with_samples(ENOUGH) {
-            config.count_held_out(source, self.y, self.folds, fold, &mut counts, self.control)?;
+            let model = config.count_held_out(source, self.y, self.folds, fold, &mut counts, self.control)?;
+            PURPOSE.push(&mut models, model)?;
         }
-        self.looked.calibration(&counts, n_columns, source.weights.unit, self.control)
+        Ok((Some(self.looked.calibration(&counts, n_columns, source.weights.unit, self.control)?), models))
     }
 }
 

@@ -85,7 +85,7 @@ impl LinearConfig {
             let mut model = self.fit_on(source, &source.y, &columns, |_| true, control)?;
             if self.calibration {
                 let folds = self.folds(source, Self::N_FOLDS, control)?;
-                model.calibration = Some(self.calibrated(source, &folds, control)?);
+                model.calibration = Some(self.calibrated(source, &folds, control)?.0);
             }
             Ok(model)
         })

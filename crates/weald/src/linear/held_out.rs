@@ -1,15 +1,12 @@
-//! Margins of samples that a fit did not see.
+//! Models without a fold of the samples, and the margins of the samples that they did not see.
 
-use ndarray::Array2;
-
-use super::LinearConfig;
 use super::features::Features;
 use super::folds::Folds;
 use super::source::{Cells, Source};
+use super::{LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Purpose, Result};
-use crate::model::into_array;
 use crate::rng::Key;
 
 const PURPOSE: Purpose = Purpose("the margins of held-out samples");
@@ -20,45 +17,67 @@ const FOLDS: u64 = u64::from_be_bytes(*b"linfolds");
 /// Margins that are in memory at once.
 const CELLS: usize = 1 << 22;
 
-/// The result of [`LinearConfig::held_out`].
+/// The models of a fit without each of some folds: what they say about the samples of their fold, they did not learn
+/// from them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct HeldOut {
-    /// The margins of all samples, (n_samples, n_columns) in float32, each by the fit to the samples of the other folds.
-    pub margins: Array2<f32>,
-    /// The fold of each sample, below the number of folds.
+pub struct FoldModels {
+    /// The fold of each sample, below the number of models.
     pub folds: Vec<u32>,
+    /// The model of each fold, fitted to the samples of the others.
+    pub models: Vec<LinearModel>,
+}
+
+impl FoldModels {
+    /// Gives the models the calibration of `model`.
+    #[must_use]
+    pub fn calibrated_as(mut self, model: &LinearModel) -> Self {
+        for of_fold in &mut self.models {
+            of_fold.calibration = model.calibration.clone();
+        }
+        self
+    }
 }
 
 impl LinearConfig {
-    /// Returns the margins of all samples, each by the fit to the samples of the other folds, in the order of the samples
-    /// and of the columns of [`LinearConfig::fit_controlled`], and the folds.
+    /// Returns the models without each of some folds of samples, not calibrated.
     ///
     /// Samples with equal X are in the same fold. Folds depend on the content of samples and on the seed, not on their
     /// order, and rare columns are spread over the folds. The number of different samples should be at least `n_folds`:
     /// a fit without samples has no weights, and all its margins are −1.
     ///
-    /// Time is that of `n_folds` fits.
+    /// Time is that of `n_folds` fits. [`Choice::fold_models`](super::Choice::fold_models) uses those of a choice again.
     ///
     /// # Errors
     /// The same as for [`LinearConfig::fit_controlled`], and [`crate::ErrorKind::Invalid`] if there are fewer than two
     /// folds.
-    pub fn held_out<'d>(&self, data: impl Into<Dataset<'d>>, n_folds: usize, control: &Control) -> Result<HeldOut> {
+    pub fn fold_models<'d>(
+        &self,
+        data: impl Into<Dataset<'d>>,
+        n_folds: usize,
+        control: &Control,
+    ) -> Result<FoldModels> {
         self.check()?;
         Source::with(&data.into(), |source| {
             let folds = self.folds(source, n_folds, control)?;
-            let (n, width) = (source.n_samples(), source.y.n_columns);
-            let mut all = PURPOSE.zeros(n, width)?;
-            for fold in 0..n_folds {
-                self.each_held_out(source, &source.y, &folds, fold, control, |rows, margins| {
-                    for (&row, margins) in rows.iter().zip(margins.chunks_exact(width)) {
-                        all[row as usize * width..][..width].copy_from_slice(margins);
-                    }
-                    Ok(())
-                })?;
-            }
-            Ok(HeldOut { margins: into_array(all, n, width), folds: folds.of })
+            self.fit_others(source, folds.of, n_folds, Vec::new(), control)
         })
+    }
+
+    /// Fits the models of the folds that have none yet.
+    pub(super) fn fit_others(
+        &self,
+        source: &Source<'_>,
+        folds: Vec<u32>,
+        n_folds: usize,
+        mut models: Vec<LinearModel>,
+        control: &Control,
+    ) -> Result<FoldModels> {
+        for fold in models.len()..n_folds {
+            let model = self.fit_without(source, &source.y, &folds, fold, control)?;
+            PURPOSE.push(&mut models, model)?;
+        }
+        Ok(FoldModels { folds, models })
     }
 
     pub(super) fn folds(&self, source: &Source<'_>, n_folds: usize, control: &Control) -> Result<Folds> {
@@ -69,8 +88,20 @@ impl LinearConfig {
         Folds::new(source, &x, &source.y, n_folds, Key::from_seed(self.seed).child(FOLDS), control)
     }
 
-    /// Fits columns of y without the samples of a fold, and calls `visit` with these samples and their margins, some
-    /// samples at a time.
+    /// Fits columns of y without the samples of a fold.
+    pub(super) fn fit_without(
+        &self,
+        source: &Source<'_>,
+        y: &Cells,
+        folds: &[u32],
+        fold: usize,
+        control: &Control,
+    ) -> Result<LinearModel> {
+        self.fit_on(source, y, &(0..y.n_columns), |row| folds[row] as usize != fold, control)
+    }
+
+    /// Fits columns of y without the samples of a fold, calls `visit` with these samples and their margins, some samples at
+    /// a time, and returns the model.
     pub(super) fn each_held_out(
         &self,
         source: &Source<'_>,
@@ -79,12 +110,12 @@ impl LinearConfig {
         fold: usize,
         control: &Control,
         mut visit: impl FnMut(&[u32], &[f32]) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<LinearModel> {
+        let model = self.fit_without(source, y, &folds.of, fold, control)?;
         let rows = folds.rows(fold)?;
         if rows.is_empty() {
-            return Ok(());
+            return Ok(model);
         }
-        let model = self.fit_on(source, y, &(0..y.n_columns), |row| folds.of[row] as usize != fold, control)?;
         let x = model.prepared(source.x, control)?;
         let at_once = (CELLS / y.n_columns).max(1);
         let mut margins = PURPOSE.filled(0f32, at_once.min(rows.len()) * y.n_columns)?;
@@ -93,6 +124,6 @@ impl LinearConfig {
             model.fill_margins(&x, |at| rows[at], margins, control)?;
             visit(rows, margins)?;
         }
-        Ok(())
+        Ok(model)
     }
 }

@@ -44,7 +44,7 @@ pub use calibration::Calibration;
 pub use choose::{Candidate, Choice, Grid};
 pub use config::LinearConfig;
 pub use features::Features;
-pub use held_out::HeldOut;
+pub use held_out::FoldModels;
 pub use loss::LinearLoss;
 pub use one_sample::{LinearScorer, LinearScratch};
 

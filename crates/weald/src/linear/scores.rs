@@ -125,26 +125,6 @@ impl LinearModel {
         }
     }
 
-    /// Returns the scores, (n_samples, n_columns), that margins mean, such as those of
-    /// [`LinearConfig::held_out`](super::LinearConfig::held_out).
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Shape`], [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
-    pub fn scores_of_margins(&self, margins: ArrayView2<'_, f32>, control: &Control) -> Result<Array2<f64>> {
-        let (n, width) = margins.dim();
-        if width != self.n_columns() {
-            return Err(Error::shape("each row of margins", self.n_columns(), width));
-        }
-        let mut scores = PURPOSE.zeros(n, width)?;
-        let mut pulse = control.pulse();
-        for (margins, scores) in margins.rows().into_iter().zip(scores.chunks_exact_mut(width)) {
-            pulse.after(width)?;
-            scores.iter_mut().zip(margins).for_each(|(score, &margin)| *score = margin.into());
-            self.calibrate(scores);
-        }
-        Ok(into_array(scores, n, width))
-    }
-
     /// Ranks the columns of each sample by their scores.
     pub(super) fn topk(
         &self,

@@ -40,8 +40,27 @@ impl Data {
     fn held_out(&self, config: &LinearConfig, n_folds: usize) -> Array2<f32> {
         let data = Dataset::new(&self.x, label_view(&self.y)).sample_weight(&self.weights[..]);
         let data = data.y_mask(Mask::from(&self.unknown));
-        config.held_out(&data, n_folds, &Control::default()).unwrap().margins
+        let control = Control::default();
+        let fill = |source: &Source<'_>| {
+            let folds = config.folds(source, n_folds, &control)?;
+            let mut all = Array2::zeros(self.y.dim());
+            for fold in 0..n_folds {
+                config.each_held_out(source, &source.y, &folds, fold, &control, |rows, margins| {
+                    for (&row, margins) in rows.iter().zip(margins.chunks_exact(self.y.ncols())) {
+                        all.row_mut(row as usize).iter_mut().zip(margins).for_each(|(cell, &margin)| *cell = margin);
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(all)
+        };
+        Source::with(&data, fill).unwrap()
     }
+}
+
+/// A choice without the folds of its samples, which follow their order.
+fn without_folds(choice: Choice) -> Choice {
+    Choice { folds: Vec::new(), ..choice }
 }
 
 /// The loss of a line, cell by cell.
@@ -85,9 +104,9 @@ proptest! {
             prop_assert_eq!(&data.choose_as(&grid, &csc, 2), &choice);
         }
         let reversed: Vec<usize> = (0..data.x.nrows()).rev().collect();
-        prop_assert_eq!(&data.rows(&reversed).choose_by(loss), &choice);
+        prop_assert_eq!(without_folds(data.rows(&reversed).choose_by(loss)), without_folds(choice));
         let (counted, copied) = data.with_copies();
-        prop_assert_eq!(copied.choose_by(loss), counted.choose_by(loss));
+        prop_assert_eq!(without_folds(copied.choose_by(loss)), without_folds(counted.choose_by(loss)));
     }
 
     #[test]
@@ -128,6 +147,34 @@ proptest! {
                 for i in (0..folds.len()).filter(|&i| folds[i] == fold) {
                     prop_assert_eq!(found.row(i), expected.row(i));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn models_of_the_folds_of_a_choice_are_fits_without_the_fold(mut data in data(), chooses in any::<bool>(), calibrates in any::<bool>()) {
+        data.unknown.fill(false);
+        (data, _) = data.with_copies();
+        let control = Control::default();
+        let config = config().features(Features::TfIdf).calibration(calibrates);
+        let pairs = Dataset::new(&data.x, label_view(&data.y)).sample_weight(&data.weights[..]);
+        let grid = if chooses { Grid::default() } else { Grid::only(&config) };
+        let choice = config.choose(&pairs, &grid, &control).unwrap();
+        let model = choice.fit_controlled(&pairs, &control).unwrap();
+        if !chooses {
+            prop_assert_eq!(&model, &config.fit_controlled(&pairs, &control).unwrap());
+        }
+        let found = choice.fold_models(&pairs, &control).unwrap();
+        prop_assert_eq!(&found.folds, &data.folds(3));
+        prop_assert_eq!(found.models.len(), 3);
+        let expected = choice.config.fold_models(&pairs, 3, &control).unwrap().calibrated_as(&model);
+        prop_assert_eq!(&found, &expected);
+        let expected = data.held_out(&choice.config, 3);
+        for (fold, of_fold) in (0u32..).zip(&found.models) {
+            prop_assert_eq!(&of_fold.calibration, &model.calibration);
+            let margins = of_fold.decision_function(&data.x, &control).unwrap();
+            for i in (0..data.y.nrows()).filter(|&i| found.folds[i] == fold) {
+                prop_assert_eq!(margins.row(i), expected.row(i));
             }
         }
     }
@@ -322,7 +369,7 @@ fn bad_grids_are_errors() {
     assert_eq!(what(Grid { c: vec![], ..Grid::default() }), "C");
     assert_eq!(what(Grid { c: vec![1.0, -1.0], ..Grid::default() }), "C");
     assert_eq!(what(Grid { n_folds: 1, ..Grid::default() }), "n_folds");
-    let held_out = config().held_out((&x, label_view(&y)), 0, &Control::default());
+    let held_out = config().fold_models((&x, label_view(&y)), 0, &Control::default());
     assert!(matches!(held_out.unwrap_err().kind(), ErrorKind::Invalid { what: "n_folds", .. }));
     let control = Control::default();
     control.stop();
@@ -330,5 +377,8 @@ fn bad_grids_are_errors() {
     assert_eq!(stopped.unwrap_err().kind(), &ErrorKind::Interrupted);
     let one = LabelView::try_new(vec![0, 1], vec![0], 1).unwrap();
     let alone = ndarray::array![[1.0f32, 2.0]];
+    let choice = config().choose((&x, label_view(&y)), &Grid::default(), &Control::default()).unwrap();
+    let fewer = choice.fold_models((&alone, one.clone()), &Control::default());
+    assert!(matches!(fewer.unwrap_err().kind(), ErrorKind::Shape { what: "X", .. }));
     assert!(config().choose((&alone, one), &Grid::default(), &Control::default()).is_ok());
 }
