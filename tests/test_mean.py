@@ -424,6 +424,11 @@ def test_out_of_bag_scores_are_the_mean_of_those_of_forests(y_kind):
     assert np.array_equal(tuned.estimator_.predict_proba(X), clone(both).fit(X, y).predict_proba(X))
     piped = mean(make_pipeline(MaxAbsScaler(), parts[0]), parts[1])
     assert CalibratedLabels(piped, cv="oob", min_positives=1).fit(X, y).predict_proba(X).shape == y.shape
+    with_linear = mean(parts[0], weald.LinearClassifier(random_state=0))
+    linear = weald.LinearClassifier(random_state=0)._fit_out_of_bag(X, y, None, 0.0)[0].toarray()
+    found, known = with_linear._fit_out_of_bag(X, y, None, 0.0)
+    np.testing.assert_allclose(found.toarray(), averaged([scores[0], linear], [1, 1]), rtol=1e-15)
+    assert known.all()
     again = weald.loads(weald.dumps(tuned))
     assert np.array_equal(dense(again.predict(X)), dense(tuned.predict(X)))
     assert again.estimator_.weights_.tolist() == [1, 0.5, 0]
@@ -441,7 +446,7 @@ def test_other_estimators_have_no_out_of_bag_scores():
     X, y = problem("labels")
     frozen = FrozenEstimator(forest().fit(X, y))
     for part, message in [
-        (boosting(), "requires a forest of weald with bootstrap=True, got GradientBoostingClassifier; use cv=int"),
+        (boosting(), "requires a forest of weald with bootstrap=True or a LinearClassifier, got GradientBoostingClassifier; use cv=int"),
         (extra(), "requires bootstrap=True, but ExtraTreesClassifier has bootstrap=False"),
         (frozen, "requires an estimator that is fitted here, but RandomForestClassifier is frozen"),
     ]:
