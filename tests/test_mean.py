@@ -446,7 +446,7 @@ def test_other_estimators_have_no_out_of_bag_scores():
     X, y = problem("labels")
     frozen = FrozenEstimator(forest().fit(X, y))
     for part, message in [
-        (boosting(), "requires a forest of weald with bootstrap=True or a LinearClassifier, got GradientBoostingClassifier; use cv=int"),
+        (boosting(), "bootstrap=True or a LinearClassifier, got GradientBoostingClassifier; use cv=int"),
         (extra(), "requires bootstrap=True, but ExtraTreesClassifier has bootstrap=False"),
         (frozen, "requires an estimator that is fitted here, but RandomForestClassifier is frozen"),
     ]:
