@@ -83,9 +83,9 @@ pub struct Choice {
     pub calibration: Option<Calibration>,
     /// The fold of each sample.
     pub(super) folds: Vec<u32>,
-    n_folds: usize,
+    pub(super) n_folds: usize,
     /// The models of the first folds that were fitted with the chosen parameters and all columns.
-    first_models: Vec<LinearModel>,
+    pub(super) first_models: Vec<LinearModel>,
 }
 
 impl Choice {
