@@ -67,7 +67,8 @@ fn without_folds(choice: Choice) -> Choice {
 fn loss(line: (f64, f64), cells: &[(f64, f64, bool)]) -> f64 {
     let of_cell = |&(margin, weight, is_on): &(f64, f64, bool)| {
         let score = line.0 * margin + line.1;
-        weight * (1.0 + (if is_on { -score } else { score }).exp()).ln()
+        let away = if is_on { -score } else { score };
+        weight * (away.max(0.0) + (-away.abs()).exp().ln_1p())
     };
     cells.iter().map(of_cell).sum()
 }
