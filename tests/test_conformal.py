@@ -421,6 +421,26 @@ def test_threads_and_layouts_do_not_matter(n_jobs):
         np.testing.assert_array_equal(made().fit(layout(X), Y).predict_region(layout(X)), expected)
 
 
+@pytest.mark.parametrize("cv", [None, "oob", 5, KFold(3)])
+def test_groups_that_would_not_be_kept_together_are_refused(cv):
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(90, 4)), np.arange(90) // 9
+    y = X[:, :2] > 0
+    forest = weald.RandomForestClassifier(10, random_state=0)
+    kinds = [
+        (ConformalLabels(forest, cv=cv), y),
+        (ConformalClassifier(forest, cv=cv), y[:, 0]),
+        (ConformalRegressor(weald.RandomForestRegressor(10, random_state=0), cv=cv), X[:, 0]),
+    ]
+    for estimator, target in kinds:
+        with pytest.raises(ValueError, match=r"groups require a cv that keeps them together, such as .*, got "):
+            estimator.fit(X, target, groups=groups)
+        assert not hasattr(estimator, "estimator_")
+    frozen = ConformalLabels(FrozenEstimator(forest.fit(X, y)), cv=cv)
+    with pytest.raises(ValueError, match=r"groups require .*, got a frozen estimator"):
+        frozen.fit(X, y, groups=groups)
+
+
 def test_names_groups_frames_and_pipelines():
     X, Y = numbers(90)
     frame = pd.DataFrame(Y, columns=["a", "b", "c"])

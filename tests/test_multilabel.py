@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from functools import partial
 
 import matplotlib
 import numpy as np
@@ -565,6 +566,22 @@ def test_out_of_bag_thresholds_are_of_the_forests_out_of_bag_scores():
     np.testing.assert_array_equal(found.threshold_, expected.of_labels)
     assert not hasattr(found.estimator_, "oob_decision_function_")
     np.testing.assert_array_equal(found.predict_proba(X), scored.predict_proba(X))
+
+
+@pytest.mark.parametrize("around", [TunedThresholds, partial(CalibratedLabels, too_few="keep")])
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        (forest(n_estimators=-3), "The 'n_estimators' parameter of RandomForestClassifier"),
+        (forest(criterion="foo"), "The 'criterion' parameter of RandomForestClassifier"),
+        (weald.LinearClassifier(tol="small"), "The 'tol' parameter of LinearClassifier"),
+    ],
+)
+@pytest.mark.parametrize("cv", ["oob", 3])
+def test_parameters_of_the_estimator_are_checked_whatever_scores_it(around, inner, message, cv):
+    X, Y = problem()
+    with pytest.raises(ValueError, match=message):
+        around(inner, cv=cv).fit(X, Y)
 
 
 @pytest.mark.parametrize("name", LABEL_MODELS)

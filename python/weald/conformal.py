@@ -227,7 +227,8 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         groups : array-like of shape (n_samples,), default=None
-            The groups of samples, for a `cv` that keeps them together.
+            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
+            other `cv` they raise an error.
 
         Returns
         -------
@@ -786,7 +787,8 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         groups : array-like of shape (n_samples,), default=None
-            The groups of samples, for a `cv` that keeps them together.
+            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
+            other `cv` they raise an error.
 
         Returns
         -------
@@ -1172,7 +1174,8 @@ class ConformalLabels(WithScores):
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         groups : array-like of shape (n_samples,), default=None
-            The groups of samples, for a `cv` that keeps them together.
+            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
+            other `cv` they raise an error.
 
         Returns
         -------

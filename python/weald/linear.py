@@ -365,7 +365,6 @@ class LinearClassifier(OfPreparedX):
     ) -> tuple[Samples, _weald._FoldModels]:
         """Fit; return the checked samples, and the models without each fold, most of which the fit has anyway."""
         with fitted_at_once(self, anew=True) as new:
-            new._validate_params()
             found: tuple[Samples, _weald._FoldModels] = new._fit(X, y, sample_weight, y_mask, None, with_folds=True)
         return found
 

@@ -34,6 +34,7 @@ def unseen(
     `read_out_of_bag` does so for a forest, its checked samples and its configuration. `cv` is the result of
     `label_scores.check_cv_of`. The fits are reported as those of `name`.
     """
+    label_scores.check_groups(groups, cv)
     if isinstance(cv, str) and cv == "given":
         found = read(estimator, X, estimator)
         return estimator, found, np.ones(len(found), dtype=np.bool_)

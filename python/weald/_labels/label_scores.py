@@ -160,6 +160,8 @@ def fitted_out_of_bag(
     """A clone of a forest, or of a pipeline that ends with one, and what `read` returns, which fits the forest to X."""
     model = clone(estimator)
     final, before = apart(model)
+    # What the decorator of `fit` does.
+    final._validate_params()
     if before is not None:
         X = before.fit_transform(X, y)
     found = read(final, X)
@@ -214,6 +216,17 @@ def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> B
     return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
 
 
+def check_groups(groups: object, cv: object) -> None:
+    """Raise for groups that would not be kept together; `cv` is the result of `check_cv_of`."""
+    if groups is None or not isinstance(cv, str | KFold):
+        return
+    given = {"oob": "out-of-bag predictions", "given": "a frozen estimator"}
+    came = given[cv] if isinstance(cv, str) else f"cv={cv!r}"
+    raise ValueError(
+        f"groups require a cv that keeps them together, such as sklearn.model_selection.GroupKFold(), got {came}"
+    )
+
+
 def folds(cv: Any, y: Any, mask: object, groups: object = None) -> list[Any]:
     """The training and test samples of each fold. Folds that are stratified by labels are told y and its mask."""
     n = y.shape[0]
@@ -241,6 +254,7 @@ def unseen_scores(
     `cv` is the result of `check_cv_of`, and `mask` are the unknown entries of y. The fits are reported as those of
     `name`.
     """
+    check_groups(groups, cv)
     if isinstance(cv, str) and cv == "given":
         return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)
     parts = [] if isinstance(cv, str) else folds(cv, y, mask, groups)
