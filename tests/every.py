@@ -378,11 +378,13 @@ PAIRS: list[tuple[str, str]] = [(name, kind) for name, entry in EVERY.items() fo
 
 
 def public_classes() -> Iterator[type]:
-    """The public classes of the package that have a method `fit`."""
+    """The public classes of the package that are fitted to X, which leaves out those that are fitted to y alone."""
     for module in ["weald", *(m.name for m in pkgutil.walk_packages(weald.__path__, "weald."))]:
         if any(part.startswith("_") for part in module.split(".")):
             continue
         for name, cls in vars(importlib.import_module(module)).items():
             is_own = inspect.isclass(cls) and cls.__module__.startswith("weald.")
-            if is_own and hasattr(cls, "fit") and not name.startswith(("_", "Base")):
+            if not is_own or not hasattr(cls, "fit") or name.startswith(("_", "Base")):
+                continue
+            if "X" in inspect.signature(cls.fit).parameters:
                 yield cls

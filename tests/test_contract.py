@@ -130,7 +130,7 @@ def test_parameters_are_scikit_learns(name):
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(weald, name), theirs))
     assert set(there) <= set(here)
     new = {"output_projection", "n_projections", "categorical_features", "interaction_cst"}
-    new |= {"projection_scope", "keep_rows"} if name in FORESTS else {"n_jobs"}
+    new |= {"projection_scope", "keep_rows", "output_strategy"} if name in FORESTS else {"n_jobs"}
     new |= {"output_scaling", "output_weights"} if name in REGRESSORS else {"label_weight"}
     new |= set() if name.startswith("ExtraTrees") else {"max_bins"}
     assert set(list(here)[-len(new) :]) == new
