@@ -149,7 +149,7 @@ def _table() -> dict[str, Entry]:
     boosted = {**small, "max_leaf_nodes": 6}
     for task in ("Classifier", "Regressor"):
         cls = getattr(weald, f"GradientBoosting{task}")
-        masks = LABELS if task == "Classifier" else ("numbers",)
+        masks = ("classes", *LABELS) if task == "Classifier" else ("numbers",)
         table.add(cls, masks=masks, params=boosted)
         for strategy in ("projected", "joint", "single_target"):
             table.add(cls, strategy, masks=masks, params={**boosted, "output_strategy": strategy})
@@ -163,9 +163,10 @@ def _table() -> dict[str, Entry]:
             categories=False,
             params={**boosted, "estimator": lambda: LinearRegression()},
         )
-    started = {"masks": LABELS, **linear}
+    started = {"masks": ("classes", *LABELS), **linear}
     table.add(weald.GradientBoostingClassifier, "linear start", **started, params={**boosted, "init": "linear"})
-    table.add(weald.GradientBoostingClassifier, "auto start", masks=LABELS, params={**boosted, "init": "auto"})
+    by_itself = {**boosted, "init": "auto"}
+    table.add(weald.GradientBoostingClassifier, "auto start", masks=("classes", *LABELS), params=by_itself)
     for task in ("Classifier", "Regressor"):
         cls = getattr(weald, f"CompressedForest{task}")
         masks = ("numbers",) if task == "Regressor" else ()
@@ -249,7 +250,8 @@ def _table() -> dict[str, Entry]:
             "cv": 2,
             "estimator": lambda name=name: getattr(weald, name)(n_estimators=3, random_state=0),
         }
-        table.add(cls, "boosting", masks=("numbers",) if is_regressor else (), params=boosting, **of_y)
+        masks = ("numbers" if is_regressor else "classes",)
+        table.add(cls, "boosting", masks=masks, params=boosting, **of_y)
         piped = {
             **common,
             "estimator": lambda r=is_regressor: make_pipeline(MaxAbsScaler(), _small_forest(r, n_estimators=8)),
@@ -324,7 +326,7 @@ def _add_means(table: _Table) -> None:
     add = table.add
     dense = {"missing": False, "categories": False}
     add(weald.Mean, outputs=CLASSES, params=mean(forest, forest, weights=[1, 3]))
-    add(weald.Mean, "boosting", outputs=CLASSES, masks=LABELS, params=mean(boosting, forest, forest, weights=[2, 1, 0]))
+    add(weald.Mean, "boosting", outputs=CLASSES, params=mean(boosting, forest, forest, weights=[2, 1, 0]))
     add(weald.Mean, "linear", outputs=CLASSES, masks=(), **dense, params=mean(linear, centroids, boosting))
     add(weald.Mean, "pipeline", outputs=CLASSES, categories=False, params=mean(forest, piped))
     add(weald.Mean, "frozen", outputs=LABELS, categories=False, refits=False, params=mean(_fitted_forest, forest))

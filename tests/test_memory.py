@@ -135,7 +135,7 @@ elif what == "brent":
     args, rooms = (X[:, :2].repeat(100, axis=0), (Y[:, 0] > 0.5).repeat(100)), range(1_000_000, 100_000_000, 500_000)
 elif what == "softmax":
     model = weald.GradientBoostingClassifier(n_estimators=1, max_leaf_nodes=2, **one)
-    args, rooms = (X[:, :2], np.arange(2_000) // 2), range(1_000_000, 100_000_000, 3_000_000)
+    args, rooms = (X[:, :2], np.arange(2_000) // 2), range(1_000_000, 100_000_000, 1_000_000)
 n_refused = 0
 # The C library ends the process if the thread-local data of a shared library cannot be allocated at their first use.
 model.fit(*args)

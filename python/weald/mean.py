@@ -516,14 +516,15 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
         first = of_all[0]
         tags.estimator_type = first.estimator_type
         tags.classifier_tags, tags.regressor_tags = first.classifier_tags, first.regressor_tags
-        tags.non_deterministic = any(found.non_deterministic for found in of_all)
+        # Lists, not generators: one that is interrupted cannot pass the interruption on.
+        tags.non_deterministic = True in [found.non_deterministic for found in of_all]
         tags.target_tags = first.target_tags
         tags.target_tags.required = True
         for name in ("multi_output", "single_output"):
-            setattr(tags.target_tags, name, all(getattr(found.target_tags, name) for found in of_all))
+            setattr(tags.target_tags, name, False not in [getattr(found.target_tags, name) for found in of_all])
         for name in ("sparse", "allow_nan", "string", "categorical", "two_d_array", "one_d_array", "three_d_array"):
-            setattr(tags.input_tags, name, all(getattr(found.input_tags, name) for found in of_all))
-        tags.input_tags.positive_only = any(found.input_tags.positive_only for found in of_all)
+            setattr(tags.input_tags, name, False not in [getattr(found.input_tags, name) for found in of_all])
+        tags.input_tags.positive_only = True in [found.input_tags.positive_only for found in of_all]
         return tags
 
     # --- predictions -------------------------------------------------------------------------------------------------
