@@ -31,8 +31,8 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Categories and missing values: rents by city, age and size. As they are, or encoded and\n"
-    "filled in before? R² of one tree on test samples, 1 is best."
+    "Categories and missing values: rents by city, age and size. As they are, or\n"
+    "encoded and filled in before? R² of one tree on test samples, 1 is best."
 )
 plt.style.use("tableau-colorblind10")
 
@@ -108,7 +108,8 @@ at = n_leaves.index(16)
 others = ", ".join(
     f"{found[at]:.3f} with {way}" for way, found in list(scores.items())[1:]
 )
+plain = scores["as they are"][at]
 print(
-    f"\nConclusion: a tree of {n_leaves[at]} leaves has an R² of {scores['as they are'][at]:.3f} "
+    f"\nConclusion: a tree of {n_leaves[at]} leaves has an R² of {plain:.3f} "
     f"on the columns as they are, {others}."
 )

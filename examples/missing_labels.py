@@ -29,8 +29,9 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "An unknown label is not a zero: twelve labels, of which many are unknown, counted as 0 or\n"
-    "left out. Area under the ROC curve (1 is best) and mean probability on test samples."
+    "An unknown label is not a zero: twelve labels, of which many are unknown,\n"
+    "counted as 0 or left out. Area under the ROC curve (1 is best) and mean\n"
+    "probability on test samples."
 )
 plt.style.use("tableau-colorblind10")
 
@@ -79,9 +80,11 @@ shares = [1.0, 0.5, 0.2, 0.1]
 areas = {way: [] for way in ways}
 means = {way: [] for way in ways}
 seconds = dict.fromkeys(ways, 0.0)
-print(f"\n{'known labels':>13s}{'whole samples':>15s}", *map("{:>25s}".format, ways))
+heads = map("{:>25s}".format, ways)
+print(f"\n{'known labels':>13s}{'whole samples':>15s}", *heads)
 for share in shares:
-    is_known = rng.random(Y_train.shape) < (1 if share == 1 else 2 * share * interest)
+    chance = 1 if share == 1 else 2 * share * interest
+    is_known = rng.random(Y_train.shape) < chance
     known = np.where(is_known, Y_train, np.nan)
     cells = []
     for way, predict in ways.items():
@@ -112,14 +115,17 @@ for values, ax in ((areas, axes[0]), (means, axes[1])):
     ax.set_xlabel("labels that are known")
 axes[0].set_title("area under the ROC curve")
 axes[1].set_title("mean probability")
-axes[1].axhline(Y_test.mean(), color="0.3", linestyle=":", label="frequency of labels")
+frequency = Y_test.mean()
+axes[1].axhline(frequency, color="0.3", linestyle=":", label="frequency of labels")
 axes[1].set_ylim(0)
 axes[1].legend(loc="lower left")
 plt.show()
 
 nan, zero = "unknown is NaN", "unknown is 0"
+area, mean = ({way: found[way][-1] for way in ways} for found in (areas, means))
 print(
-    f"\nConclusion: with {shares[-1]:.0%} of the labels known, the area is {areas[nan][-1]:.3f} with NaN and "
-    f"{areas[zero][-1]:.3f} with 0, and the mean probability {means[nan][-1]:.3f} and {means[zero][-1]:.3f}; "
-    f"{Y_test.mean():.3f} of the labels are 1."
+    f"\nConclusion: with {shares[-1]:.0%} of the labels known, the area is "
+    f"{area[nan]:.3f} with NaN and {area[zero]:.3f} with 0, and the mean "
+    f"probability {mean[nan]:.3f} and {mean[zero]:.3f}; "
+    f"{frequency:.3f} of the labels are 1."
 )
