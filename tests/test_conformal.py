@@ -889,7 +889,11 @@ def test_bad_input_is_named():
         ({"cv": "oob", "estimator": LinearRegression()}, ValueError, "cv='oob' requires a forest"),
         ({"estimator": trees_of_classes()}, TypeError, "must be a regressor, got RandomForestClassifier; ConformalCl"),
         ({"estimator": weald.RandomForestRegressor}, TypeError, "estimator must be an instance"),
-        ({"conformity_score": "normalized", "estimator": LinearRegression()}, TypeError, "requires a random forest"),
+        (
+            {"conformity_score": "normalized", "estimator": LinearRegression()},
+            TypeError,
+            "conformity_score='normalized' requires",
+        ),
         ({"conformity_score": "quantile", "estimator": LinearRegression()}, TypeError, "which has predict_quantiles"),
         ({"conformity_score": "quantile", "cv": 3}, ValueError, "requires keep_rows=True"),
         ({"conformity_score": "quantile", "estimator": forest(**kept)}, ValueError, "does not support cv='oob'"),

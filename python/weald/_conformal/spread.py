@@ -21,8 +21,8 @@ def check_has_spread(final: BaseEstimator) -> None:
     """Raise for estimators whose trees have no spread."""
     if not isinstance(final, BaseForestRegressor):
         raise TypeError(
-            f"method='normalized' requires a random forest or an extra-trees forest of weald, got {kind_of(final)}; "
-            "method='absolute' takes any regressor"
+            "conformity_score='normalized' requires a random forest or an extra-trees forest of weald, got "
+            f"{kind_of(final)}; 'absolute' takes any regressor"
         )
     if output_strategy.is_asked(final):
         raise ValueError(
