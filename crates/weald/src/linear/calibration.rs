@@ -10,6 +10,7 @@
 //! probabilistic outputs for support vector machines*, 2007.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use super::counts::{Counts, Point};
 use super::folds::Folds;
@@ -244,27 +245,29 @@ impl LinearConfig {
         let narrowed = looked.of(&source.y)?;
         let y = narrowed.as_ref().unwrap_or(&source.y);
         let (mut counts, mut models) = (Counts::new(y.n_columns)?, Vec::new());
-        for fold in 0..folds.with_samples(ENOUGH) {
-            let model = self.count_held_out(source, y, folds, fold, &mut counts, control)?;
-            if narrowed.is_none() {
-                PURPOSE.push(&mut models, model)?;
-            }
+        let enough = 0..folds.with_samples(ENOUGH);
+        self.count_held_out(source, y, (folds, enough), (&mut counts, &mut models), control)?;
+        if narrowed.is_some() {
+            models.clear();
         }
         Ok((looked.calibration(&counts, source.y.n_columns, source.weights.unit, control)?, models))
     }
 
-    /// Counts the margins of the samples of a fold, and returns the model without them.
+    /// Counts the margins of the samples of some folds, and adds the models without each of these folds.
     pub(super) fn count_held_out(
         &self,
         source: &Source<'_>,
         y: &Cells,
-        folds: &Folds,
-        fold: usize,
-        counts: &mut Counts,
+        (folds, counted): (&Folds, Range<usize>),
+        (counts, models): (&mut Counts, &mut Vec<LinearModel>),
         control: &Control,
-    ) -> Result<LinearModel> {
-        self.each_held_out(source, y, folds, fold, control, |rows, margins| {
-            counts.add(y, &source.weights, rows, margins, control)
-        })
+    ) -> Result<()> {
+        for fold in counted {
+            let model = self.each_held_out(source, y, folds, fold, control, |rows, margins| {
+                counts.add(y, &source.weights, rows, margins, control)
+            })?;
+            PURPOSE.push(models, model)?;
+        }
+        Ok(())
     }
 }

@@ -125,11 +125,8 @@ impl Choice {
                 return Err(Error::shape("X", self.folds.len(), source.n_samples()));
             }
             let (folds, models) = (PURPOSE.copied(&self.folds)?, self.first_models.clone());
-            let mut found = self.config.fit_others(source, folds, self.n_folds, models, control)?;
-            for model in &mut found.models {
-                model.calibration = self.calibration.clone();
-            }
-            Ok(found)
+            let found = self.config.fit_others(source, folds, self.n_folds, models, control)?;
+            Ok(found.calibrated_by(self.calibration.as_ref()))
         })
     }
 }
@@ -261,10 +258,8 @@ impl Search<'_, '_> {
     fn is_best(&mut self, features: Features, c: f64) -> Result<bool> {
         let config = LinearConfig { features, c, ..self.base.clone() };
         let (mut counts, mut models) = (Counts::new(self.y.n_columns)?, Vec::new());
-        for fold in 0..self.folds.with_samples(SCORED) {
-            let model = config.count_held_out(self.source, self.y, self.folds, fold, &mut counts, self.control)?;
-            PURPOSE.push(&mut models, model)?;
-        }
+        let scored = 0..self.folds.with_samples(SCORED);
+        config.count_held_out(self.source, self.y, (self.folds, scored), (&mut counts, &mut models), self.control)?;
         let loss = self.looked.loss(&counts, self.source.weights.unit, self.weight(), self.control)?;
         PURPOSE.push(&mut self.tried, Candidate { features, c, loss })?;
         let is_best = self.best.as_ref().is_none_or(|(least, ..)| loss < *least);
@@ -296,10 +291,8 @@ impl Search<'_, '_> {
             let (calibration, models) = config.calibrated(source, self.folds, self.control)?;
             return Ok((Some(calibration), models));
         }
-        for fold in self.folds.with_samples(SCORED)..self.folds.with_samples(ENOUGH) {
-            let model = config.count_held_out(source, self.y, self.folds, fold, &mut counts, self.control)?;
-            PURPOSE.push(&mut models, model)?;
-        }
+        let more = self.folds.with_samples(SCORED)..self.folds.with_samples(ENOUGH);
+        config.count_held_out(source, self.y, (self.folds, more), (&mut counts, &mut models), self.control)?;
         Ok((Some(self.looked.calibration(&counts, n_columns, source.weights.unit, self.control)?), models))
     }
 }

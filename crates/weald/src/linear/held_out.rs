@@ -3,7 +3,7 @@
 use super::features::Features;
 use super::folds::Folds;
 use super::source::{Cells, Source};
-use super::{LinearConfig, LinearModel};
+use super::{Calibration, LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Purpose, Result};
@@ -31,9 +31,13 @@ pub struct FoldModels {
 impl FoldModels {
     /// Gives the models the calibration of `model`.
     #[must_use]
-    pub fn calibrated_as(mut self, model: &LinearModel) -> Self {
+    pub fn calibrated_as(self, model: &LinearModel) -> Self {
+        self.calibrated_by(model.calibration.as_ref())
+    }
+
+    pub(super) fn calibrated_by(mut self, calibration: Option<&Calibration>) -> Self {
         for of_fold in &mut self.models {
-            of_fold.calibration = model.calibration.clone();
+            of_fold.calibration = calibration.cloned();
         }
         self
     }
