@@ -59,7 +59,7 @@ def variations():
         yield make(name, max_leaf_nodes=6, max_features=0.7, n_jobs=2, n_estimators=10)
         yield make(name, leaf_estimation="line_search")
         yield make(name, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0, min_weight_leaf=0.0)
-        # `subsample` is left out: it draws samples, and a sample of weight 2 is not drawn as two samples are.
+        yield make(name, learning_rate=0.5, subsample=0.7)
         yield make(name, warm_start=True)
         # Steps along directions that separate the labels are as long as the engine allows. A small learning rate keeps
         # the probabilities from reaching 1, where the checks could not tell the order of the scores.

@@ -177,7 +177,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
         Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=1.0
-        Fraction of the samples that each stage is fitted to, drawn without replacement and regardless of their weights.
+        Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
+        average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
+        the draw.
     max_bins : int, default=255
         Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
         split exactly, as are categorical features. None: all features are split exactly.
@@ -607,7 +609,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
         Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=1.0
-        Fraction of the samples that each stage is fitted to, drawn without replacement and regardless of their weights.
+        Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
+        average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
+        the draw.
     max_bins : int, default=255
         Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
         split exactly, as are categorical features. None: all features are split exactly.

@@ -141,7 +141,9 @@ step_dtype : {"float64", "float8"}, default={default}
 """,
     "subsample": """
 subsample : float, default={default}
-    Fraction of the samples that each stage is fitted to, drawn without replacement and regardless of their weights.
+    Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
+    average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
+    the draw.
 """,
     "max_bins": """
 max_bins : int, default={default}

@@ -80,7 +80,8 @@ pub struct BoostConfig {
     /// Number of features that are available to each tree, drawn without replacement; each node draws
     /// [`TreeConfig::max_features`] of these. Weak models other than trees have all features.
     pub max_features_by_tree: MaxFeatures,
-    /// Share of the samples that each stage is fitted to, drawn without replacement: in (0, 1].
+    /// Share of the samples that each stage is fitted to, drawn without replacement: in (0, 1]. Whole weights are counts, as
+    /// for [`Sampling::WithoutReplacement`](crate::Sampling::WithoutReplacement).
     pub subsample: f64,
     /// How leaf values are computed. Weak models other than trees have no leaves: their steps are found by line search.
     pub leaf_estimation: LeafEstimation,
@@ -249,13 +250,9 @@ impl BoostConfig {
         Ok(self.max_features_by_tree.resolve_as("max_features_by_tree", n_features)?.min(n_features))
     }
 
-    /// Returns how a stage draws its samples, out of `n_rows`.
-    pub(super) fn sampling(&self, n_rows: usize) -> Sampling {
-        if self.subsample < 1.0 {
-            Sampling::WithoutReplacement(((self.subsample * n_rows as f64) as usize).max(1))
-        } else {
-            Sampling::All
-        }
+    /// Returns how a stage draws its samples.
+    pub(super) fn sampling(&self) -> Sampling {
+        if self.subsample < 1.0 { Sampling::ShareWithoutReplacement(self.subsample) } else { Sampling::All }
     }
 
     fn check_loss(&self, outputs: &Outputs) -> Result<()> {

@@ -54,42 +54,44 @@ impl<'a, T: Float> Data<'a, T> {
     pub(super) fn mean_losses(&self, losses: &[f64], scores: &[T], pass: &Pass<'_>) -> Result<Losses> {
         let (true, TrainY::Real(y)) = (self.loss.skips_unknown(), &self.y) else {
             let n_threads = pass.control.n_threads();
-            let out_of_bag = self.out_of_bag_loss(|row| losses[row], pass.in_bag, n_threads)?;
-            let all = self.mean_loss_in(|row| losses[row], |_| true, n_threads)?;
+            let out_of_bag = self.out_of_bag_loss(|row| losses[row], pass.out_of_bag, n_threads)?;
+            let all = self.mean_loss_in(|row| losses[row], &self.weights, |_| true, n_threads)?;
             return Ok(Losses { all: Some(all), out_of_bag });
         };
-        let mean = |is_inside: &(dyn Fn(usize) -> bool + Sync)| {
-            self.loss.mean_of_known(self.shares, (y, scores), &self.weights, is_inside, pass.control)
+        let mean = |weights: &Weights, is_inside: &(dyn Fn(usize) -> bool + Sync)| {
+            self.loss.mean_of_known(self.shares, (y, scores), weights, is_inside, pass.control)
         };
-        let out_of_bag = pass.in_bag.map(|in_bag| mean(&|row| !in_bag[row])).transpose()?.flatten();
-        Ok(Losses { all: mean(&|_| true)?, out_of_bag })
+        let of_outside = |bag: OutOfBag<'_>| mean(bag.weights(&self.weights), &|row| bag.has(row));
+        let out_of_bag = pass.out_of_bag.map(of_outside).transpose()?.flatten();
+        Ok(Losses { all: mean(&self.weights, &|_| true)?, out_of_bag })
     }
 
-    /// Returns the mean of the losses of the samples that are not `in_bag`, all of whose cells must be known; `None` if
-    /// there are no such samples.
+    /// Returns the mean of the losses of the samples out of bag, all of whose cells must be known; `None` if there are
+    /// no such samples.
     pub(crate) fn out_of_bag_loss(
         &self,
         loss: impl Fn(usize) -> f64 + Sync,
-        in_bag: Option<&[bool]>,
+        out_of_bag: Option<OutOfBag<'_>>,
         n_threads: usize,
     ) -> Result<Option<f64>> {
-        let Some(in_bag) = in_bag else { return Ok(None) };
-        let is_outside = |row: usize| !in_bag[row];
-        let units = (0..self.n_samples).filter(|&row| is_outside(row)).map(|row| i128::from(self.weights.units(row)));
-        if self.weights.workers().sum_of(units.sum::<i128>())? == 0 {
+        let Some(bag) = out_of_bag else { return Ok(None) };
+        let weights = bag.weights(&self.weights);
+        let units = (0..self.n_samples).filter(|&row| bag.has(row)).map(|row| i128::from(weights.units(row)));
+        if weights.workers().sum_of(units.sum::<i128>())? == 0 {
             return Ok(None);
         }
-        self.mean_loss_in(loss, is_outside, n_threads).map(Some)
+        self.mean_loss_in(loss, weights, |row| bag.has(row), n_threads).map(Some)
     }
 
     /// Returns the weighted mean over these samples, divided by the number of scores of a sample.
     fn mean_loss_in(
         &self,
         loss: impl Fn(usize) -> f64 + Sync,
+        weights: &Weights,
         is_inside: impl Fn(usize) -> bool + Sync,
         n_threads: usize,
     ) -> Result<f64> {
-        let (weights, loss, is_inside) = (&self.weights, &loss, &is_inside);
+        let (loss, is_inside) = (&loss, &is_inside);
         let is_there = move |row: &usize| weights.units(*row) > 0 && is_inside(*row);
         let weighted = |rows: Range<usize>| rows.filter(is_there).map(|row| (loss(row), weights.units(row)));
         Ok(exact_mean_of_samples(self.n_samples, weighted, weights.workers(), n_threads)? / self.width as f64)
@@ -109,6 +111,36 @@ impl<'a, T: Float> Data<'a, T> {
 
     pub(crate) fn row(&self, row: usize) -> RowTargets<'_> {
         RowTargets::new(&self.y, row as u32)
+    }
+}
+
+/// The samples that a stage is not fitted to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OutOfBag<'b> {
+    /// Those for which this is false.
+    Rows(&'b [bool]),
+    /// Copies of samples: these are the weights of those that were not drawn.
+    Copies(&'b Weights),
+}
+
+impl<'b> OutOfBag<'b> {
+    /// Returns the weights of the samples out of bag, of which `all` are the weights in the fit.
+    fn weights<'w>(self, all: &'w Weights) -> &'w Weights
+    where
+        'b: 'w,
+    {
+        match self {
+            OutOfBag::Rows(_) => all,
+            OutOfBag::Copies(weights) => weights,
+        }
+    }
+
+    /// Returns whether a sample, or a copy of it, is out of bag.
+    fn has(self, row: usize) -> bool {
+        match self {
+            OutOfBag::Rows(in_bag) => !in_bag[row],
+            OutOfBag::Copies(weights) => weights.units(row) > 0,
+        }
     }
 }
 

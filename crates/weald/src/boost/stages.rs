@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ndarray::{ArrayView2, Axis};
 
 use super::config::BoostConfig;
-use super::data::{Data, Losses};
+use super::data::{Data, Losses, OutOfBag};
 use super::fit::Validation;
 use super::model::{Boosted, Combine};
 use super::observer::StageReport;
@@ -47,14 +47,14 @@ pub(super) trait Learner {
         Ok(None)
     }
 
-    /// Fits the weak model of a stage, or one for each booster, to some samples, and adds it to the scores. With one
+    /// Fits the weak model of a stage, or one for each booster, to the samples drawn, and adds it to the scores. With one
     /// booster, `targets` are the negative gradients at the current scores or projections of them, and afterwards those
     /// of the next stage if `next` is given.
     fn stages<'y, T: Float, S: Scores<'y, T>>(
         &mut self,
         fitting: &Fitting<'_>,
         stage: usize,
-        rows: &[u32],
+        drawn: Drawn<'_>,
         boosters: &mut [Booster<'y, T, S>],
         targets: &mut Vec<f64>,
         next: Option<&Projector>,
@@ -100,6 +100,24 @@ pub(super) struct Fitting<'f> {
     pub(super) rows: Vec<u32>,
 }
 
+/// The samples to which a stage is fitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn<'d> {
+    /// Samples of positive weight, in increasing order.
+    pub(super) rows: &'d [u32],
+    /// The weight of each sample in the stage.
+    pub(super) weights: &'d Weights,
+    /// If copies of samples are drawn: the weights of the other copies.
+    pub(super) others: Option<&'d Weights>,
+}
+
+impl<'d> Drawn<'d> {
+    /// Returns the samples that the stage is not fitted to, where `in_bag` tells the others, if there are any.
+    pub(super) fn out_of_bag(self, in_bag: Option<&'d [bool]>) -> Option<OutOfBag<'d>> {
+        self.others.map(OutOfBag::Copies).or(in_bag.map(OutOfBag::Rows))
+    }
+}
+
 /// Calls a generic function of a fit for the type of its scores and the kind of its leaves.
 macro_rules! with_kind {
     ($fitting:expr, $($run:ident).+($($argument:expr),*)) => {
@@ -128,8 +146,7 @@ impl<'f> Fitting<'f> {
         control: &'f Control,
     ) -> Result<Self> {
         let (n_samples, sample_weight) = (y.n_samples(), population.sample_weight);
-        let n_rows = sample_weight.map_or(n_samples, |w| w.iter().filter(|&&w| w > 0.0).count());
-        let sampling = config.sampling(workers.sum_of(n_rows as u64)? as usize);
+        let sampling = config.sampling();
         let urn = Urn::of_one_of(workers, population, sampling)?;
         urn.check(sampling)?;
         Ok(Fitting {
@@ -188,18 +205,24 @@ impl<'f> Fitting<'f> {
         let mut n_done = first;
         let ended = rounds(first..config.n_estimators, control, &mut stopping, |stage| {
             let counts = self.urn.draw(self.sampling, self.n_samples, tree_key(config.seed, stage))?;
-            let drawn = counts.map(|counts| self.drawn(&counts)).transpose()?;
-            let rows = drawn.as_deref().unwrap_or(&self.rows);
-            if stage == 0 && drawn.is_some() {
-                let in_bag = self.in_bag(rows)?;
+            let rows = counts.as_ref().map(|counts| self.drawn(counts)).transpose()?;
+            let copies = counts.as_ref().map(|counts| self.copies(counts)).transpose()?.flatten();
+            let drawn = Drawn {
+                rows: rows.as_deref().unwrap_or(&self.rows),
+                weights: copies.as_ref().map_or(&self.weights, |[drawn, _]| drawn),
+                others: copies.as_ref().map(|[_, others]| others),
+            };
+            if stage == 0 && rows.is_some() {
+                let in_bag = self.in_bag(drawn.rows)?;
+                let out_of_bag = drawn.out_of_bag(in_bag.as_deref());
                 grown.oob_losses.extend(self.mean_of_each(&mut boosters, |Booster { train, .. }| {
                     let Scored { data, scores } = train;
-                    let pass = Pass { in_bag: in_bag.as_deref(), ..Pass::of_losses(control) };
+                    let pass = Pass { out_of_bag, ..Pass::of_losses(control) };
                     Ok(scores.sweep(data, None, pass)?.out_of_bag)
                 })?);
             }
             let next = (stage + 1 < config.n_estimators).then(|| draw(stage + 1)).transpose()?;
-            let stages = learner.stages(self, stage, rows, &mut boosters, &mut targets, next.as_ref())?;
+            let stages = learner.stages(self, stage, drawn, &mut boosters, &mut targets, next.as_ref())?;
             let (train_loss, validation_loss) = self.record(&mut grown, stages)?;
             n_done = stage + 1;
             let scores = learner.wants_scores().then(|| Booster::validation_scores(&boosters)).transpose()?.flatten();
@@ -358,6 +381,20 @@ impl<'f> Fitting<'f> {
         let mut rows = Purpose("the rows of a stage").with_capacity(drawn().count())?;
         rows.extend(drawn());
         Ok(rows)
+    }
+
+    /// Returns the weights of the copies of samples that are drawn, and of the others; `None` if samples have no copies.
+    fn copies(&self, counts: &[u32]) -> Result<Option<[Weights; 2]>> {
+        const PURPOSE: Purpose = Purpose("the weights of a stage");
+        let Some(copies) = self.urn.copies() else { return Ok(None) };
+        let mut drawn = PURPOSE.filled(0u64, self.n_samples)?;
+        let mut others = PURPOSE.filled(0u64, self.n_samples)?;
+        for (row, n_copies) in copies {
+            let (row, units) = (row as usize, self.weights.units(row as usize));
+            let of_drawn = u128::from(units) * u128::from(counts[row]) / u128::from(n_copies);
+            (drawn[row], others[row]) = (of_drawn as u64, units - of_drawn as u64);
+        }
+        Ok(Some([drawn, others].map(|units| self.weights.with_units(units))))
     }
 
     /// Adds a stage to the model, and returns its training and validation losses.

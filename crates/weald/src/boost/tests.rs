@@ -258,7 +258,6 @@ proptest! {
         let mut stream = Stream::new(Key::from_seed(seed));
         let mut weights: Vec<f64> = (0..n).map(|_| stream.below(3) as f64).collect();
         weights[0] = 1.0;
-        let n_there = weights.iter().filter(|&&w| w > 0.0).count();
         let of_labels = Array2::from_shape_fn((n, d), |(i, j)| {
             f64::from(u8::from(made.labels[made.ptr[i]..made.ptr[i + 1]].contains(&(j as u32))))
         });
@@ -271,13 +270,13 @@ proptest! {
             let config = BoostConfig { strategy, n_estimators: 4, seed, subsample: share, ..BoostConfig::new(loss) };
             let data = Dataset::new(&x, &y).sample_weight(&weights[..]);
             let model = config.fit_controlled(&data, &control).unwrap();
-            let sampling = config.sampling(n_there);
+            let sampling = config.sampling();
             let urn = Urn::new(&Population::new(&x, Some(&y), None, Some(&weights)), sampling).unwrap();
             let outside = |stage: usize| -> Vec<f64> {
                 let counts = urn.draw(sampling, n, tree_key(seed, stage)).unwrap().unwrap();
-                weights.iter().zip(&counts).map(|(&w, &count)| if count == 0 { w } else { 0.0 }).collect()
+                weights.iter().zip(&counts).map(|(&w, &count)| w - f64::from(count)).collect()
             };
-            prop_assert_eq!(model.oob_score().len(), if n_there == 1 { 0 } else { 4 });
+            prop_assert_eq!(model.oob_score().len(), if weights.iter().sum::<f64>() == 1.0 { 0 } else { 4 });
             for (stage, &found) in model.oob_score().iter().enumerate() {
                 let left_out = outside(stage);
                 let held = Dataset::new(&x, &y).sample_weight(&left_out[..]);
@@ -303,8 +302,8 @@ proptest! {
 
     #[test]
     fn a_weight_of_two_is_two_samples_and_a_weight_of_zero_has_no_effect(
-        seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..4, rule in 0usize..3,
-        factors in 0usize..3,
+        seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..6, rule in 0usize..3,
+        factors in 0usize..3, share in 0.3f64..1.7,
     ) {
         let made = made(seed, n, 3, d);
         let mut stream = Stream::new(Key::from_seed(seed));
@@ -328,12 +327,13 @@ proptest! {
             } else {
                 (made.labels(), repeated_labels.view())
             };
-            let config = BoostConfig { strategy: strategies()[strategy].clone(), n_estimators: 4, seed, max_bins: Some(3), ..BoostConfig::new(kind) };
+            let config = BoostConfig { strategy: strategies()[strategy].clone(), n_estimators: 4, seed, max_bins: Some(3), subsample: share.min(1.0), ..BoostConfig::new(kind) };
             let config = with_factors(factors, &weighted, with_leaves(rule, config));
             let a = config.fit_controlled(Dataset::new(&made.x, &weighted).sample_weight(&weights[..]), &control).unwrap();
             let b = config.fit_controlled((&x, &repeated), &control).unwrap();
             prop_assert_eq!(a.step_sizes(), b.step_sizes());
             prop_assert_eq!(a.train_score(), b.train_score());
+            prop_assert_eq!(a.oob_score(), b.oob_score());
             let scores = a.predict_scores(&made.x, &control).unwrap();
             prop_assert_eq!(scores, b.predict_scores(&made.x, &control).unwrap());
         }

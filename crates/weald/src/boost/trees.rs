@@ -11,7 +11,7 @@ use super::observer::{StageObserver, StageReport};
 use super::projector::Projector;
 use super::scores::booster::Booster;
 use super::scores::{Scored, Scores};
-use super::stages::{Fitting, Learner, Stage, with_kind};
+use super::stages::{Drawn, Fitting, Learner, Stage, with_kind};
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::train_y::{RealTargets, TrainY};
@@ -80,7 +80,7 @@ impl Learner for Growing<'_, '_> {
         &mut self,
         fitting: &Fitting<'_>,
         stage: usize,
-        rows: &[u32],
+        drawn: Drawn<'_>,
         boosters: &mut [Booster<'y, T, S>],
         targets: &mut Vec<f64>,
         next: Option<&Projector>,
@@ -88,7 +88,7 @@ impl Learner for Growing<'_, '_> {
         let trees = self.trees;
         if let [booster] = boosters {
             let key = tree_key(fitting.config.seed, stage);
-            let stage = || trees.stage((0, booster), rows, key, targets, next, fitting.control);
+            let stage = || trees.stage((0, booster), drawn, key, targets, next, fitting.control);
             return Ok(vec![pool::within(fitting.control.n_threads(), stage)?]);
         }
         // Single targets: all scores independently, in parallel. If there are fewer scores than threads, each has several.
@@ -105,9 +105,9 @@ impl Learner for Growing<'_, '_> {
                     booster.aim(&Projector::Identity(1), targets, &own)?;
                     let key = tree_key(fitting.config.seed, stage * fitting.problem.width + j);
                     // A sample whose y is unknown is left out. If no sample is left, the tree is a leaf that adds nothing.
-                    let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
-                    let rows = known.as_deref().unwrap_or(rows);
-                    *slot = Some(trees.stage((j, booster), rows, key, targets, None, &own)?);
+                    let known = booster.train.data.known_rows(drawn.rows)?.filter(|known| !known.is_empty());
+                    let drawn = Drawn { rows: known.as_deref().unwrap_or(drawn.rows), ..drawn };
+                    *slot = Some(trees.stage((j, booster), drawn, key, targets, None, &own)?);
                     Ok(())
                 },
             )
@@ -168,13 +168,14 @@ impl<'f> Trees<'f> {
     fn stage<'y, T: Float, S: Scores<'y, T>>(
         &self,
         (t, booster): (usize, &mut Booster<'y, T, S>),
-        rows: &[u32],
+        drawn: Drawn<'_>,
         key: Key,
         targets: &mut Vec<f64>,
         next: Option<&Projector>,
         control: &Control,
     ) -> Result<Stage> {
-        let Fitting { config, problem, n_samples, n_features, weights, .. } = self.fitting;
+        let Fitting { config, problem, n_samples, n_features, .. } = self.fitting;
+        let Drawn { rows, weights, .. } = drawn;
         let (n, workers) = (*n_samples, weights.workers());
 
         // 1. The previous sweep has written the targets (the numbers are those of `boost`). 2. A tree is grown on them.
@@ -193,8 +194,8 @@ impl<'f> Trees<'f> {
             sample.of_a_sample = curved.most_parts(of_a_sample(rows, total, weights.of_one(), workers)?);
         }
         let growth = key.child(GROWTH);
-        let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
-        let grower = drawn.as_ref().unwrap_or(&self.grower);
+        let of_drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
+        let grower = of_drawn.as_ref().unwrap_or(&self.grower);
         let monotonic = self.monotonic.get(t).and_then(Option::as_ref);
         let split_targets = TreeTargets { y: &y, criterion: Criterion::OF_GRADIENTS, monotonic };
         let structure = grower.structure(&self.tree, &split_targets, &sample, growth, control)?;
@@ -222,7 +223,8 @@ impl<'f> Trees<'f> {
         let leaf_of = known.map_or_else(|| self.walk.leaves(&tree, control), Ok)?;
 
         // 4. Scores, losses and the next targets are computed in one sweep.
-        let losses = booster.advance(Some((leaf_of, &moves)), next, targets, in_bag.as_deref(), control)?;
+        let losses =
+            booster.advance(Some((leaf_of, &moves)), next, targets, drawn.out_of_bag(in_bag.as_deref()), control)?;
         let validation_loss = self.validate(booster, &tree, &moves, control)?;
         Ok(Stage { tree: Some(tree), steps, losses, validation_loss })
     }

@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::projector::Projector;
 use super::scores::booster::Booster;
 use super::scores::{Scored, Scores};
-use super::stages::{Fitting, Learner, Stage};
+use super::stages::{Drawn, Fitting, Learner, Stage};
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
@@ -140,12 +140,13 @@ impl Learner for Asking<'_> {
         &mut self,
         fitting: &Fitting<'_>,
         stage: usize,
-        rows: &[u32],
+        drawn: Drawn<'_>,
         boosters: &mut [Booster<'y, T, S>],
         targets: &mut Vec<f64>,
         next: Option<&Projector>,
     ) -> Result<Vec<Stage>> {
-        let Fitting { config, problem, control, weights, .. } = fitting;
+        let Fitting { config, problem, control, .. } = fitting;
+        let Drawn { rows, weights, .. } = drawn;
         let [booster] = boosters else { unreachable!("all scores have one weak model") };
         let n = fitting.n_samples;
         let q = targets.len() / n;
@@ -174,7 +175,8 @@ impl Learner for Asking<'_> {
         };
         let (leaf_of, moved) = moves(values)?;
         let in_bag = fitting.in_bag(rows)?;
-        let losses = booster.advance(Some((leaf_of, &moved)), next, targets, in_bag.as_deref(), control)?;
+        let losses =
+            booster.advance(Some((leaf_of, &moved)), next, targets, drawn.out_of_bag(in_bag.as_deref()), control)?;
         let mut validation_loss = None;
         if let Some(scored) = &booster.validation {
             let missing = || Error::invalid(PURPOSE.0, "too few", "have predictions for all samples");

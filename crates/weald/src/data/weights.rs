@@ -55,6 +55,11 @@ impl Weights {
         Ok(Weights { units, workers: self.workers.clone(), ..*self })
     }
 
+    /// Returns other weights in the same unit. None may be above those of `self`.
+    pub(crate) fn with_units(&self, units: Vec<u64>) -> Self {
+        Weights { units: Some(units), workers: self.workers.clone(), ..*self }
+    }
+
     /// Converts `weights` to units. `draws` is the largest total number of times that samples are drawn for one tree
     /// (the number of samples without bootstrap).
     pub(crate) fn new(weights: Option<&[f64]>, n_samples: usize, draws: usize) -> Result<Self> {

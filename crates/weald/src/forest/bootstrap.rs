@@ -74,14 +74,19 @@ pub(crate) struct Urn {
     rows: Vec<u32>,
     /// The copies of `rows[i]` are `ends[i - 1]..ends[i]`; `None` if each sample has one copy.
     ends: Option<Vec<u64>>,
-    /// If other workers have samples as well: the positions of these samples among all, increasing, and the number of
-    /// all.
+    /// If other workers have samples as well: the positions of these samples among all, or of their first copies,
+    /// increasing, and the number of all.
     among: Option<(Vec<u64>, u64)>,
 }
 
 impl Urn {
-    /// Copies are not drawn if all samples are taken, or if samples are drawn without replacement.
+    /// Copies are not drawn if all samples are taken.
     pub(crate) fn new(population: &Population<'_, '_, '_>, sampling: Sampling) -> Result<Self> {
+        Urn::of_these(&Workers::One, population, sampling)
+    }
+
+    /// Creates the urn of the samples of one worker, without their positions among those of the others.
+    fn of_these(workers: &Workers, population: &Population<'_, '_, '_>, sampling: Sampling) -> Result<Self> {
         let weight = |row: u32| population.weight(row);
         let mut rows = Purpose("the rows that trees draw").with_capacity(population.x.n_samples())?;
         rows.extend((0..population.x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
@@ -99,21 +104,13 @@ impl Urn {
                 equal.iter_mut().zip(ordered).for_each(|(row, (.., ordered))| *row = ordered);
             }
         }
-        if let Sampling::WithoutReplacement(_) = sampling {
-            return Ok(Urn { rows, ends: None, among: None });
-        }
         let total: f64 = rows.iter().map(|&row| weight(row)).sum();
-        let are_counts = rows.iter().all(|&row| weight(row).fract() == 0.0) && total <= MOST_COPIES * rows.len() as f64;
-        let mut ends = None;
-        if are_counts && total > rows.len() as f64 {
-            let mut copies = Purpose("the rows that trees draw").with_capacity(rows.len())?;
-            let mut end = 0;
-            copies.extend(rows.iter().map(|&row| {
-                end += weight(row) as u64;
-                end
-            }));
-            ends = Some(copies);
-        }
+        let n_fractions = rows.iter().filter(|&&row| weight(row).fract() != 0.0).count();
+        // A total beyond the limit is as good as infinite.
+        let [n_fractions, n_rows, total] =
+            workers.sums_of([n_fractions as u64, rows.len() as u64, total.min(MOST_COPIES * 4e9) as u64])?;
+        let are_counts = n_fractions == 0 && total as f64 <= MOST_COPIES * n_rows as f64;
+        let ends = (are_counts && total > n_rows).then(|| ends_of_copies(&rows, population)).transpose()?;
         Ok(Urn { rows, ends, among: None })
     }
 
@@ -125,11 +122,11 @@ impl Urn {
         sampling: Sampling,
     ) -> Result<Self> {
         const PURPOSE: Purpose = Purpose("the rows that trees draw");
-        let mut urn = Urn::new(population, sampling)?;
+        let mut urn = Urn::of_these(workers, population, sampling)?;
         if workers.has_all_rows() {
             return Ok(urn);
         }
-        let n_rows = workers.sum_of(urn.rows.len() as u64)?;
+        let n_copies = workers.sum_of(urn.n_copies())?;
         let mut places = Vec::new();
         if let (true, Some(y)) = (sampling != Sampling::All, population.y) {
             let keys = row_keys(population.x)?;
@@ -145,51 +142,66 @@ impl Urn {
             order.sort_by_key(|&at| items[at]);
             items.sort_unstable();
             urn.rows = PURPOSE.collected(order.iter().map(|&at| urn.rows[at]))?;
+            if urn.holds_copies() {
+                urn.ends = Some(ends_of_copies(&urn.rows, population)?);
+            }
             places = PURPOSE.filled(0, urn.rows.len())?;
             let mut next = 0;
-            merge(&items, workers, |_, own| {
+            merge(&items, workers, |[.., weight], own| {
                 if let Some(own) = own {
                     places[own] = next;
                 }
-                next += 1;
+                next += if urn.holds_copies() { f64::from_bits(weight) as u64 } else { 1 };
                 Ok(())
             })?;
-            if next != n_rows {
+            if next != n_copies {
                 return Err(other_sums());
             }
         }
-        urn.among = Some((places, n_rows));
+        urn.among = Some((places, n_copies));
         Ok(urn)
     }
 
-    /// Returns the number of samples of positive weight of all workers.
+    /// Returns the number of samples of positive weight of all workers, or of their copies.
     fn n_of_all(&self) -> usize {
-        self.among.as_ref().map_or(self.rows.len(), |(_, n_rows)| *n_rows as usize)
+        self.among.as_ref().map_or(self.n_copies(), |(_, n_copies)| *n_copies) as usize
+    }
+
+    /// Returns each sample with the number of its copies, if weights are expressed as copies.
+    pub(crate) fn copies(&self) -> Option<impl Iterator<Item = (u32, u64)>> {
+        let ends = self.ends.as_ref()?;
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        Some(self.rows.iter().zip(starts.zip(ends)).map(|(&row, (start, end))| (row, end - start)))
     }
 
     /// Floyd's algorithm. After each iteration, the positions drawn are a uniform subset of those up to the last one.
-    /// Each position is drawn at most once.
+    /// Each position, of a sample or of one of its copies, is drawn at most once.
     fn draw_places(&self, m: usize, mut stream: Stream, n_samples: usize) -> Result<Vec<u32>> {
         const PURPOSE: Purpose = Purpose("the rows that a tree draws");
         let n = self.n_of_all();
         debug_assert!(m <= n);
         let mut counts = PURPOSE.filled(0u32, n_samples)?;
-        let Some((places, _)) = &self.among else {
+        if let (None, None) = (&self.among, &self.ends) {
             for last in n - m..n {
                 let drawn = self.rows[stream.below(last as u64 + 1) as usize] as usize;
                 let drawn = if counts[drawn] == 0 { drawn } else { self.rows[last] as usize };
                 counts[drawn] = 1;
             }
             return Ok(counts);
-        };
+        }
         let mut is_drawn = PURPOSE.filled(0u64, n.div_ceil(64))?;
         for last in n - m..n {
             let place = stream.below(last as u64 + 1) as usize;
             let place = if is_drawn[place / 64] >> (place % 64) & 1 == 0 { place } else { last };
             is_drawn[place / 64] |= 1 << (place % 64);
         }
-        for (&row, &place) in self.rows.iter().zip(places) {
-            counts[row as usize] = (is_drawn[place as usize / 64] >> (place % 64) & 1) as u32;
+        let is_drawn = |place: usize| (is_drawn[place / 64] >> (place % 64) & 1) as u32;
+        let of_all = self.among.as_ref().map(|(places, _)| &places[..]);
+        let mut end = 0;
+        for (i, &row) in self.rows.iter().enumerate() {
+            let start = of_all.map_or(end, |places| places[i] as usize);
+            end = start + self.ends.as_ref().map_or(1, |ends| (ends[i] - if i > 0 { ends[i - 1] } else { 0 }) as usize);
+            counts[row as usize] = (start..end).map(is_drawn).sum();
         }
         Ok(counts)
     }
@@ -228,6 +240,7 @@ impl Urn {
             Sampling::Bootstrap(draws) => draws.unwrap_or(self.n_copies() as usize),
             Sampling::BootstrapShare(share) => ((share * self.n_copies() as f64) as usize).max(1),
             Sampling::WithoutReplacement(draws) => draws,
+            Sampling::ShareWithoutReplacement(share) => ((share * self.n_of_all() as f64) as usize).max(1),
             Sampling::All => self.rows.len(),
         }
     }
@@ -242,10 +255,17 @@ impl Urn {
                 "be between 1 and the number of samples of positive weight",
             )),
             Sampling::Bootstrap(Some(0)) => Err(Error::invalid(PURPOSE.0, "0 draws", "be at least 1")),
+            Sampling::ShareWithoutReplacement(share) if !(share > 0.0 && share <= 1.0) => {
+                Err(Error::invalid(PURPOSE.0, format!("a share of {share}"), "be a fraction above 0, at most 1"))
+            }
             Sampling::BootstrapShare(share) if !(share > 0.0 && share.is_finite()) => {
                 Err(Error::invalid(PURPOSE.0, format!("a share of {share}"), "be a positive fraction"))
             }
-            Sampling::WithoutReplacement(_) | Sampling::Bootstrap(_) | Sampling::BootstrapShare(_) | Sampling::All => {
+            Sampling::WithoutReplacement(_)
+            | Sampling::ShareWithoutReplacement(_)
+            | Sampling::Bootstrap(_)
+            | Sampling::BootstrapShare(_)
+            | Sampling::All => {
                 let n_draws = self.n_draws(sampling);
                 // Counts of draws are stored in 32 bits.
                 if n_draws > u32::MAX as usize {
@@ -262,8 +282,8 @@ impl Urn {
             return Ok(None);
         }
         let mut stream = Stream::new(tree.child(SAMPLING));
-        if let Sampling::WithoutReplacement(m) = sampling {
-            return self.draw_places(m, stream, n_samples).map(Some);
+        if let Sampling::WithoutReplacement(_) | Sampling::ShareWithoutReplacement(_) = sampling {
+            return self.draw_places(self.n_draws(sampling), stream, n_samples).map(Some);
         }
         let mut counts = Purpose("the rows that a tree draws").filled(0u32, n_samples)?;
         for _ in 0..self.n_draws(sampling) {
@@ -271,6 +291,15 @@ impl Urn {
         }
         Ok(Some(counts))
     }
+}
+
+/// Returns the ends of the copies of each sample; the weights of the samples must be counts.
+fn ends_of_copies(rows: &[u32], population: &Population<'_, '_, '_>) -> Result<Vec<u64>> {
+    let mut end = 0;
+    Purpose("the rows that trees draw").collected(rows.iter().map(|&row| {
+        end += population.weight(row) as u64;
+        end
+    }))
 }
 
 /// Returns a hash of the values of each sample. It is the same in every layout, as it is a sum over the non-zero

@@ -18,8 +18,11 @@ pub enum Sampling {
     Bootstrap(Option<usize>),
     /// Bootstrap with this share of the number of samples as the number of draws, rounded down, at least one.
     BootstrapShare(f64),
-    /// Each tree draws this number of distinct samples (pasting).
+    /// Each tree draws this number of distinct samples (pasting). Whole sample weights are counts: a sample of weight 3
+    /// is three samples, of which some may be drawn. With other weights, a draw of a sample has the weight of the sample.
     WithoutReplacement(usize),
+    /// Like `WithoutReplacement`, with this share of the samples, rounded down, at least one.
+    ShareWithoutReplacement(f64),
 }
 
 /// Parameters of a forest.

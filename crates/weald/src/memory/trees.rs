@@ -49,6 +49,7 @@ fn samples_of_a_tree(sampling: Sampling, n: usize) -> usize {
         Sampling::Bootstrap(n_draws) => of_share(n_draws.map_or(1.0, |n_draws| n_draws as f64 / n.max(1) as f64)),
         Sampling::BootstrapShare(share) => of_share(share),
         Sampling::WithoutReplacement(n_draws) => n_draws.min(n),
+        Sampling::ShareWithoutReplacement(share) => ((share * n as f64) as usize).clamp(1, n.max(1)),
     }
 }
 

@@ -87,7 +87,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
                 next[j as usize] += 1;
             }
         }
-        let units = |&row: &u32| data.weights.units(row as usize);
+        let units = |&row: &u32| leaves.units(row);
         let grids = Grids::new(leaves.total);
         let weights = match grids.of_bits() {
             Some(of_bits) if rows.iter().all(|row| units(row) == 1) => UnitWeights::Ones(of_bits),

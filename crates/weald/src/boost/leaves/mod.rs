@@ -35,24 +35,36 @@ pub(crate) struct Leaves<'s> {
     pub(crate) weights: Vec<f64>,
     /// The total weight of all leaves.
     pub(crate) total: Total,
+    /// The weights of the samples in the stage.
+    of_rows: &'s Weights,
 }
 
 impl<'s> Leaves<'s> {
-    pub(crate) fn of_tree(structure: &'s Structure, weights: &Weights) -> Result<Self> {
+    pub(crate) fn of_tree(structure: &'s Structure, weights: &'s Weights) -> Result<Self> {
         Leaves::new(&structure.order, LEAVES.collected(structure.leaf_samples.iter().cloned())?, weights)
     }
 
     /// Makes each sample a leaf of its own.
-    pub(crate) fn single_rows(rows: &'s [u32], weights: &Weights) -> Result<Self> {
+    pub(crate) fn single_rows(rows: &'s [u32], weights: &'s Weights) -> Result<Self> {
         Leaves::new(rows, LEAVES.collected((0..rows.len() as u32).map(|i| i..i + 1))?, weights)
     }
 
-    pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Result<Self> {
-        let total = |range: &Range<u32>| weights.total(&order[range.start as usize..range.end as usize]) as f64;
-        let mut totals = LEAVES.collected(ranges.iter().map(total))?;
-        weights.workers().sum(&mut totals)?;
-        let total = Total::of_sum(totals.iter().sum())?;
-        Ok(Leaves { order, ranges, weights: totals, total })
+    pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, of_rows: &'s Weights) -> Result<Self> {
+        let total = |range: &Range<u32>| of_rows.total(&order[range.start as usize..range.end as usize]) as f64;
+        let mut weights = LEAVES.collected(ranges.iter().map(total))?;
+        of_rows.workers().sum(&mut weights)?;
+        let total = Total::of_sum(weights.iter().sum())?;
+        Ok(Leaves { order, ranges, weights, total, of_rows })
+    }
+
+    /// Returns the weight of a sample in the stage, in units.
+    pub(crate) fn units(&self, row: u32) -> u64 {
+        self.of_rows.units(row as usize)
+    }
+
+    /// Returns the weight of a sample in the stage, in sums of weights times terms.
+    pub(crate) fn weight_in_sums(&self, row: u32) -> f64 {
+        self.of_rows.in_sums(self.units(row))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -135,7 +147,7 @@ impl RowsByLeaf {
     }
 
     /// Returns the leaves that samples reach.
-    pub(crate) fn leaves(&self, weights: &Weights) -> Result<Leaves<'_>> {
+    pub(crate) fn leaves<'s>(&'s self, weights: &'s Weights) -> Result<Leaves<'s>> {
         let range = |&leaf: &u32| self.ranges[leaf as usize].clone();
         Leaves::new(&self.order, LEAVES.collected(self.reached.iter().map(range))?, weights)
     }

@@ -209,7 +209,7 @@ impl<T: Float> Stage<'_, T> {
             loss.change(line, self.fit.data.row(row as usize), scores, moves)
         };
         let changes = PURPOSE.collected(rows.iter().map(of_row))?;
-        let weights = PURPOSE.collected(rows.iter().map(|&row| self.fit.data.weights.units(row as usize) as f64))?;
+        let weights = PURPOSE.collected(rows.iter().map(|&row| self.fit.leaves.units(row) as f64))?;
         weighted_sum_of_all(&weights, &changes, self.fit.data.weights.workers())
     }
 
@@ -320,7 +320,7 @@ impl<T: Float> Stage<'_, T> {
             y.extend(rows.iter().map(|&row| data.row(row as usize).of_column(column, off)));
             scores.extend(rows.iter().map(|&row| self.scores[row as usize * data.width + column].to_f64()));
         }
-        let weight = |&row: &u32| data.weights.in_sums(data.weights.units(row as usize));
+        let weight = |&row: &u32| self.fit.leaves.weight_in_sums(row);
         Ok(Cells { y, scores, weights: PURPOSE.collected(rows.iter().map(weight))? })
     }
 }

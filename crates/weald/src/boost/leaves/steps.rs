@@ -30,8 +30,7 @@ pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) 
     let rows_of = |leaf: usize| leaves.rows(leaf).iter().map(move |&row| (leaf as u32, row));
     let mut rows = PURPOSE.with_capacity((0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum())?;
     rows.extend((0..leaves.len()).flat_map(rows_of));
-    let weight = |&(_, row): &(u32, u32)| data.weights.in_sums(data.weights.units(row as usize));
-    let weights = PURPOSE.collected(rows.iter().map(weight))?;
+    let weights = PURPOSE.collected(rows.iter().map(|&(_, row)| leaves.weight_in_sums(row)))?;
     let leaf_of = PURPOSE.collected(rows.iter().map(|&(leaf, _)| leaf))?;
     let n_lines = data.loss.n_lines(width);
     let of_line = if n_lines > 1 { control.on_one_thread() } else { control.clone() };

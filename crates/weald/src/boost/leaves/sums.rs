@@ -123,16 +123,16 @@ pub(crate) fn leaf_sums<T: Float>(
             let y = |i: usize| data.row(rows[i] as usize);
             blocks.block(y, &block, width, &mut losses, Some(&mut gradients))?;
             for (&row, r) in rows.iter().zip(gradients.chunks_exact(width)) {
-                grids.add(data.weights.units(row as usize) as f64, r, sums);
+                grids.add(leaves.units(row) as f64, r, sums);
             }
             return Ok(());
         }
         for &row in rows {
-            let row = row as usize;
-            data.of_row.negative_gradients(data.row(row), &scores[row * width..][..width], r);
+            let at = row as usize;
+            data.of_row.negative_gradients(data.row(at), &scores[at * width..][..width], r);
             vectorised(
                 #[inline(always)]
-                || grids.add(data.weights.units(row) as f64, r, sums),
+                || grids.add(leaves.units(row) as f64, r, sums),
             );
         }
         Ok(())
@@ -170,7 +170,7 @@ fn leaf_sums_of_one<T: Float>(
     grids: &WeightedGrids<T>,
     visit: impl FnMut(&[(usize, &[f64])]) -> Result<()>,
 ) -> Result<()> {
-    let data = fit.data;
+    let Fit { data, leaves, .. } = fit;
     let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
         memory.make_room(rows.len())?;
         let ColumnMemory { scores: of_rows, gradients, losses, y: of_y } = memory;
@@ -178,7 +178,7 @@ fn leaf_sums_of_one<T: Float>(
         SUMS.extend(of_rows, rows.iter().map(|&row| scores[row as usize]))?;
         data.of_row.column(y.of_rows(rows, of_y)?, of_rows, gradients, losses);
         for (&row, gradient) in rows.iter().zip(&*gradients) {
-            grids.add(data.weights.units(row as usize) as f64, slice::from_ref(gradient), sums);
+            grids.add(leaves.units(row) as f64, slice::from_ref(gradient), sums);
         }
         Ok(())
     };
@@ -197,7 +197,7 @@ pub(crate) fn leaf_derivatives<T: Float>(
 ) -> Result<()> {
     let Fit { data, leaves, .. } = fit;
     let width = data.width;
-    let units = data.weights.of_rows_in(0..data.n_samples);
+    let units = leaves.of_rows.of_rows_in(0..data.n_samples);
     let add = |_: &mut (), ids: &[u32], sums: &mut [f64]| {
         let (gradients, sums) = sums.split_at_mut(width);
         let (curvatures, on) = sums.split_at_mut(width);

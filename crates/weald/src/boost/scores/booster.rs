@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::{Moved, Pass, Scored, Scores};
-use crate::boost::data::Losses;
+use crate::boost::data::{Losses, OutOfBag};
 use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::error::{Purpose, Result};
@@ -19,14 +19,14 @@ pub(crate) struct Booster<'a, T: Float, S> {
 }
 
 impl<'a, T: Float, S: Scores<'a, T>> Booster<'a, T, S> {
-    /// Adds a stage to the scores of the training samples and returns their losses, including that of the samples that
-    /// are not `in_bag`. If `next` is given, writes the targets of the next stage.
+    /// Adds a stage to the scores of the training samples and returns their losses, including that of the samples
+    /// `out_of_bag`. If `next` is given, writes the targets of the next stage.
     pub(crate) fn advance(
         &mut self,
         moved: Moved<'_, S::Moves>,
         next: Option<&Projector>,
         targets: &mut Vec<f64>,
-        in_bag: Option<&[bool]>,
+        out_of_bag: Option<OutOfBag<'_>>,
         control: &Control,
     ) -> Result<Losses> {
         let Scored { data, scores } = &mut self.train;
@@ -34,7 +34,7 @@ impl<'a, T: Float, S: Scores<'a, T>> Booster<'a, T, S> {
         if targets.len() != len {
             *targets = control.filled(Purpose("the targets of a stage"), 0.0, len)?;
         }
-        scores.sweep(data, moved, Pass { projector: next, targets, in_bag, control })
+        scores.sweep(data, moved, Pass { projector: next, targets, out_of_bag, control })
     }
 
     /// Writes the targets at the current scores.

@@ -10,7 +10,7 @@
 //! that of each sample is updated as well, |r − g v|² = |r|² − 2 g (r·v) + g² |v|², which costs one more projection for
 //! each stage.
 
-use crate::boost::data::{Data, Losses};
+use crate::boost::data::{Data, Losses, OutOfBag};
 use crate::boost::leaves::{Fit, Leaves, by_leaf};
 use crate::boost::projector::Projector;
 use crate::control::Control;
@@ -79,16 +79,16 @@ impl<'a> LowRank<'a> {
     }
 
     /// Returns half the mean square of the residuals, over all samples and, if samples are followed, over those that
-    /// are not `in_bag`.
+    /// are out of bag.
     pub(crate) fn losses<T: Float>(
         &self,
         data: &Data<'_, T>,
-        in_bag: Option<&[bool]>,
+        out_of_bag: Option<OutOfBag<'_>>,
         n_threads: usize,
     ) -> Result<Losses> {
         let of_all = 0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64;
         let of_rows = self.of_rows.as_deref();
-        let of_row = |squares: &[f64]| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), in_bag, n_threads);
+        let of_row = |squares: &[f64]| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), out_of_bag, n_threads);
         Ok(Losses { all: Some(of_all), out_of_bag: of_rows.map(of_row).transpose()?.flatten() })
     }
 
@@ -154,7 +154,7 @@ impl<'a> LowRank<'a> {
         for (leaf, &g) in values.iter().enumerate() {
             for &row in leaves.rows(leaf) {
                 pulse.after(1 + y.of(row).len())?;
-                let units = data.weights.units(row as usize);
+                let units = leaves.units(row);
                 for &j in y.of(row) {
                     if counts[j as usize] == 0 {
                         touched.push(j);
@@ -178,7 +178,7 @@ impl<'a> LowRank<'a> {
             for (leaf, &g) in values.iter().enumerate() {
                 for &row in leaves.rows(leaf) {
                     let other = term.values[term.leaf_of[row as usize] as usize];
-                    own += grid.product(data.weights.units(row as usize) as f64, g * other);
+                    own += grid.product(leaves.units(row) as f64, g * other);
                 }
             }
             let overlap = data.weights.workers().sum_of(own)?;
@@ -195,9 +195,7 @@ impl<'a> LowRank<'a> {
         let products = self.products(data, leaves, values, control)?;
         let mut steps = Purpose("the steps of a stage").with_capacity(products.len())?;
         steps.extend(products.iter().map(|&product| regularization.step(product, square)));
-        let n_rows: usize = (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum();
-        let [n_rows, n_all] = data.weights.workers().sums_of([n_rows as u64, self.rows.len() as u64])?;
-        self.products = (n_rows == n_all).then_some(products);
+        self.products = (leaves.total.as_f64() == self.weight).then_some(products);
         Ok(steps)
     }
 
@@ -319,7 +317,7 @@ mod tests {
                     *r -= values[leaf_of[i] as usize] * direction[j];
                 }
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| weights[i] * share(j) * r * r).sum();
-                let losses = low_rank.losses(&data, Some(&drawn), 1).unwrap();
+                let losses = low_rank.losses(&data, Some(OutOfBag::Rows(&drawn)), 1).unwrap();
                 prop_assert!(close(losses.all.unwrap(), 0.5 * square / weights.iter().sum::<f64>() / d as f64));
                 let outside = |i: usize| if drawn[i] { 0.0 } else { weights[i] };
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| outside(i) * share(j) * r * r).sum();

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 
 use ndarray::ArrayView2;
 
-use super::data::{Data, Losses};
+use super::data::{Data, Losses, OutOfBag};
 use super::leaves::steps::searched;
 use super::leaves::{Fit, RowsByLeaf};
 use super::projector::Projector;
@@ -102,15 +102,15 @@ pub(crate) struct Pass<'p> {
     /// If it is given, `targets` are written: one row of the negative gradients times it for each sample.
     pub(crate) projector: Option<&'p Projector>,
     pub(crate) targets: &'p mut [f64],
-    /// If it is given, the loss of the other samples is computed, too.
-    pub(crate) in_bag: Option<&'p [bool]>,
+    /// If it is given, the loss of these samples is computed, too.
+    pub(crate) out_of_bag: Option<OutOfBag<'p>>,
     pub(crate) control: &'p Control,
 }
 
 impl<'p> Pass<'p> {
     /// Computes losses only.
     pub(crate) fn of_losses(control: &'p Control) -> Self {
-        Pass { projector: None, targets: &mut [], in_bag: None, control }
+        Pass { projector: None, targets: &mut [], out_of_bag: None, control }
     }
 }
 

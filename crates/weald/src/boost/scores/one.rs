@@ -182,7 +182,7 @@ mod tests {
                 let run = |by_columns: bool| {
                     let (mut scores, mut targets) =
                         (scores.clone(), vec![9.0; if projector.is_some() { n } else { 0 }]);
-                    let mut pass = Pass { projector, targets: &mut targets, in_bag: None, control: &control };
+                    let mut pass = Pass { projector, targets: &mut targets, out_of_bag: None, control: &control };
                     let (losses, bounds) = if by_columns {
                         sweep(&data, &mut scores, moved, &mut pass).unwrap().expect("samples have one score")
                     } else {

@@ -78,7 +78,7 @@ impl<'a, T: Float> Scores<'a, T> for RankOne<'a, T> {
         if let Some(projector) = pass.projector {
             low_rank.project(projector, pass.targets, pass.control)?;
         }
-        low_rank.losses(data, pass.in_bag, pass.control.n_threads())
+        low_rank.losses(data, pass.out_of_bag, pass.control.n_threads())
     }
 
     /// Steps are Newton steps along the values, or searched.
