@@ -18,7 +18,7 @@ change: see `chosen`. The ten regression data sets of the data folder (`benches/
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -264,7 +264,7 @@ ALL = (
 TABLES = {table.name: table for table in ALL}
 
 
-def chosen(tables: Iterable[Table]) -> list[str]:
+def chosen(tables: Sequence[Table]) -> list[str]:
     """The tables for choosing. Of each kind, tables are ordered by size and taken in threes; the first of each three by
     name is for choosing, without those of `JUDGED_BEFORE`."""
     threes: list[list[Table]] = []
