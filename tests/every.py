@@ -64,8 +64,8 @@ class Entry:
     @property
     def is_meta(self) -> bool:
         """Whether the estimator is around others, whose models it holds."""
-        around = TunedThresholds | CalibratedLabels | HierarchicalLabels | BaseConformal | ConformalLabels | weald.Mean
-        return issubclass(self.cls, around)
+        around = TunedThresholds | CalibratedLabels | HierarchicalLabels | BaseConformal | ConformalLabels
+        return issubclass(self.cls, around | weald.Mean | weald.QuantileBoostingRegressor)
 
 
 @dataclass
@@ -268,6 +268,22 @@ def _table() -> dict[str, Entry]:
         ConformalRegressor,
         "quantile",
         params={**quantile, "estimator": lambda: _small_forest(True, n_estimators=8, keep_rows=True)},
+    )
+    boosting = {"estimator": lambda: weald.GradientBoostingRegressor(**boosted)}
+    table.add(weald.QuantileBoostingRegressor, params=boosting)
+
+    def joint() -> Any:
+        return weald.GradientBoostingRegressor(**boosted, output_strategy="joint", subsample=0.8)
+
+    def joint_quantiles() -> Any:
+        return weald.QuantileBoostingRegressor(joint(), quantiles=[0.85, 0.5, 0.15])
+
+    joint_levels = {"estimator": joint, "quantiles": [0.85, 0.5, 0.15]}
+    table.add(weald.QuantileBoostingRegressor, "joint", params=joint_levels)
+    table.add(
+        ConformalRegressor,
+        "boosted quantiles",
+        params={**quantile, "estimator": joint_quantiles},
     )
     linear = {"missing": False, "categories": False}
     table.add(

@@ -220,6 +220,12 @@ def calls():
     yield boosted.truncated, {"n_stages": 2}, ["n_stages"]
     yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "y_mask", "base_margin"]
     yield regressor.predict_quantiles, {"X": X, "q": 0.5}, ["q"]
+    quantiles = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor")).fit(X, numbers)
+    yield quantiles.predict_quantiles, {"X": X, "q": 0.5}, ["X", "q"]
+    yield quantiles.score, {"X": X, "y": numbers}, ["y", "sample_weight", "y_mask"]
+    held_out = {"X_val": X, "y_val": numbers}
+    yield quantiles.fit, {"X": X, "y": numbers, **held_out}, ["X", "y", "y_mask", "y_val", "sample_weight_val"]
+    yield quantiles.fit, {"X": X, "y": numbers}, ["sample_weight", "label_names", "eval_sets"]
     yield regressor.sample_y, {"X": X[:2], "n_samples": 2}, ["n_samples", "random_state"]
     yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight", "y_mask"]
     yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["X_val", "y_val", "sample_weight"]

@@ -14,6 +14,8 @@ Modules
     Random projections of the outputs.
 `weald.mean`
     Estimators whose predictions are averaged.
+`weald.quantiles`
+    Several quantiles of each output by boosting.
 `weald.multilabel`
     Tuned decision thresholds and calibrated probabilities for many labels; hierarchies of labels.
 `weald.conformal`
@@ -63,6 +65,7 @@ from weald import (
     model_selection,
     multilabel,
     projection,
+    quantiles,
     tree,
 )
 from weald._files.model_file import dumps, inspect_model, load, loads, save
@@ -88,6 +91,7 @@ from weald.forest import (
 from weald.label_tree import LabelTreeClassifier
 from weald.linear import LinearClassifier
 from weald.mean import Mean
+from weald.quantiles import QuantileBoostingRegressor
 from weald.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -114,6 +118,7 @@ __all__ = [
     "LinearClassifier",
     "Mean",
     "Predictor",
+    "QuantileBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
@@ -141,6 +146,7 @@ __all__ = [
     "model_selection",
     "multilabel",
     "projection",
+    "quantiles",
     "save",
     "topk",
     "topk_chunks",

@@ -96,8 +96,9 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
           predictions plus 0.3 times its mean over the calibration samples. Intervals are narrow where trees agree. Only for random
           forests and extra-trees forests of weald;
         - "quantile": how far the value is outside of the quantiles alpha / 2 and 1 − alpha / 2 that `predict_quantiles` of a
-          forest predicts (conformalized quantile regression). The forest must have `keep_rows=True`, and `cv` must not be "oob".
-          The quantiles are those of the parameter `alpha`, whatever a method is asked for.
+          forest or of a `weald.QuantileBoostingRegressor` predicts (conformalized quantile regression). The forest must have
+          `keep_rows=True`, the quantiles of boosting must contain both levels and 0.5, and `cv` must not be "oob". The
+          quantiles are those of the parameter `alpha`, whatever a method is asked for.
     cv : "oob", int, cross-validation generator or None, default=None
         How calibration samples are predicted by models that were not fitted to them:
 
@@ -286,16 +287,28 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         found, weights = self._unseen(X, told, target, weights, cv, groups)
         self._calibrate(truth, np.moveaxis(found, 1, 0), weights)
 
+    @property
+    def _quantile_levels(self) -> list[float]:
+        """The levels of the quantiles that values are compared with."""
+        return [float(self.alpha) / 2, 1 - float(self.alpha) / 2]
+
     def _check_conformity(self, final: Any, cv: object) -> None:
         if self.conformity_score == "normalized":
             spread.check_has_spread(final)
         if self.conformity_score == "quantile":
             if not hasattr(final, "predict_quantiles"):
                 raise TypeError(
-                    "conformity_score='quantile' requires a forest of weald, which has predict_quantiles, got "
-                    f"{type(final).__name__}"
+                    "conformity_score='quantile' requires a forest of weald or a QuantileBoostingRegressor, which has "
+                    f"predict_quantiles, got {type(final).__name__}"
                 )
-            if not final.keep_rows:
+            low, high = self._quantile_levels
+            levels = [low, 0.5, high]
+            if hasattr(final, "_lacks") and final._lacks(levels):
+                raise ValueError(
+                    f"conformity_score='quantile' with alpha={self.alpha:g} requires the quantiles {levels}, but "
+                    f"{type(final).__name__} has quantiles={described(final.quantiles)}"
+                )
+            if not getattr(final, "keep_rows", True):
                 raise ValueError(
                     f"conformity_score='quantile' requires keep_rows=True, but {type(final).__name__} has keep_rows=False"
                 )
@@ -315,8 +328,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
             if self.conformity_score == "normalized":
                 parts.append(spread.spread(final, X, center))
             else:
-                levels = [float(self.alpha) / 2, 1 - float(self.alpha) / 2]
-                found = final.predict_quantiles(X, levels).reshape(*center.shape, 2)
+                found = final.predict_quantiles(X, self._quantile_levels).reshape(*center.shape, 2)
                 parts += [found[:, :, 0], found[:, :, 1]]
         return np.stack(parts, axis=1)
 

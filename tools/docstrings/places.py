@@ -235,6 +235,12 @@ SHARED_TEXTS = {
         "CalibratedLabels.score": "X_of_estimator y_mask_of_score",
         "CalibratedLabels.decision_function": "X_of_estimator",
     },
+    "quantiles.py": {
+        "QuantileBoostingRegressor.fit": "label_names",
+        "QuantileBoostingRegressor.predict_quantiles": "X_of_estimator",
+        "QuantileBoostingRegressor.predict": "X_of_estimator",
+        "QuantileBoostingRegressor.score": "X_of_estimator y_mask_of_score",
+    },
     "tree.py": {
         "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
     },
