@@ -133,7 +133,7 @@ def _table() -> dict[str, Entry]:
         table.add(getattr(weald, f"ExtraTrees{task}"), "projected", outputs=outputs, params={**small, **projected})
     for task in ("Classifier", "Regressor"):
         # Centroids are means of samples, which missing values and categories do not have.
-        table.add(getattr(weald, f"CentroidForest{task}"), masks=(), missing=False, categories=False, params=small)
+        table.add(getattr(weald, f"CentroidForest{task}"), missing=False, categories=False, params=small)
     # A weight times a missing value is unknown.
     linear = {"missing": False, "categories": False}
     table.add(weald.LinearClassifier, masks=("classes", *LABELS), **linear, params={"random_state": 0})
@@ -343,7 +343,7 @@ def _add_means(table: _Table) -> None:
     dense = {"missing": False, "categories": False}
     add(weald.Mean, outputs=CLASSES, params=mean(forest, forest, weights=[1, 3]))
     add(weald.Mean, "boosting", outputs=CLASSES, params=mean(boosting, forest, forest, weights=[2, 1, 0]))
-    add(weald.Mean, "linear", outputs=CLASSES, masks=(), **dense, params=mean(linear, centroids, boosting))
+    add(weald.Mean, "linear", outputs=CLASSES, **dense, params=mean(linear, centroids, boosting))
     add(weald.Mean, "pipeline", outputs=CLASSES, categories=False, params=mean(forest, piped))
     add(weald.Mean, "frozen", outputs=LABELS, categories=False, refits=False, params=mean(_fitted_forest, forest))
     others: dict[str, Any] = {"masks": (), **dense}

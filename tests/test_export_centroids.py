@@ -21,6 +21,9 @@ Y = (DENSE[:, :6] > 0.3).astype(int)
 WIDE = sparse.random_array((160, 300), density=0.02, rng=RNG, data_sampler=lambda size: np.ones(size, int)).tocsr()
 HEAVY, FRACTIONS = RNG.integers(20, 60, 160).astype(float), RNG.random(160)
 SEVERAL = np.column_stack([Y[:, 0] + Y[:, 1], Y[:, 2]])
+# Values of which some are unknown; leaves that know little share values.
+SOME = np.where(RNG.random((160, 3)) < 0.4, np.nan, DENSE[:, :3] * 7.3 - 1)
+FEW = np.where((RNG.random((160, 90)) < 0.95) & (np.arange(160) > 0)[:, None], np.nan, RNG.integers(0, 2, (160, 90)))
 
 # y, sample weights, and parameters.
 CASES = {
@@ -42,6 +45,10 @@ CASES = {
     "numbers": (DENSE[:, :3] * 7.3 - 1, None, {}),
     "a number": (DENSE[:, 0].astype(float), FRACTIONS, {"smoothing": 0.0}),
     "sparse numbers": (sparse.csr_array(DENSE[:, :9] * -2.5), None, {"soft_routing": False}),
+    "unknown labels": (np.where(RNG.random(Y.shape) < 0.4, np.nan, Y), None, {}),
+    "unknown classes": (np.where(RNG.random(SEVERAL.shape) < 0.4, np.nan, SEVERAL), None, {"multi_label": False}),
+    "unknown numbers": (SOME, FRACTIONS, {}),
+    "few known labels": (FEW, None, {"max_leaf_samples": 2}),
     "two sets of samples": (WIDE, None, {"idf": False}),
 }
 

@@ -164,6 +164,7 @@ WITHOUT_MASK = {
     "X_val": lambda y, _: boosting(n_iter_no_change=1).fit(X, Y, X_val=X, y_val=y).validation_score_,
     "eval_sets": lambda y, _: boosting().fit(X, Y, eval_sets=[(X, y)]).eval_results_["eval_0"]["loss"],
     "LinearClassifier": of_fit(lambda: weald.LinearClassifier(random_state=0)),
+    "CentroidForest": of_fit(lambda: weald.CentroidForestClassifier(2, random_state=0)),
     "LabelTreeClassifier": of_fit(lambda: weald.LabelTreeClassifier(random_state=0)),
     "permutation_importance": lambda y, _: inspection.permutation_importance(FITTED, X, y, random_state=0).importances,
     "distribute.fit": lambda y, _: model_bytes(on_threads(distribute.fit, forest(), X, y)),
@@ -171,7 +172,6 @@ WITHOUT_MASK = {
 }
 # Doors that take no unknown labels.
 OF_KNOWN = {
-    "CentroidForest": of_fit(lambda: weald.CentroidForestClassifier(2, random_state=0)),
     "CompressedForest": of_fit(lambda: weald.CompressedForestClassifier(forest(), cv=2, max_steps=3, random_state=0)),
     "propensities": lambda y, _: metrics.propensities(y),
     "y_pred": lambda y, _: metrics.micro_f1(Y, y),

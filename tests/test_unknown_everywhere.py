@@ -239,8 +239,7 @@ def test_a_door_gives_one_result_however_unknown_values_are_told(name: str, kind
 
 # Estimators that refuse unknown values, for all of the kinds of y that they take, and how they say so.
 REFUSED = {
-    # Their nodes, paths and budgets need all entries of a sample, in the engine.
-    r"CentroidForest.*": "does not support y with masked entries",
+    # Their paths and budgets need all entries of a sample, in the engine.
     r"(CompressedForest|InducedForest)Classifier.*": "does not support y with masked entries",
     r"InducedForestRegressor": "does not support y with masked entries",
     r"CompressedForestRegressor-lasso": 'solver="lasso" does not support y with masked entries',
@@ -248,7 +247,7 @@ REFUSED = {
     r"GradientBoosting(Classifier|Regressor)-linear": "estimator does not support y with masked entries",
     r"(TunedThresholds|CalibratedLabels|HierarchicalLabels|Conformal\w+)-others": "does not support y with masked entries",
     # Their members are estimators of these kinds.
-    r"Mean-(linear|others|numbers of others)": "mask",
+    r"Mean-(others|numbers of others)": "mask",
 }
 
 

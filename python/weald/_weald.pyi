@@ -455,6 +455,7 @@ def fit_centroid_forest(
     config: _CentroidForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
+    y_mask: _Mask | None = None,
 ) -> CentroidForest: ...
 def fit_linear(
     x: _Matrix,

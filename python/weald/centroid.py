@@ -109,7 +109,6 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
-    _masks_y = False
 
     n_children: int
     max_leaf_samples: int
@@ -163,11 +162,14 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             Categorical features are not supported. String and categorical columns raise an error, and codes are treated
             as numbers: convert categories with `sklearn.preprocessing.OneHotEncoder`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values. Unknown values are not supported: NaN raises an error.
+            The target values.
 
             - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
             - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1,
               which is never made dense.
+
+            If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
+            does so whether it is stored or not.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
@@ -179,8 +181,23 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             consecutive samples. Otherwise it does not: `refine` makes one step of twice the length for it, and
             `sample_size` draws it as one sample.
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
-            Marks unknown values of y by True or 1. They are not supported: a mask with such an entry raises a
-            ValueError. It is an argument of the `fit` of all estimators.
+            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
+            read.
+
+            A leaf predicts for each output the mean of its known values; if it has none, it predicts the mean in its nearest
+            ancestor that has some. `smoothing` adds to the samples of a leaf that know an output. Out-of-bag scores also use
+            the known values only. A sample without any known value is treated as if it were absent, and an output without
+            any known value raises a ValueError.
+
+            In the clusters of a node, an unknown label or class adds nothing to the projection of a sample, as a label that
+            it does not have, and an unknown number counts as the mean of the known values of its output over all samples, as
+            do unknown labels and classes with an `output_projection`. A node whose samples agree in all that is known is a
+            leaf.
+
+            Class weights and label weights count the samples of which an output is known; in the product of class weights of a
+            sample, unknown outputs have the factor 1. Unknown values are not supported with `output_projection="pca"` for
+            classes and labels. With a mask, leaves of labels store frequencies in place of the lists of their samples, which
+            takes more memory, and y of weighted labels with an `output_projection` is held as a float64 array.
         label_names : array-like of shape (n_labels,) of str, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
@@ -287,7 +304,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         self, samples: Samples, config: _CentroidForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.CentroidForest:
         data = samples.X, samples.target.engine, samples.row_weights
-        return _weald.fit_centroid_forest(*data, config, n_threads, progress)
+        return _weald.fit_centroid_forest(*data, config, n_threads, progress, samples.mask)
 
     @property
     def estimators_(self) -> Sequence[Estimator]:
@@ -389,8 +406,8 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         with weights; one to three leaves of each tree are then averaged. If False, it follows the nearest child only, which
         is faster and slightly less accurate. The setting is part of the fitted model.
     smoothing : float, default=0.5
-        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node, which is smoothed in
-        the same way. With 0, leaves predict plain means.
+        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node. With 0, leaves predict
+        plain means.
     normalize : bool, default=True
         If True, scale each sample of X to length one, in `fit` and in predictions, so that long and short texts count the
         same.
@@ -599,8 +616,8 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         with weights; one to three leaves of each tree are then averaged. If False, it follows the nearest child only, which
         is faster and slightly less accurate. The setting is part of the fitted model.
     smoothing : float, default=0.5
-        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node, which is smoothed in
-        the same way. With 0, leaves predict plain means.
+        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node. With 0, leaves predict
+        plain means.
     normalize : bool, default=True
         If True, scale each sample of X to length one, in `fit` and in predictions, so that long and short texts count the
         same.

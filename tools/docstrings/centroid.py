@@ -65,8 +65,8 @@ soft_routing : bool, default={default}
 """,
     "smoothing": """
 smoothing : float, default={default}
-    Number of pseudo-samples that are added to each leaf: they have the mean of the parent node, which is smoothed in
-    the same way. With 0, leaves predict plain means.
+    Number of pseudo-samples that are added to each leaf: they have the mean of the parent node. With 0, leaves predict
+    plain means.
 """,
     "normalize": """
 normalize : bool, default={default}

@@ -12,7 +12,7 @@ use weald::{
 use crate::config::{PyMaxSamples, one_of, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMatrix, PyRowWeights, PyTargets};
+use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
 use crate::model::{check_node, copies, mean_of_trees, model, properties, vectors};
 use crate::output;
 use crate::projection::PyOutputProjection;
@@ -120,7 +120,8 @@ properties! { PyCentroidForest {
 
 /// Grows the trees `config["trees"]` of a centroid forest.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
+#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fit_centroid_forest<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
@@ -129,12 +130,13 @@ pub(crate) fn fit_centroid_forest<'py>(
     config: PyCentroidForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
+    y_mask: Option<PyMask<'py>>,
 ) -> PyResult<PyCentroidForest> {
     let trees = config.trees.0..config.trees.1;
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let weights = weights.view()?;
+    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config).saturating_mul(trees.len());
-    let data = Dataset::new(&x, &y).weights(weights);
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
     let entry = Entry { n_threads, cost, progress };
     entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyCentroidForest::from)
 }

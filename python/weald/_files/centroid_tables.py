@@ -102,6 +102,8 @@ class CentroidTables:
 
     def _table(self, weights: Float, n_samples: NDArray[Any]) -> Table:
         layout, width = int(self._next("leaf_layout", 1)[0]), self._forest.width
+        if layout & _SPARSE and layout & _ROWS:
+            return self._of_records(len(weights))
         if layout & _ROWS:
             return self._of_rows(n_samples)
         # Centroid forests have no leaves with scales.
@@ -120,6 +122,26 @@ class CentroidTables:
         is_there = values != 0
         ptr = np.append(0, np.cumsum(is_there))[ptr]
         return Table(ptr, columns[is_there], values[is_there])
+
+    def _of_records(self, n_leaves: int) -> Table:
+        """Leaves that share values: each record has those that differ from the ones of the next record above."""
+        n_records = n_leaves + int(self._next("leaf_records", 1)[0])
+        above = self._next("leaf_above", n_records).astype(np.int64)
+        ptr = _offsets(self._next("leaf_sizes", n_records))
+        columns = self._next("leaf_columns", int(ptr[-1])).astype(np.int64)
+        amounts = self._next("leaf_amounts", int(ptr[-1])).astype(np.float64)
+        of_leaves = []
+        for leaf in range(n_leaves):
+            record, cells = leaf, [np.arange(ptr[leaf], ptr[leaf + 1])]
+            while above[record]:
+                record = n_leaves + int(above[record]) - 1
+                cells.append(np.arange(ptr[record], ptr[record + 1]))
+            listed = np.concatenate(cells)
+            # The first of equal columns is that of the nearest record.
+            listed = listed[np.unique(columns[listed], return_index=True)[1]]
+            of_leaves.append(listed[amounts[listed] != 0])
+        listed = np.concatenate(of_leaves)
+        return Table(_offsets(np.array([len(own) for own in of_leaves])), columns[listed], amounts[listed])
 
     def _of_rows(self, n_samples: NDArray[Any]) -> Table:
         """Leaves that refer to stored samples: the share of the samples with each label."""

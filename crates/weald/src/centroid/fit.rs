@@ -25,6 +25,7 @@ use crate::rounds::side_by_side;
 use crate::tree::fill;
 use crate::tree::grower::TreeTargets;
 use crate::tree::leaves::{Amounts, Indices, StoredRows};
+use crate::tree::masked_fill::{self, Nodes, Tables};
 use crate::tree::{LeafTable, grow::Structure};
 
 const PURPOSE: Purpose = Purpose("the samples of a tree");
@@ -40,8 +41,8 @@ plain_fit!(CentroidForestConfig, CentroidForest);
 impl CentroidForestConfig {
     /// Fits the forest. Trees are grown on `control.n_threads()` threads.
     ///
-    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y: labels, classes or numerical outputs,
-    /// without unknown cells.
+    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y: labels, classes or numerical outputs. Cells
+    /// of y may be unknown, see the description of the module.
     ///
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
@@ -81,16 +82,18 @@ impl CentroidForestConfig {
         if trees.is_empty() {
             return Err(Error::invalid("n_trees", trees.len(), "be at least 1"));
         }
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
         data.check(&Names::TRAINING)?;
         if data.categories()?.is_some() {
             return Err(Error::invalid("schema", "categorical features", "have no categorical features"));
         }
         let restored = data.restored(takes_entries(&outputs))?;
         let data = data.with_restored(restored.as_ref());
-        let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
-        let (draws, overall) = Draws::new(x, y, data.known(), data.row_weights(), self.sampling)?;
+        let (x, n_samples) = (data.x(), data.n_samples());
+        let (draws, overall) = Draws::new(x, data.y(), data.known(), data.row_weights(), self.sampling)?;
         let targets = data.train_y(overall.as_deref())?;
-        let weighted = self.weighted(y, &targets)?;
+        let weighted = self.weighted(&data, &targets, overall.as_deref())?;
         let searched = weighted.as_ref().unwrap_or(&targets);
         let weights = Weights::of_rows(overall.as_deref(), n_samples)?;
         let units = |row: usize| weights.units(row);
@@ -106,11 +109,14 @@ impl CentroidForestConfig {
         };
         let projector = Projector::new(self, searched, &draw, control)?;
         let alike = match &targets {
-            TrainY::Slots(y) => Some(Alike::new(y, n_samples)?),
-            TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => None,
+            TrainY::Slots(y) => Some(Alike::new(|row| y.of(row), n_samples)?),
+            TrainY::MaskedSlots(y) => Some(Alike::new(|row| (y.of(row), y.known().of(row)), n_samples)?),
+            TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => None,
         };
         let ground = Ground { config: self, x: &vectors, y: &targets, projector: &projector, alike: alike.as_ref() };
-        let stored = self.store_rows.then(|| StoredRows::new(&targets, &draws.rows).map(Arc::new)).transpose()?;
+        // Values of unknown cells come from the nodes above.
+        let stores_rows = self.store_rows && data.known().is_none();
+        let stored = stores_rows.then(|| StoredRows::new(&targets, &draws.rows).map(Arc::new)).transpose()?;
         let set = TrainingSet {
             ground,
             outputs: &outputs,
@@ -134,17 +140,25 @@ impl CentroidForestConfig {
 
     /// Returns what is projected if it is not y itself: numerical outputs, or labels with directions other than signs,
     /// times their weights.
-    fn weighted<'a>(&self, y: &'a Targets<'_>, targets: &TrainY<'a>) -> Result<Option<TrainY<'a>>> {
+    fn weighted<'a>(
+        &self,
+        data: &'a Dataset<'_>,
+        targets: &TrainY<'a>,
+        overall: Option<&[f64]>,
+    ) -> Result<Option<TrainY<'a>>> {
         let Some(weights) = &self.output_weights else { return Ok(None) };
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let factors = Purpose("the weights of outputs").collected(weights.iter().map(|weight| weight / largest))?;
-        Ok(match (targets, y) {
+        Ok(match (targets, data.y()) {
             (TrainY::Slots(_), Targets::Labels(y)) if self.output_projection.is_some() => {
                 let numbers = SparseNumbers::new(SparseTargets::of_labels(y)?);
                 Some(TrainY::SparseReal(numbers.times(factors)))
             }
-            (TrainY::Slots(_), _) => None,
-            _ => Some(TrainY::new(y)?.times(factors)),
+            (TrainY::MaskedSlots(_), Targets::Labels(_)) if self.output_projection.is_some() => {
+                Some(data.labels_as_numbers(overall)?.times(factors))
+            }
+            (TrainY::Slots(_) | TrainY::MaskedSlots(_), _) => None,
+            _ => Some(data.train_y(overall)?.times(factors)),
         })
     }
 }
@@ -206,18 +220,14 @@ impl TrainingSet<'_, '_> {
             index,
         };
         let grown = grow(&self.ground, &sample, control)?;
-        let leaves = match &self.stored {
+        let unit = draw.weights().unit;
+        let (leaves, of_parents) = match &self.stored {
             Some(stored) if self.rows_are_fewer(&grown.structure)? => {
-                self.leaf_rows(&grown.structure, &sample, stored)?
+                (self.leaf_rows(&grown.structure, &sample, stored)?, None)
             }
-            Some(_) | None => {
-                let targets = TreeTargets { y: self.ground.y, criterion: criterion(self.outputs), monotonic: None };
-                let width = self.outputs.width();
-                fill::leaf_values(&grown.structure, &targets, &sample.units, width, &Workers::One, control)?
-            }
+            Some(_) | None => self.values(&grown, &sample, unit, control)?,
         };
         let Grown { starts, centroids, n_node_samples, leaf_units, .. } = grown;
-        let unit = draw.weights().unit;
         let leaf_of = CentroidTree::number_leaves(&starts)?;
         let mut weighted_n_node_samples = PURPOSE.filled(0.0, n_node_samples.len())?;
         let leaf_nodes = (0..n_node_samples.len()).filter(|&node| starts[node] == starts[node + 1]);
@@ -225,8 +235,39 @@ impl TrainingSet<'_, '_> {
         CentroidTree::sum_up(&starts, &mut weighted_n_node_samples);
         let mut tree =
             CentroidTree { starts, centroids, n_node_samples, weighted_n_node_samples, leaves, leaf_of, parents: None };
-        tree.parents = Parents::new(&tree, self.outputs, self.ground.config.leaf_shrinkage)?;
+        let shrinkage = self.ground.config.leaf_shrinkage;
+        tree.parents = match of_parents {
+            Some(values) => Some(Parents::of_values(&tree, values, self.outputs, shrinkage)?),
+            None => Parents::new(&tree, self.outputs, shrinkage)?,
+        };
         Ok(tree)
+    }
+
+    /// Returns the values of the leaves and, if cells are unknown and leaves are shrunk, of their parents. `unit` is the
+    /// weight of a unit.
+    fn values(
+        &self,
+        grown: &Grown,
+        sample: &Sample<'_>,
+        unit: f64,
+        control: &Control,
+    ) -> Result<(LeafTable, Option<LeafTable>)> {
+        let (y, shrinkage) = (self.ground.y, self.ground.config.leaf_shrinkage);
+        if !matches!(y, TrainY::MaskedSlots(_) | TrainY::MaskedReal(_)) {
+            let targets = TreeTargets { y, criterion: criterion(self.outputs), monotonic: None };
+            let (structure, width) = (&grown.structure, self.outputs.width());
+            let values = fill::leaf_values(structure, &targets, &sample.units, width, &Workers::One, control)?;
+            return Ok((values, None));
+        }
+        let mut parents = PURPOSE.filled(0u32, grown.n_node_samples.len())?;
+        for (node, children) in (0u32..).zip(grown.starts.windows(2)) {
+            parents[children[0] as usize..children[1] as usize].fill(node);
+        }
+        let units = |row: u32| sample.units(row);
+        let nodes = Nodes::new(parents, &grown.structure)?;
+        let nodes = if shrinkage > 0.0 { nodes.shrunk(shrinkage / unit, units)? } else { nodes };
+        let Tables { leaves, parents } = masked_fill::values(&nodes, y, units, control)?;
+        Ok((leaves, parents))
     }
 
     /// Returns whether, for classes and labels, leaves have fewer samples than non-zero values: storing the samples

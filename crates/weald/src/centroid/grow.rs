@@ -10,7 +10,6 @@ use super::route::{Router, greatest};
 use super::tree::share;
 use super::vectors::Vectors;
 use crate::control::Control;
-use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::error::{ErrorKind, Purpose, Result};
@@ -76,11 +75,11 @@ pub(super) struct Ground<'a> {
     /// The y from which leaf values are computed.
     pub(super) y: &'a TrainY<'a>,
     pub(super) projector: &'a Projector<'a>,
-    /// For classes and labels, a number for each sample that is the same for samples with the same y.
+    /// For classes and labels, a number for each sample that is the same for samples with the same y and unknown cells.
     pub(super) alike: Option<&'a Alike>,
 }
 
-/// Which samples have the same classes or labels.
+/// Which samples have the same classes or labels, and know the same of them.
 #[derive(Debug)]
 pub(super) struct Alike {
     number_of: Vec<u32>,
@@ -88,12 +87,13 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    pub(super) fn new(y: &Slots<'_>, n_rows: usize) -> Result<Self> {
+    /// `of` returns y of a sample.
+    pub(super) fn new<T: Ord>(of: impl Fn(u32) -> T, n_rows: usize) -> Result<Self> {
         let mut rows = PURPOSE.collected(0..n_rows as u32)?;
-        rows.sort_unstable_by(|&a, &b| y.of(a).cmp(y.of(b)));
+        rows.sort_unstable_by_key(|&row| of(row));
         let mut number_of = PURPOSE.filled(0, n_rows)?;
         let mut n_numbers = 0;
-        for alike in rows.chunk_by(|&a, &b| y.of(a) == y.of(b)) {
+        for alike in rows.chunk_by(|&a, &b| of(a) == of(b)) {
             alike.iter().for_each(|&row| number_of[row as usize] = n_numbers);
             n_numbers += 1;
         }
@@ -132,7 +132,7 @@ pub(super) fn grow(ground: &Ground<'_>, sample: &Sample<'_>, control: &Control) 
         let first = u32::try_from(growth.nodes.len());
         let limit = u32::MAX as usize;
         PURPOSE.push(&mut starts, first.map_err(|_| ErrorKind::TooMany { what: PURPOSE.0, limit })?)?;
-        if growth.may_split(node) {
+        if growth.may_split(node)? {
             growth.split(node, control)?;
         }
     }
@@ -222,13 +222,13 @@ impl<'a, 'g> Growth<'a, 'g> {
         &self.order[node.start as usize..node.end as usize]
     }
 
-    fn may_split(&self, node: usize) -> bool {
+    fn may_split(&self, node: usize) -> Result<bool> {
         let node = self.nodes[node];
         let rows = self.rows_of(&node);
         let most = self.ground.config.max_leaf_samples as u64;
         let n_samples = self.n_samples(rows);
         let is_deep = self.ground.config.max_depth.is_some_and(|most| node.depth >= most);
-        n_samples > most && !is_deep && rows.len() > 1 && !self.is_pure(rows)
+        Ok(n_samples > most && !is_deep && rows.len() > 1 && !self.is_pure(rows)?)
     }
 
     /// Returns the number of samples that `rows` stand for.
@@ -245,15 +245,29 @@ impl<'a, 'g> Growth<'a, 'g> {
         self.ground.config.n_children.min(usize::try_from(by_samples).unwrap_or(usize::MAX)).max(2)
     }
 
-    /// Returns whether all samples have the same y.
-    fn is_pure(&self, rows: &[u32]) -> bool {
+    /// Returns whether all samples have the same y, as far as it is known.
+    fn is_pure(&self, rows: &[u32]) -> Result<bool> {
         let first = rows[0];
-        match self.ground.y {
+        Ok(match self.ground.y {
             TrainY::Slots(y) => rows.iter().all(|&row| y.of(row) == y.of(first)),
             TrainY::Real(y) => rows.iter().all(|&row| y.of(row) == y.of(first)),
             TrainY::SparseReal(y) => rows.iter().all(|&row| y.numbers().of(row) == y.numbers().of(first)),
-            TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => false,
-        }
+            TrainY::MaskedSlots(y) => {
+                // A class or label of some samples that another sample is known not to have is a difference.
+                let mut found = Vec::new();
+                rows.iter().try_for_each(|&row| PURPOSE.extend(&mut found, y.of(row).iter().copied()))?;
+                found.sort_unstable();
+                found.dedup();
+                let agrees = |row: u32, slot: u32| {
+                    y.of(row).binary_search(&slot).is_ok() || !y.known().is_known(row, y.output(slot))
+                };
+                rows.iter().all(|&row| found.iter().all(|&slot| agrees(row, slot)))
+            }
+            TrainY::MaskedReal(y) => (0..y.n_outputs()).all(|output| {
+                let mut known = rows.iter().map(|&row| y.of(row)[output]).filter(|value| !value.is_nan());
+                known.next().is_none_or(|first| known.all(|value| value == first))
+            }),
+        })
     }
 
     /// Gives children to a node; it gets none if no attempt divides its samples.

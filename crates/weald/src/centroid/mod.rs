@@ -27,6 +27,11 @@
 //! Leaves contain frequencies of classes and labels, or means of numerical outputs. The prediction is the mean over
 //! trees.
 //!
+//! Cells of y may be unknown. A leaf predicts each output by the samples that know it, see `tree::masked_fill`; if there
+//! are none, it has the value of the nearest node above with some. In clusters, an unknown label or class adds nothing to
+//! the random signs of a sample, and an unknown number counts as the mean of its output. A node whose samples agree in all
+//! that is known is a leaf.
+//!
 //! | file | what |
 //! |---|---|
 //! | `config` | parameters |

@@ -42,7 +42,8 @@ impl CentroidForest {
         data: &Dataset<'_>,
         control: &Control,
     ) -> Result<Unseen> {
-        data.check_mask()?;
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
         // The population identifies samples by their content, as the fit saw it.
         let restored = data.restored(takes_entries(&data.outputs()))?;
         let data = data.with_restored(restored.as_ref());

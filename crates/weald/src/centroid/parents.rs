@@ -3,7 +3,7 @@
 //! A leaf of weight n predicts (n · its values + a · its parent's values) / (n + a): as if it contained a additional
 //! samples that are like those of its parent. The values of a parent are the weighted mean of those of all leaves below
 //! it. For labels, only the most frequent ones are kept, as the others would take more memory than all leaves and
-//! change little.
+//! change little. If some cells of y are unknown, `tree::masked_fill` computes the values of parents.
 
 use super::CentroidTree;
 use crate::data::Outputs;
@@ -39,14 +39,18 @@ impl Parents {
         let mut table = if are_counts { LeafTableBuilder::new(width) } else { LeafTableBuilder::of_means(width) };
         let mut sum = Sum { sums: PURPOSE.filled(0.0, width)?, columns: Vec::new(), below: Vec::new() };
         tree.parent_nodes().try_for_each(|node| sum.push(tree, node, are_counts, &mut table))?;
-        let table = table.finish()?;
+        Parents::of_values(tree, table.finish()?, outputs, a).map(Some)
+    }
+
+    /// Builds the parents from their values. For labels, they keep the most frequent ones.
+    pub(super) fn of_values(tree: &CentroidTree, table: LeafTable, outputs: &Outputs, a: f64) -> Result<Self> {
         let table = match outputs {
             Outputs::Labels { n_labels } if *n_labels > MOST_LABELS => {
                 table.top_k(MOST_LABELS, std::slice::from_ref(&(0..*n_labels as u32)))?
             }
             Outputs::Labels { .. } | Outputs::Classes { .. } | Outputs::Real { .. } => table,
         };
-        Parents::of_table(tree, table, a).map(Some)
+        Parents::of_table(tree, table, a)
     }
 
     /// Builds the parents from a table, which must have a row for each node with a leaf among its children, in the

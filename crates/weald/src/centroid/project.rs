@@ -3,11 +3,15 @@
 //! Coordinates are integers of 16 bits, and 2¹⁴ represents one. Products of points are exact in 32 bits and their sums
 //! in 64 bits, so that clusters do not depend on the order of addition. For labels and classes, the sums over outputs
 //! are sums of integers too; numerical outputs are projected in float64, output after output.
+//!
+//! An unknown label or class adds nothing to the sum of random signs. An unknown number counts as the mean of the known
+//! cells of its output, and so does an unknown label or class in directions of other families.
 
 use std::borrow::Cow;
 
 use super::config::{CentroidForestConfig, Clustering, DirectionScope};
 use crate::control::Control;
+use crate::data::masked::MaskedSlots;
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Purpose, Result};
@@ -45,13 +49,37 @@ pub(super) struct Projector<'a> {
 #[derive(Debug)]
 enum Source<'a> {
     /// Random signs, times the weight of each slot (label or class).
-    Signs(&'a Slots<'a>, Amplitudes),
+    Signs(OnSlots<'a>, Amplitudes),
     /// The outputs themselves.
     AsTheyAre,
     Drawn(RandomFamily),
     Shared(Cow<'a, ProjectionMatrix>),
     /// One matrix for each tree.
     Each(&'a [ProjectionMatrix]),
+}
+
+/// The slots of samples; unknown cells have none.
+#[derive(Clone, Copy, Debug)]
+enum OnSlots<'a> {
+    All(&'a Slots<'a>),
+    Known(&'a MaskedSlots<'a>),
+}
+
+impl<'a> OnSlots<'a> {
+    #[inline]
+    fn of(self, row: u32) -> &'a [u32] {
+        match self {
+            OnSlots::All(y) => y.of(row),
+            OnSlots::Known(y) => y.of(row),
+        }
+    }
+
+    fn most_in_a_row(self) -> usize {
+        match self {
+            OnSlots::All(y) => y.most_in_a_row(),
+            OnSlots::Known(y) => y.most_in_a_row(),
+        }
+    }
 }
 
 /// The weights of slots, as integers.
@@ -80,8 +108,13 @@ impl<'a> Projector<'a> {
         draw: &Draw<'_>,
         control: &Control,
     ) -> Result<Self> {
-        let (source, n_directions) = match (&config.output_projection, y) {
-            (None, TrainY::Slots(slots)) => {
+        let on = match y {
+            TrainY::Slots(y) => Some(OnSlots::All(y)),
+            TrainY::MaskedSlots(y) => Some(OnSlots::Known(y)),
+            TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => None,
+        };
+        let (source, n_directions) = match (&config.output_projection, on) {
+            (None, Some(slots)) => {
                 let amplitudes = Amplitudes::new(config.output_weights.as_deref(), slots.most_in_a_row())?;
                 (Source::Signs(slots, amplitudes), config.n_projections)
             }
@@ -200,7 +233,8 @@ impl<'a> Projector<'a> {
                     match self.y {
                         TrainY::Real(y) => numbers.iter_mut().zip(y.searched(row)).for_each(|(to, y)| *to = y),
                         TrainY::SparseReal(y) => y.searched(row).for_each(|(output, y)| numbers[output as usize] = y),
-                        TrainY::Slots(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {}
+                        TrainY::MaskedReal(y) => numbers.iter_mut().zip(y.filled_row(row)).for_each(|(to, y)| *to = y),
+                        TrainY::Slots(_) | TrainY::MaskedSlots(_) => {}
                     }
                 }
                 return Ok(());

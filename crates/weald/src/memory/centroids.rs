@@ -1,6 +1,6 @@
 //! The memory of a fit of a centroid forest: samples of X, points of y, the largest nodes, and the trees.
 
-use super::trees::{Growth, STORED, leaf_bytes, n_projections};
+use super::trees::{Growth, STORED, gaps, leaf_bytes, n_projections};
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::centroid::CentroidForestConfig;
 use crate::centroid::config::MOST_DIRECTIONS;
@@ -40,18 +40,20 @@ impl CentroidForestConfig {
         let share = n_rows * stored / n.max(1);
         let most = n_nodes * p.min(self.max_centroid_features.map_or(p, count));
         let n_entries = (share as f64 * KEPT).min(most as f64);
-        // Labels are stored once, and leaves store the lists of their samples.
-        let of_leaves = match shapes.is_dense_numbers {
-            true => leaf_bytes(shapes, leaves, n_rows),
-            false => bytes::<u32>() * n_rows,
-        };
+        // Labels are stored once, and leaves store the lists of their samples, unless cells are unknown.
+        let stores_rows = !shapes.is_dense_numbers && shapes.n_unknown == 0;
+        let of_leaves = if stores_rows { bytes::<u32>() * n_rows } else { leaf_bytes(shapes, leaves, n_rows) };
         found.extend([
             MemoryTerm::new("the points of growing trees", at_once * n_rows * of_point),
             MemoryTerm::new("the centroids of growing nodes", at_once * p * of_feature),
             MemoryTerm::new("the centroids of all trees", n_trees * (CENTROID_ENTRY * n_entries) as u128),
             MemoryTerm::new("the leaves of all trees", n_trees * (of_leaves + n_nodes * NODE)),
-            MemoryTerm::new("the stored labels", bytes::<u32>() * count(shapes.n_entries)),
+            MemoryTerm::new(
+                "the stored labels",
+                if stores_rows { bytes::<u32>() * count(shapes.n_entries) } else { 0 },
+            ),
         ]);
+        found.extend(gaps(shapes));
         found
     }
 }

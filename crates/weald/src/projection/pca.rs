@@ -56,6 +56,11 @@ pub(super) fn directions(
             rows_of_y = TrainY::Real(y.rows()?);
             &rows_of_y
         }
+        // An unknown number counts as the mean of its output.
+        TrainY::MaskedReal(y) => {
+            rows_of_y = TrainY::Real(y.filled()?);
+            &rows_of_y
+        }
         y => y,
     };
     let wide = n_projections + n_projections.max(OVERSAMPLING);

@@ -63,14 +63,6 @@ impl<'a> Plan<'a> {
                 other => return Err(Error::shape("matrices of output_projection", n_trees, other.len())),
             },
             (MatrixSource::Principal, _) => {
-                let filled;
-                let y = match y {
-                    TrainY::MaskedReal(y) => {
-                        filled = TrainY::Real(y.filled()?);
-                        &filled
-                    }
-                    TrainY::Slots(_) | TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedSlots(_) => y,
-                };
                 shared(super::principal(y, n_outputs, n_projections()?, weights, n_samples, rows, control)?)
             }
             (MatrixSource::Random(family), ProjectionScope::Forest) => {

@@ -52,8 +52,9 @@ pub(crate) fn leaf_values(
             Some(_) => fill_means(structure, (&y.rows()?, targets.monotonic), units, &mut table, workers)?,
         },
         // There is only one worker if cells are masked.
-        TrainY::MaskedSlots(y) => return masked_fill::frequencies(structure, y, units, control),
-        TrainY::MaskedReal(y) => return masked_fill::means(structure, y, units, control),
+        TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {
+            return masked_fill::of_structure(structure, targets.y, units, control);
+        }
     }
     table.finish()
 }

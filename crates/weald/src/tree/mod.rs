@@ -39,7 +39,7 @@ pub(crate) mod grower;
 pub(crate) mod importance;
 mod leaf_values;
 pub(crate) mod leaves;
-mod masked_fill;
+pub(crate) mod masked_fill;
 mod median;
 mod node;
 pub(crate) mod partial_dependence;

@@ -123,6 +123,7 @@ proptest! {
         let mut more = data.clone();
         more.x.insert(data.n() / 2, vec![7.0; data.x[0].len()]);
         more.labels.insert(data.n() / 2, vec![0]);
+        more.unknown.insert(data.n() / 2, vec![]);
         let mut with_zero = weights.clone();
         with_zero.insert(data.n() / 2, 0.0);
         let x_more = more.x();
@@ -194,7 +195,12 @@ proptest! {
 fn samples_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
     let x = Array2::from_shape_fn((40, 6), |(i, j)| ((i * (j + 3)) % 7) as f32);
     let labels: Vec<Vec<u32>> = (0..40).map(|i| vec![i % 3]).collect();
-    let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 40] };
+    let data = Data {
+        x: x.rows().into_iter().map(|row| row.to_vec()).collect(),
+        unknown: vec![vec![]; 40],
+        labels,
+        weights: vec![1; 40],
+    };
     let config = CentroidForestConfig::plain().n_trees(12).max_leaf_samples(2).sampling(Sampling::Bootstrap(None));
     let config = config.leaf_shrinkage(1.0).routing(Routing::Shared { sharpness: 5.0, least: 0.1 });
     let forest = fit(&config, &data);
@@ -227,7 +233,12 @@ fn samples_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
 /// Checks the predictions of forests on labels if the samples cannot be divided.
 fn one_leaf(x: Array2<f32>, labels: Vec<Vec<u32>>) {
     let n = x.nrows();
-    let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; n] };
+    let data = Data {
+        x: x.rows().into_iter().map(|row| row.to_vec()).collect(),
+        unknown: vec![vec![]; n],
+        labels,
+        weights: vec![1; n],
+    };
     let config = CentroidForestConfig::plain().n_trees(2).max_leaf_samples(1).leaf_shrinkage(1.0);
     for refinement in [Refinement::None, Refinement::Logistic { scale: 5.0, rate: 3.0 }] {
         let forest = fit(&config.clone().refinement(refinement), &data);
@@ -251,7 +262,12 @@ fn nodes_that_cannot_be_divided_are_leaves() {
 fn one_feature_divides_by_its_sign() {
     let x = Array2::from_shape_fn((20, 1), |(i, _)| if i % 2 == 0 { 1.0 } else { -3.0 });
     let labels = (0..20).map(|i| vec![i % 2]).collect();
-    let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 20] };
+    let data = Data {
+        x: x.rows().into_iter().map(|row| row.to_vec()).collect(),
+        unknown: vec![vec![]; 20],
+        labels,
+        weights: vec![1; 20],
+    };
     let forest = fit(&CentroidForestConfig::plain().n_trees(1).max_leaf_samples(1), &data);
     assert_eq!(forest.tree(0).n_leaves(), 2);
     assert_eq!(forest.predict(&x, &control()).unwrap()[[3, 1]], 1.0);
@@ -278,7 +294,12 @@ fn more_children_than_samples_and_very_many_labels() {
 fn samples_without_features_go_to_the_heaviest_cluster() {
     let x = array![[1f32, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]];
     let labels = vec![vec![0], vec![0], vec![0], vec![1], vec![1]];
-    let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 5] };
+    let data = Data {
+        x: x.rows().into_iter().map(|row| row.to_vec()).collect(),
+        unknown: vec![vec![]; 5],
+        labels,
+        weights: vec![1; 5],
+    };
     let forest = fit(&CentroidForestConfig::plain().n_trees(1).max_leaf_samples(1), &data);
     let leaves = forest.apply(&x, &control()).unwrap();
     assert_eq!(leaves[[4, 0]], forest.tree(0).children(0).start as u32);
@@ -366,7 +387,12 @@ fn targets_of_any_size_do_not_overflow() {
 fn no_byte_of_a_file_is_trusted() {
     let x = Array2::from_shape_fn((30, 5), |(i, j)| ((i * (j + 3)) % 4) as f32);
     let labels = (0..30).map(|i| if i % 5 == 0 { vec![] } else { vec![i % 3, 3 + i % 2] }).collect();
-    let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 30] };
+    let data = Data {
+        x: x.rows().into_iter().map(|row| row.to_vec()).collect(),
+        unknown: vec![vec![]; 30],
+        labels,
+        weights: vec![1; 30],
+    };
     let config = CentroidForestConfig::default().n_trees(2).n_children(3).max_leaf_samples(2).samples_per_child(1);
     for (store_rows, precision) in
         [(false, CentroidPrecision::Byte), (true, CentroidPrecision::Half), (true, CentroidPrecision::Nibble)]

@@ -2,13 +2,14 @@
 
 mod laws;
 mod twin;
+mod unknown;
 
 use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::*;
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Matrix, SparseView, Targets};
+use crate::data::{Dataset, LabelView, Mask, Matrix, SparseView, Targets};
 use twin::Data;
 
 /// Samples with ties, repetitions, zeros of both signs and neighbouring numbers; some labels may have no sample.
@@ -32,9 +33,22 @@ fn some_data(max_rows: usize) -> impl Strategy<Value = Data> {
                 labels.push(of_row);
                 weights.push(weight);
             }
-            Data { x, labels, weights }
+            Data { unknown: vec![Vec::new(); x.len()], x, labels, weights }
         })
     })
+}
+
+/// The same with unknown labels, of which a sample may have no others. The first sample knows all labels.
+fn some_masked_data(max_rows: usize) -> impl Strategy<Value = Data> {
+    let masked = |data: Data| {
+        let unknown = prop::collection::btree_set(0..data.n_labels() as u32, 0..=data.n_labels());
+        prop::collection::vec(unknown.prop_map(|set| set.into_iter().collect()), data.n()).prop_map(move |unknown| {
+            let mut masked = Data { unknown, ..data.clone() };
+            masked.unknown[0].clear();
+            masked
+        })
+    };
+    some_data(max_rows).prop_flat_map(masked)
 }
 
 fn some_config() -> impl Strategy<Value = CentroidForestConfig> {
@@ -87,6 +101,22 @@ impl Data {
         LabelView::try_new(ptr, self.labels.concat(), self.n_labels()).unwrap()
     }
 
+    fn mask(&self) -> Array2<bool> {
+        Array2::from_shape_fn((self.n(), self.n_labels()), |(i, j)| self.unknown[i].contains(&(j as u32)))
+    }
+
+    /// Returns the samples that know some label, and only the labels that they are known to have.
+    fn observed(&self) -> Data {
+        let known = |row: &usize| self.unknown[*row].len() < self.n_labels();
+        let there: Vec<usize> = (0..self.n()).filter(known).collect();
+        let mut observed = self.at(&there);
+        observed.weights = there.iter().map(|&row| self.weights[row]).collect();
+        for (labels, unknown) in observed.labels.iter_mut().zip(&observed.unknown) {
+            labels.retain(|label| !unknown.contains(label));
+        }
+        observed
+    }
+
     fn weights(&self) -> Vec<f64> {
         self.weights.iter().map(|&w| f64::from(w)).collect()
     }
@@ -96,14 +126,15 @@ impl Data {
         Data {
             x: rows.iter().map(|&row| self.x[row].clone()).collect(),
             labels: rows.iter().map(|&row| self.labels[row].clone()).collect(),
+            unknown: rows.iter().map(|&row| self.unknown[row].clone()).collect(),
             weights: vec![1; rows.len()],
         }
     }
 }
 
 fn fit(config: &CentroidForestConfig, data: &Data) -> CentroidForest {
-    let (x, weights) = (data.x(), data.weights());
-    config.fit(Dataset::new(&x, data.y()).sample_weight(&weights[..])).unwrap()
+    let (x, weights, mask) = (data.x(), data.weights(), data.mask());
+    config.fit(Dataset::new(&x, data.y()).sample_weight(&weights[..]).y_mask(Mask::from(&mask))).unwrap()
 }
 
 /// Returns X as a sparse matrix in which some zeros are stored.
@@ -119,9 +150,24 @@ fn sparse(x: &Array2<f32>) -> SparseView<'static> {
     SparseView::try_new(ptr, columns, values, x.ncols()).unwrap()
 }
 
-/// Compares a tree with the reference, node by node.
+/// Returns the frequency of each label among some samples that know it, or else its frequency above.
+fn frequencies(data: &Data, rows: &[usize], above: &[f64]) -> Vec<f64> {
+    let frequency = |(label, &above): (usize, &f64)| {
+        let known = || rows.iter().filter(|row| !data.unknown[**row].contains(&(label as u32)));
+        let weight: u32 = known().map(|&row| data.weights[row]).sum();
+        let on = known().filter(|row| data.labels[**row].contains(&(label as u32)));
+        let on: u32 = on.map(|&row| data.weights[row]).sum();
+        if weight > 0 { f64::from(on) / f64::from(weight) } else { above }
+    };
+    above.iter().enumerate().map(frequency).collect()
+}
+
+/// Compares a tree with the reference, node by node. `data` has no sample without a known label.
 fn assert_equal(tree: &CentroidTree, twin: &twin::Node, data: &Data) -> Result<(), TestCaseError> {
+    let all: Vec<usize> = (0..data.n()).collect();
+    let of_all = frequencies(data, &all, &vec![0.0; tree.leaves().width()]);
     let mut nodes = vec![twin];
+    let mut values = vec![frequencies(data, &twin.rows, &of_all)];
     let mut node = 0;
     while node < nodes.len() {
         let own = nodes[node];
@@ -132,15 +178,11 @@ fn assert_equal(tree: &CentroidTree, twin: &twin::Node, data: &Data) -> Result<(
         for (child, (centroid, below)) in tree.children(node).zip(&own.children) {
             prop_assert_eq!(&tree.centroid(child).unwrap(), centroid);
             nodes.push(below);
+            values.push(frequencies(data, &below.rows, &values[node]));
         }
         if own.children.is_empty() {
-            let mut counts = vec![0u32; tree.leaves().width()];
-            for &row in &own.rows {
-                data.labels[row].iter().for_each(|&label| counts[label as usize] += data.weights[row]);
-            }
-            let share = |(label, &count): (usize, &u32)| (label as u32, f64::from(count) / f64::from(weight));
-            let expected: Vec<(u32, f64)> =
-                counts.iter().enumerate().filter(|(_, count)| **count > 0).map(share).collect();
+            let found = (0u32..).zip(values[node].iter().copied());
+            let expected: Vec<(u32, f64)> = found.filter(|(_, value)| *value != 0.0).collect();
             let leaf = tree.leaf_of[node] as usize;
             prop_assert_eq!(tree.leaves().value(leaf).collect::<Vec<_>>(), expected);
         }
@@ -156,6 +198,16 @@ proptest! {
         let forest = fit(&config, &data);
         for (t, tree) in forest.trees().iter().enumerate() {
             assert_equal(tree, &twin::grow(&config, &data, t), &data)?;
+        }
+    }
+
+    #[test]
+    fn trees_on_labels_that_are_partly_unknown_are_those_of_plain_loops(
+        data in some_masked_data(40), config in some_config(), store_rows in any::<bool>(),
+    ) {
+        let (forest, observed) = (fit(&config.clone().store_rows(store_rows), &data), data.observed());
+        for (t, tree) in forest.trees().iter().enumerate() {
+            assert_equal(tree, &twin::grow(&config, &observed, t), &observed)?;
         }
     }
 }

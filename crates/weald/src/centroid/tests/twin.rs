@@ -15,6 +15,8 @@ pub(super) struct Data {
     /// The samples of X, dense.
     pub(super) x: Vec<Vec<f32>>,
     pub(super) labels: Vec<Vec<u32>>,
+    /// The labels that each sample does not know; for the reference, it has none of them.
+    pub(super) unknown: Vec<Vec<u32>>,
     pub(super) weights: Vec<u32>,
 }
 
@@ -65,8 +67,12 @@ impl Tree<'_> {
 
     fn node(&self, rows: Vec<usize>, key: Key, depth: usize) -> Node {
         let leaf = |rows| Node { rows, children: Vec::new() };
-        let first = &self.data.labels[rows[0]];
-        let is_pure = rows.iter().all(|&row| self.data.labels[row] == *first);
+        // Two samples differ in a label that one has and the other is known not to have.
+        let has = |row: usize, label: &u32| self.data.labels[row].contains(label);
+        let differ = |a: usize, b: usize| {
+            self.data.labels[a].iter().any(|label| !has(b, label) && !self.data.unknown[b].contains(label))
+        };
+        let is_pure = rows.iter().all(|&a| rows.iter().all(|&b| !differ(a, b)));
         let is_deep = self.config.max_depth == Some(depth);
         if self.weight(&rows) as usize <= self.config.max_leaf_samples || is_deep || is_pure || rows.len() == 1 {
             return leaf(rows);
@@ -135,8 +141,9 @@ impl Tree<'_> {
 
     /// Returns the samples of the clusters, in decreasing order of weight.
     fn clusters(&self, rows: &[usize], key: Key) -> Vec<Vec<usize>> {
-        // The first sample of each set of labels.
-        let alike = |a: usize, b: usize| self.data.labels[a] == self.data.labels[b];
+        // The first sample of each set of labels and unknown labels.
+        let of = |row: usize| (&self.data.labels[row], &self.data.unknown[row]);
+        let alike = |a: usize, b: usize| of(a) == of(b);
         let is_first = |at: &usize| rows[..*at].iter().all(|&before| !alike(before, rows[*at]));
         let different: Vec<usize> = (0..rows.len()).filter(is_first).map(|at| rows[at]).collect();
         let joint = |&row: &usize| rows.iter().filter(|&&r| alike(r, row)).map(|&r| self.data.weights[r]).sum();

@@ -328,7 +328,7 @@ impl<'f> Tensors<'f> {
         if of_leaves.contains(&0) || total > u32::MAX.into() {
             return Err(Error::corrupt("`n_node_samples` are not positive numbers, below 2^32 in all"));
         }
-        let layout = self.leaves.layout_of_own_values()?;
+        let layout = self.leaves.layout()?;
         let lists = self.leaves.rows(layout, of_leaves.iter().copied())?;
         let leaf_weights = match (&mut self.leaf_weights, &lists) {
             (Some(weights), _) => weights.collect(PURPOSE, n_leaves, |weight| weight)?,

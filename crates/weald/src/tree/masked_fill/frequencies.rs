@@ -4,13 +4,12 @@
 //! the columns of a tile are added and divided together.
 
 use super::records::{Leaves, Shared};
-use super::{Nodes, PURPOSE};
+use super::{Nodes, PURPOSE, Tables};
 use crate::control::Control;
 use crate::data::known_bits::KnownBits;
 use crate::data::masked::MaskedSlots;
 use crate::error::{ErrorKind, Result};
 use crate::tree::LeafTable;
-use crate::tree::grow::Structure;
 use crate::tree::leaves::{Indices, Layout, is_dense_smaller};
 use crate::vectorised::vectorised;
 
@@ -18,26 +17,27 @@ use crate::vectorised::vectorised;
 const TILE: usize = 8;
 type Lanes = [f64; TILE];
 
-/// Computes the leaves.
-pub(crate) fn frequencies(
-    structure: &Structure,
+/// Computes the tables.
+pub(super) fn frequencies(
+    nodes: &Nodes<'_>,
     y: &MaskedSlots<'_>,
     units: impl Fn(u32) -> u64,
     control: &Control,
-) -> Result<LeafTable> {
-    let nodes = Nodes::new(structure)?;
-    let (n_nodes, width) = (structure.nodes.len(), y.width());
+) -> Result<Tables> {
+    let (n_nodes, width) = (nodes.len(), y.width());
     // The outputs of labels are their slots.
     let bits = y.bits().filter(|_| y.n_class_outputs().is_none());
-    let known = Known::new(&nodes, y, &units, bits)?;
+    let known = Known::new(nodes, y, &units, bits)?;
     let mut counts = PURPOSE.filled([0.0; TILE], n_nodes)?;
     let mut weights = PURPOSE.filled([0.0; TILE], n_nodes)?;
     let tiles = Tiles::new(nodes.leaves.len(), width)?;
     let mut table = match y.n_class_outputs() {
-        None => Leaves::Both(Shared::new(&nodes, width)?, tiles),
+        None => Leaves::Both(Shared::new(nodes, width)?, tiles),
         // The frequencies of the classes of an output are read together.
         Some(_) => Leaves::Apart(tiles),
     };
+    let mut of_parents =
+        nodes.shrinkage.is_some().then(|| Tiles::new(nodes.leaf_parents().len(), width)).transpose()?;
     for first in (0..width).step_by(TILE) {
         control.check()?;
         let columns = first..width.min(first + TILE);
@@ -47,41 +47,44 @@ pub(crate) fn frequencies(
             known.of_slots.of(slot as u32).for_each(|(leaf, units)| counts[leaf as usize][lane] += units as f64);
         }
         match bits {
-            Some(bits) => add_bits(&nodes, bits, &units, first, &mut weights),
-            None => known.add_listed(&nodes, columns.clone().map(|slot| y.output(slot as u32)), &mut weights),
+            Some(bits) => add_bits(nodes, bits, &units, first, &mut weights),
+            None => known.add_listed(nodes, columns.clone().map(|slot| y.output(slot as u32)), &mut weights),
         }
         let mut above = [0.0; TILE];
         above.iter_mut().zip(&y.means()[columns]).for_each(|(above, mean)| *above = *mean);
         vectorised(
             #[inline(always)]
-            || to_values(&nodes, &mut counts, &mut weights, above),
+            || to_values(nodes, &mut counts, &mut weights, above),
         );
+        if let Some(tiles) = &mut of_parents {
+            tiles.push(nodes.leaf_parents().iter().map(|&node| counts[node as usize]))?;
+        }
         if let Some(shared) = table.shared() {
             for lane in 0..TILE.min(width - first) {
-                shared.push(&nodes, |node| counts[node][lane], |node| weights[node][lane] > 0.0)?;
+                shared.push(nodes, |node| counts[node][lane], |node| weights[node][lane] > 0.0)?;
             }
         }
         if let Some(tiles) = table.apart() {
             tiles.push(nodes.leaves.iter().map(|&leaf| counts[leaf as usize]))?;
         }
-        table = table.decided(&nodes, |tiles| tiles.values.len());
+        table = table.decided(nodes, |tiles| tiles.values.len());
     }
-    match table {
-        Leaves::Both(_, tiles) | Leaves::Apart(tiles) => tiles.into_table(),
-        Leaves::Shared(shared) => shared.into_table(&nodes),
-    }
+    let leaves = match table {
+        Leaves::Both(_, tiles) | Leaves::Apart(tiles) => tiles.into_table()?,
+        Leaves::Shared(shared) => shared.into_table(nodes)?,
+    };
+    Ok(Tables { leaves, parents: of_parents.map(Tiles::into_table).transpose()? })
 }
 
 /// Sums over the nodes, from the leaves up, and replaces the counts by the values of the nodes, from the root down: the
 /// frequency among the known cells, or else the value of the node above.
 #[inline(always)]
 fn to_values(nodes: &Nodes<'_>, counts: &mut [Lanes], weights: &mut [Lanes], of_all: Lanes) {
-    let splits = nodes.structure.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf());
-    for (i, node) in splits {
-        let right = node.right() as usize;
+    for (i, &parent) in nodes.parents.iter().enumerate().skip(1).rev() {
+        let parent = parent as usize;
         for lane in 0..TILE {
-            counts[i][lane] = counts[i + 1][lane] + counts[right][lane];
-            weights[i][lane] = weights[i + 1][lane] + weights[right][lane];
+            counts[parent][lane] += counts[i][lane];
+            weights[parent][lane] += weights[i][lane];
         }
     }
     for (i, weights) in weights.iter().enumerate() {
@@ -89,6 +92,10 @@ fn to_values(nodes: &Nodes<'_>, counts: &mut [Lanes], weights: &mut [Lanes], of_
         for lane in 0..TILE {
             let frequency = counts[i][lane] / weights[lane];
             counts[i][lane] = if weights[lane] > 0.0 { frequency } else { above[lane] };
+        }
+        let Some(shrinkage) = nodes.shrinkage.as_ref().filter(|_| nodes.is_leaf(i)) else { continue };
+        for lane in (0..TILE).filter(|&lane| weights[lane] > 0.0) {
+            counts[i][lane] = shrinkage.shrunk(i, weights[lane], counts[i][lane], above[lane]);
         }
     }
 }
@@ -131,7 +138,7 @@ impl Known {
         let mut known = Known {
             of_slots: ByColumn::new(y.width())?,
             of_outputs: ByColumn::new(y.known().n_outputs())?,
-            mostly: PURPOSE.filled(0i64, nodes.structure.nodes.len())?,
+            mostly: PURPOSE.filled(0i64, nodes.len())?,
         };
         for count in [true, false] {
             for &leaf in &nodes.leaves {

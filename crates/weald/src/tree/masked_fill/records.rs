@@ -24,11 +24,15 @@ pub(super) struct Shared {
     columns: Columns,
     /// Of the current column, what the nodes below take from each node.
     passed: Vec<f64>,
+    /// Whether a child of each node knows nothing of the current column.
+    is_asked: Vec<bool>,
 }
 
 impl Shared {
     pub(super) fn new(nodes: &Nodes<'_>, width: usize) -> Result<Self> {
-        Ok(Shared { width, columns: Columns::new(width)?, passed: PURPOSE.filled(0.0, nodes.parents.len())? })
+        let n_nodes = nodes.len();
+        let (passed, is_asked) = (PURPOSE.filled(0.0, n_nodes)?, PURPOSE.filled(false, n_nodes)?);
+        Ok(Shared { width, columns: Columns::new(width)?, passed, is_asked })
     }
 
     /// Adds the next column, given the values of the leaves and of the nodes of which they take values, and whether
@@ -39,10 +43,14 @@ impl Shared {
         value: impl Fn(usize) -> f64,
         is_known: impl Fn(usize) -> bool,
     ) -> Result<()> {
-        for (i, node) in nodes.structure.nodes.iter().enumerate() {
+        self.is_asked.fill(false);
+        for (i, &parent) in nodes.parents.iter().enumerate().skip(1) {
+            self.is_asked[parent as usize] |= !is_known(i);
+        }
+        for i in 0..nodes.len() {
             let above = if i == 0 { 0.0 } else { self.passed[nodes.parents[i] as usize] };
             self.passed[i] = above;
-            if node.is_leaf() || !is_known(i + 1) || !is_known(node.right() as usize) {
+            if nodes.is_leaf(i) || self.is_asked[i] {
                 let value = value(i);
                 if value != above {
                     self.columns.push(i as u32, value)?;
@@ -59,19 +67,18 @@ impl Shared {
         if n_cells > limit {
             return Err(ErrorKind::TooMany { what: "values in the leaves of a tree", limit }.into());
         }
-        let (n_nodes, n_leaves) = (nodes.parents.len(), nodes.leaves.len());
+        let (n_nodes, n_leaves) = (nodes.len(), nodes.leaves.len());
         let (starts, by_node) = self.columns.by_row(n_nodes)?;
-        let is_inner = |i: usize| !nodes.structure.nodes[i].is_leaf();
-        let inner = || (0..n_nodes).filter(|&i| is_inner(i) && starts[i] < starts[i + 1]);
+        let inner = || (0..n_nodes).filter(|&i| !nodes.is_leaf(i) && starts[i] < starts[i + 1]);
         // For each node, one plus the position of the next inner node with cells, itself or above; 0 if there is none.
         let mut next = PURPOSE.filled(0u32, n_nodes)?;
         let mut n_inner = 0;
         let mut above = PURPOSE.filled(0u32, n_leaves + inner().count())?;
-        for (i, node) in nodes.structure.nodes.iter().enumerate() {
+        for i in 0..n_nodes {
             let of_parent = if i == 0 { 0 } else { next[nodes.parents[i] as usize] };
             next[i] = of_parent;
-            if node.is_leaf() {
-                above[node.right() as usize] = of_parent;
+            if nodes.is_leaf(i) {
+                above[nodes.row_of[i] as usize] = of_parent;
             } else if starts[i] < starts[i + 1] {
                 above[n_leaves + n_inner] = of_parent;
                 n_inner += 1;
@@ -127,7 +134,7 @@ impl<T> Leaves<T> {
         let of_cell = (size_of::<f64>() + Indices::for_width(width).item_bytes()) as u128;
         let of_dense = size_of::<f64>() as u128 * n_seen as u128 * nodes.leaves.len() as u128;
         let of_apart = of_dense.min(of_cell * n_stored(&apart) as u128);
-        let of_records = (2 * size_of::<u32>() * nodes.parents.len()) as u128 * n_seen as u128 / width as u128;
+        let of_records = (2 * size_of::<u32>() * nodes.len()) as u128 * n_seen as u128 / width as u128;
         let of_shared = of_cell * shared.columns.cells.len() as u128 + of_records;
         if SMALLER as u128 * of_shared <= of_apart { Leaves::Shared(shared) } else { Leaves::Apart(apart) }
     }
