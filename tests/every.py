@@ -169,7 +169,7 @@ def _table() -> dict[str, Entry]:
     table.add(weald.GradientBoostingClassifier, "auto start", masks=("classes", *LABELS), params=by_itself)
     for task in ("Classifier", "Regressor"):
         cls = getattr(weald, f"CompressedForest{task}")
-        masks = ("numbers",) if task == "Regressor" else ()
+        masks = ("numbers",) if task == "Regressor" else ("classes", *LABELS)
         forest = (lambda: _small_forest(), lambda: _small_forest(True))[task == "Regressor"]
         path = {"estimator": forest, "cv": 2, "step_size": 0.1, "max_steps": 30, "random_state": 0}
         table.add(cls, masks=masks, params=path)
@@ -179,7 +179,7 @@ def _table() -> dict[str, Entry]:
     table.add(
         weald.CompressedForestClassifier,
         "logistic",
-        masks=(),
+        masks=("classes", *LABELS),
         params={
             "estimator": lambda: _small_forest(),
             "cv": 2,

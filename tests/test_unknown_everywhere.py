@@ -240,9 +240,8 @@ def test_a_door_gives_one_result_however_unknown_values_are_told(name: str, kind
 # Estimators that refuse unknown values, for all of the kinds of y that they take, and how they say so.
 REFUSED = {
     # Their paths and budgets need all entries of a sample, in the engine.
-    r"(CompressedForest|InducedForest)Classifier.*": "does not support y with masked entries",
-    r"InducedForestRegressor": "does not support y with masked entries",
-    r"CompressedForestRegressor-lasso": 'solver="lasso" does not support y with masked entries',
+    r"InducedForest(Classifier|Regressor)": "does not support y with masked entries",
+    r"CompressedForest(Classifier|Regressor)-lasso": 'solver="lasso" does not support y with masked entries',
     # Estimators of other libraries take no mask.
     r"GradientBoosting(Classifier|Regressor)-linear": "estimator does not support y with masked entries",
     r"(TunedThresholds|CalibratedLabels|HierarchicalLabels|Conformal\w+)-others": "does not support y with masked entries",

@@ -395,6 +395,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
         **BaseCompressedForest._parameter_constraints,
         **BaseCompressedClassifier._parameter_constraints,
     }
+    _masks_y = True
     _default_estimator = ExtraTreesClassifier
     _member_class = DecisionTreeRegressor
 

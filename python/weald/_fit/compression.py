@@ -187,9 +187,9 @@ class BaseCompressed(WithPaths):
             raised to this value.
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
-            read. Only for regressors with several outputs, and only with method="path" and solver="stagewise".
+            read. Only for compressed forests with solver="stagewise".
 
-            The residuals of unknown values are zero. The forest, the gradients and steps, the scaling of outputs, the constants
+            Unknown values have no loss and no gradient. The forest, the gradients and steps, the scaling of outputs, the constants
             and the losses, including those of `cv`, use the known values only. A sample without any known value is treated as
             if it were absent. An output without any known value in all samples, or in the training samples of a fold, raises
             a ValueError.
@@ -245,7 +245,7 @@ class BaseCompressed(WithPaths):
         if target.mask is not None and (given := self._refuses_masks()) is not None:
             raise ValueError(
                 f"{given} does not support y with masked entries, since its steps need all entries of a sample; "
-                'use CompressedForestRegressor with solver="stagewise"'
+                'use a compressed forest with solver="stagewise"'
             )
         of_labels = None
         if getattr(self, "label_weight", None) is not None:

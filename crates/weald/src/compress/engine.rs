@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | [`Sums`] | up to [`NARROW`] scores | c_k | (n·M + nodes passed) × width; one score and many rows: all rows × M + all nodes |
 //! | [`Squares`] | squared error | ‖c_k‖² | all rows × (width + M) + all nodes |
-//! | [`Labels`] | squared error of labels | ‖c_k‖² | see there |
+//! | [`Labels`] | squared error of labels that are all known | ‖c_k‖² | see there |
 //! | [`NormBounds`] | logistic loss; squared error with unknown cells of y | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
 //!
 //! All of them use [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that converts lengths to scores, and

@@ -1,9 +1,9 @@
-//! Numerical outputs with unknown cells, in training and held-out samples.
+//! y with unknown cells, in training and held-out samples.
 
 use super::rows::check_held_out;
 use super::{CompressConfig, CompressMethod};
 use crate::data::known::Observed;
-use crate::data::{Dataset, Outputs, Weights};
+use crate::data::{Dataset, Weights};
 use crate::error::{Error, Purpose, Result};
 
 /// The weights that a mask leaves: samples without a known cell have weight zero, in training and held out.
@@ -18,8 +18,8 @@ impl Unmasked {
     /// Returns `None` if there is no mask, or if it masks no cell.
     ///
     /// # Errors
-    /// Returns [`crate::ErrorKind::Invalid`] for a mask of classes or labels, for an output without a known cell, if no
-    /// held-out sample has a known cell, and for weights that are not valid.
+    /// Returns [`crate::ErrorKind::Invalid`] for an output without a known cell, if no held-out sample has a known cell,
+    /// and for weights that are not valid.
     pub(super) fn new(data: &Dataset<'_>, held_out: Option<&[f64]>) -> Result<Option<Self>> {
         const PURPOSE: Purpose = Purpose("the known cells of y");
         let (n, train) = (data.n_samples(), data.row_weights().sample_weight);
@@ -34,9 +34,6 @@ impl Unmasked {
         let seen = PURPOSE.collected(train.iter().enumerate().map(|(row, w)| w.max(held(row))))?;
         let of_all = data.view().sample_weight(&seen[..]);
         let Some(observed) = of_all.observed()? else { return Ok(None) };
-        if !matches!(data.outputs(), Outputs::Real { .. }) {
-            return Err(Error::unsupported("y_mask", "for classes and labels in compression"));
-        }
         let left = of_all.with_observed(Some(&observed));
         let is_there = |row: usize| left.row_weights().sample_weight.is_none_or(|w| w[row] > 0.0);
         let of_known = |(row, w): (usize, &f64)| if is_there(row) { *w } else { 0.0 };

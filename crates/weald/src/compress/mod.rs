@@ -28,7 +28,7 @@
 //! |---|---|
 //! | `config` | parameters |
 //! | `indicators` | the samples in each node, and sums over the samples of nodes, without samples × nodes memory |
-//! | `masked` | numerical outputs with unknown cells |
+//! | `masked` | y with unknown cells |
 //! | `mass` | weights of nodes, means and deviations of indicators |
 //! | `rows` | targets, scores, losses and negative gradients of samples, including held-out ones |
 //! | `engine`, `best` | the choice of the node along which the loss falls fastest, updated move by move |
@@ -46,7 +46,7 @@
 //! Samples are sent down every tree, including those that a bootstrapped tree has not drawn; samples of weight zero are
 //! left out. In addition to the forest, memory is needed for two numbers of 32 bits for each sample and tree, about a
 //! dozen bytes for each node, `width` float64 for each sample (twice that for the logistic loss; none for stagewise
-//! steps on the squared error of more than 16 labels, if indicators are not standardised) and, with up to 16 scores,
+//! steps on the squared error of more than 16 labels, if all are known and indicators are not standardised) and, with up to 16 scores,
 //! for each node.
 
 mod best;
@@ -102,8 +102,8 @@ impl CompressConfig {
     /// training samples; held-out samples must have a sample weight of zero. Everything runs on one thread, except that
     /// X is sent down the trees in parallel.
     ///
-    /// Unknown cells of numerical outputs ([`Dataset::y_mask`]) have residual zero: gradients, steps, units, constants
-    /// and losses are those of the known cells, and a sample without any has weight zero. This is only supported for
+    /// Unknown cells ([`Dataset::y_mask`]) have a residual or gradient of zero: gradients, steps, units, constants and
+    /// losses are those of the known cells, and a sample without any has weight zero. This is only supported for
     /// stagewise steps: those of the lasso and of growth need the same curvature for all outputs.
     ///
     /// # Errors

@@ -2,11 +2,12 @@
 
 use super::on::OnColumns;
 use super::residuals::{ResidualRows, of_row_of_columns, predicted_of_columns, reported_of_columns, start_of_columns};
+use super::unknown::{Unknown, UnknownOfRow};
 use super::{CommonRows, LossRows, PURPOSE};
 use crate::control::Control;
 use crate::error::Result;
 
-/// The samples and their labels.
+/// The samples and their labels, all of which are known.
 #[derive(Debug)]
 pub(crate) struct LabelRows {
     rows: CommonRows,
@@ -18,13 +19,13 @@ pub(crate) struct LabelRows {
 impl LabelRows {
     /// The reported loss must be the squared error, and not the share of errors.
     pub(super) fn new(mut rows: CommonRows, on: OnColumns) -> Result<Self> {
-        let centre = start_of_columns(&mut rows, &on)?;
+        let centre = start_of_columns(&mut rows, &on, &Unknown::default())?;
         let squares = centre.iter().map(|b| b * b).sum::<f64>();
         // (√m − b)² − b² of a label that is on.
         let more = PURPOSE.collected(rows.root.iter().zip(&centre).map(|(root, b)| root * root - 2.0 * root * b))?;
         for row in 0..rows.n_rows() {
             let of_on = on.of(row).iter().map(|&c| more[c as usize]).sum::<f64>();
-            let loss = (squares + of_on) / rows.report.n_outputs;
+            let loss = (squares + of_on) / rows.report.n_outputs_of(row);
             rows.report.put(row, rows.weight[row], loss);
         }
         Ok(LabelRows { rows, on, centre })
@@ -47,14 +48,14 @@ impl LabelRows {
 
     /// Records by how much the sum of squared residuals of a sample has risen. Returns what that adds to its loss.
     pub(crate) fn add_squares(&mut self, row: usize, squares: f64) -> f64 {
-        let rise = squares / self.rows.report.n_outputs;
+        let rise = squares / self.rows.report.n_outputs_of(row);
         self.rows.report.add(row, self.rows.weight[row], rise);
         squares / 2.0
     }
 
     /// Returns the initial state with stored residuals.
     pub(super) fn written_out(self, control: &Control) -> Result<ResidualRows> {
-        ResidualRows::of_columns(self.rows, self.on, control)
+        ResidualRows::of_columns(self.rows, self.on, Unknown::default(), control)
     }
 }
 
@@ -68,7 +69,7 @@ impl LossRows for LabelRows {
     }
 
     fn reported(&self, row: usize, residuals: &[f64]) -> f64 {
-        reported_of_columns(&self.rows, row, self.on.of(row), residuals)
+        reported_of_columns(&self.rows, row, self.on.of(row), UnknownOfRow(&[]), residuals)
     }
 
     fn curvature(&self) -> f64 {

@@ -6,10 +6,11 @@
 //! | type | loss | stored for each sample |
 //! |---|---|---|
 //! | [`ResidualRows`] | the squared error | residuals, `width` numbers |
-//! | [`LabelRows`] | the squared error of many labels, with stagewise steps | its labels: residuals follow from coefficients (`engine::labels`) |
+//! | [`LabelRows`] | the squared error of many labels that are all known, with stagewise steps | its labels: residuals follow from coefficients (`engine::labels`) |
 //! | [`OddsRows`] | a logistic loss | scores and their negative gradients, twice `width` numbers |
 //!
 //! Labels and classes are stored sparsely in all of them. Labels with different weights have different units (`units`).
+//! Unknown cells have a residual or gradient of zero, and are not counted (`unknown`).
 
 mod labels;
 mod odds;
@@ -17,6 +18,7 @@ mod on;
 mod report;
 mod residuals;
 mod units;
+mod unknown;
 
 pub(crate) use labels::LabelRows;
 pub(crate) use odds::OddsRows;
@@ -28,7 +30,7 @@ use crate::control::Control;
 use crate::data::known::Known;
 use crate::data::targets::{in_columns, n_scores};
 use crate::data::train_y::TrainY;
-use crate::data::{Targets, Weights};
+use crate::data::{Outputs, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::{PowerOfTwo, exponent_above};
 use ndarray::ArrayView2;
@@ -36,6 +38,7 @@ use odds::Odds;
 use on::OnColumns;
 use report::{Mistakes, Report};
 use units::Units;
+use unknown::Unknown;
 
 const PURPOSE: Purpose = Purpose("residuals");
 
@@ -86,7 +89,11 @@ impl CommonRows {
             Some(shares) => PURPOSE.collected(shares.iter().map(|share| share.sqrt()))?,
             None => PURPOSE.filled(1.0, width)?,
         };
-        let n_outputs = root.iter().map(|root| root * root).sum();
+        let n_outputs = match (&outputs, config.loss) {
+            // The loss of an output of classes is not a sum over its columns.
+            (Outputs::Classes { n_classes }, CompressLoss::LogLoss) => n_classes.len() as f64,
+            _ => root.iter().map(|root| root * root).sum(),
+        };
         Ok(CommonRows {
             width,
             total: weight.iter().sum(),
@@ -258,26 +265,28 @@ impl FitRows {
         known: Option<&Known>,
         control: &Control,
     ) -> Result<Self> {
-        let rows = CommonRows::new(config, y, weight, held_out)?;
+        let mut rows = CommonRows::new(config, y, weight, held_out)?;
+        let unknown = Unknown::new(&mut rows, known, &y.outputs(), config.loss)?;
         let columns = in_columns(y)?;
         let kept = match (TrainY::new(&columns)?, config.loss) {
             // Other losses are not supported for numerical outputs: see `CompressConfig::check`.
             (TrainY::Real(y), CompressLoss::SquaredError | CompressLoss::LogLoss) => {
-                KeptRows::Residuals(ResidualRows::of_numbers(rows, &y, known, control)?)
+                KeptRows::Residuals(ResidualRows::of_numbers(rows, &y, unknown, control)?)
             }
             (TrainY::Slots(y), CompressLoss::SquaredError) => {
                 let on = OnColumns::new(&y, &rows.ids)?;
-                if config.may_imply_residuals() && rows.width > NARROW && !rows.report.counts_mistakes() {
+                let may_imply = config.may_imply_residuals() && !unknown.is_any();
+                if may_imply && rows.width > NARROW && !rows.report.counts_mistakes() {
                     return Ok(FitRows::Labels(LabelRows::new(rows, on)?));
                 }
-                KeptRows::Residuals(ResidualRows::of_columns(rows, on, control)?)
+                KeptRows::Residuals(ResidualRows::of_columns(rows, on, unknown, control)?)
             }
             (TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_), _) => {
                 unreachable!("y has no masked or sparse form here, and `known` has the known cells")
             }
             (TrainY::Slots(slots), CompressLoss::LogLoss) => {
                 let on = OnColumns::new(&slots, &rows.ids)?;
-                KeptRows::Odds(OddsRows::new(rows, on, Odds::of(&y.outputs())?, control)?)
+                KeptRows::Odds(OddsRows::new(rows, on, Odds::of(&y.outputs())?, unknown, control)?)
             }
         };
         Ok(FitRows::Kept(kept))

@@ -3,6 +3,7 @@
 use super::on::OnColumns;
 use super::residuals::zeros;
 use super::units::{Unit, Units};
+use super::unknown::{Unknown, UnknownOfRow};
 use super::{CommonRows, Gradients, LossRows, PURPOSE};
 use crate::control::Control;
 use crate::data::Outputs;
@@ -35,18 +36,17 @@ impl Odds {
         }
     }
 
-    /// Sets the best constants, from the weight that is on in each column, and the divisor of losses.
-    fn start(&self, on: &[f64], rows: &mut CommonRows, control: &Control) -> Result<()> {
+    /// Sets the best constants, from the weight that is on in each column, and that for which the column is known.
+    fn start(&self, on: &[f64], known: &[f64], rows: &mut CommonRows, control: &Control) -> Result<()> {
         match self {
             Odds::Labels => {
-                for (column, &on) in on.iter().enumerate() {
-                    let off = (rows.total - on).max(0.0);
+                for (column, (&on, &total)) in on.iter().zip(known).enumerate() {
+                    let off = (total - on).max(0.0);
                     let start = LogLoss.start(&[-1.0, 1.0], &[off, on], control)?;
                     rows.start[column] = rows.units().of(column).of_path(start);
                 }
             }
             Odds::Classes { starts } => {
-                rows.report.n_outputs = (starts.len() - 1) as f64;
                 for part in parts(starts) {
                     rows.start[part.clone()].copy_from_slice(&softmax::start(&on[part])?);
                 }
@@ -56,7 +56,14 @@ impl Odds {
     }
 
     /// Writes the negative gradients of a sample; returns its loss.
-    fn gradients(&self, scores: &[f64], on: &[u32], units: Units<'_>, out: &mut [f64]) -> f64 {
+    fn gradients(
+        &self,
+        scores: &[f64],
+        on: &[u32],
+        unknown: UnknownOfRow<'_>,
+        units: Units<'_>,
+        out: &mut [f64],
+    ) -> f64 {
         match self {
             Odds::Labels => {
                 for ((g, &f), unit) in out.iter_mut().zip(scores).zip(units.each()) {
@@ -66,11 +73,16 @@ impl Odds {
                     let (c, unit) = (c as usize, units.of(c as usize));
                     out[c] = unit.root * LogLoss.negative_gradient(ON, unit.score(scores[c]));
                 }
-                self.loss(scores, on, units)
+                unknown.clear(out);
+                self.loss(scores, on, unknown, units)
             }
             Odds::Classes { starts } => {
                 let mut loss = 0.0;
                 for (part, class) in parts(starts).zip(classes(starts, on)) {
+                    if !unknown.is_known(part.start) {
+                        out[part].fill(0.0);
+                        continue;
+                    }
                     loss += softmax::negative_gradients(class, &scores[part.clone()], &mut out[part]);
                 }
                 loss
@@ -78,19 +90,19 @@ impl Odds {
         }
     }
 
-    /// Returns the loss of a sample.
-    fn loss(&self, scores: &[f64], on: &[u32], units: Units<'_>) -> f64 {
+    /// Returns the loss of a sample. `on` must not have unknown labels.
+    fn loss(&self, scores: &[f64], on: &[u32], unknown: UnknownOfRow<'_>, units: Units<'_>) -> f64 {
         match self {
             Odds::Labels => {
                 // ℓ(1, f) = ℓ(−1, f) − 2f.
-                let of_units = scores.iter().zip(units.each());
-                let off: f64 = of_units.map(|(&f, unit)| unit.weight() * LogLoss.value(OFF, unit.score(f))).sum();
+                let of_units = scores.iter().zip(units.each()).enumerate().filter(|(c, _)| unknown.is_known(*c));
+                let off: f64 = of_units.map(|(_, (&f, unit))| unit.weight() * LogLoss.value(OFF, unit.score(f))).sum();
                 let of_on = |unit: Unit, f: f64| unit.weight() * 2.0 * unit.score(f);
                 off - on.iter().map(|&c| of_on(units.of(c as usize), scores[c as usize])).sum::<f64>()
             }
             Odds::Classes { starts } => {
-                let scores = parts(starts).map(|part| &scores[part]);
-                scores.zip(classes(starts, on)).map(|(scores, class)| softmax::loss(class, scores)).sum()
+                let known = parts(starts).zip(classes(starts, on)).filter(|(part, _)| unknown.is_known(part.start));
+                known.map(|(part, class)| softmax::loss(class, &scores[part])).sum()
             }
         }
     }
@@ -121,19 +133,28 @@ pub(crate) struct OddsRows {
     /// The loss of each sample.
     lowered: Vec<f64>,
     on: OnColumns,
+    /// Gradients of unknown cells stay zero. Their scores move, and have no effect.
+    unknown: Unknown,
 }
 
 impl OddsRows {
-    pub(super) fn new(mut rows: CommonRows, on: OnColumns, odds: Odds, control: &Control) -> Result<Self> {
+    pub(super) fn new(
+        mut rows: CommonRows,
+        on: OnColumns,
+        odds: Odds,
+        unknown: Unknown,
+        control: &Control,
+    ) -> Result<Self> {
         let width = rows.width;
-        odds.start(&on.weights(&rows.weight, width)?, &mut rows, control)?;
+        let (of_on, of_known) = (on.weights(&rows.weight, width, &unknown)?, unknown.weights_of_known(&rows)?);
+        odds.start(&of_on, &of_known, &mut rows, control)?;
         let (mut scores, mut gradients) = (zeros(&rows, control)?, zeros(&rows, control)?);
         let mut lowered = PURPOSE.filled(0.0, rows.n_rows())?;
         for (row, (f, g)) in scores.chunks_exact_mut(width).zip(gradients.chunks_exact_mut(width)).enumerate() {
             f.copy_from_slice(&rows.start);
-            lowered[row] = odds.gradients(f, on.of(row), rows.units(), g);
+            lowered[row] = odds.gradients(f, on.of(row), unknown.of(row, width), rows.units(), g);
         }
-        let mut this = OddsRows { rows, odds, scores, gradients, lowered, on };
+        let mut this = OddsRows { rows, odds, scores, gradients, lowered, on, unknown };
         this.recount();
         Ok(this)
     }
@@ -179,11 +200,12 @@ impl LossRows for OddsRows {
     }
 
     fn reported(&self, row: usize, scores: &[f64]) -> f64 {
-        let on = self.on.of(row);
-        match &self.rows.report.mistakes {
-            Some(mistakes) if !self.rows.is_training(row) => mistakes.share(|c| scores[c], on),
-            Some(_) | None => self.odds.loss(scores, on, self.rows.units()) / self.rows.report.n_outputs,
-        }
+        let (on, unknown) = (self.on.of(row), self.unknown.of(row, self.rows.width));
+        let sum = match &self.rows.report.mistakes {
+            Some(mistakes) if !self.rows.is_training(row) => mistakes.count(|c| scores[c], on, unknown),
+            Some(_) | None => self.odds.loss(scores, on, unknown, self.rows.units()),
+        };
+        sum / self.rows.report.n_outputs_of(row)
     }
 
     fn curvature(&self) -> f64 {
@@ -207,17 +229,18 @@ impl Gradients for OddsRows {
     fn shift(&mut self, row: usize, amount: f64, direction: &[f64], change: &mut [f64]) -> f64 {
         let range = row * self.rows.width..(row + 1) * self.rows.width;
         let (scores, gradients) = (&mut self.scores[range.clone()], &mut self.gradients[range]);
-        let on = self.on.of(row);
+        let (on, unknown) = (self.on.of(row), self.unknown.of(row, self.rows.width));
         scores.iter_mut().zip(direction).for_each(|(f, u)| *f += amount * u);
         change.copy_from_slice(gradients);
-        let after = self.odds.gradients(scores, on, self.rows.units(), gradients);
+        let after = self.odds.gradients(scores, on, unknown, self.rows.units(), gradients);
         let before = std::mem::replace(&mut self.lowered[row], after);
         change.iter_mut().zip(&*gradients).for_each(|(c, g)| *c = g - *c);
         let reported = match &self.rows.report.mistakes {
-            Some(mistakes) if !self.rows.is_training(row) => mistakes.share(|c| scores[c], on),
-            Some(_) | None => after / self.rows.report.n_outputs,
+            Some(mistakes) if !self.rows.is_training(row) => mistakes.count(|c| scores[c], on, unknown),
+            Some(_) | None => after,
         };
-        self.rows.report.set(row, self.rows.weight[row], reported);
+        let divisor = self.rows.report.n_outputs_of(row);
+        self.rows.report.set(row, self.rows.weight[row], reported / divisor);
         after - before
     }
 
@@ -237,6 +260,7 @@ impl Gradients for OddsRows {
             gradients: PURPOSE.copied(&self.gradients)?,
             lowered: PURPOSE.copied(&self.lowered)?,
             on: self.on.try_clone()?,
+            unknown: self.unknown.try_clone()?,
         })
     }
 }

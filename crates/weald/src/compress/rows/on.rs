@@ -1,6 +1,7 @@
 //! Labels and classes of samples as columns of 0 and 1.
 
 use super::PURPOSE;
+use super::unknown::Unknown;
 use crate::data::slots::Slots;
 use crate::error::Result;
 
@@ -32,11 +33,12 @@ impl OnColumns {
         &self.columns[self.ptr[row]..self.ptr[row + 1]]
     }
 
-    /// Returns, for each of `width` columns, the total weight of the samples for which it is 1.
-    pub(super) fn weights(&self, weight: &[f64], width: usize) -> Result<Vec<f64>> {
+    /// Returns, for each of `width` columns, the total weight of the samples for which it is known to be 1.
+    pub(super) fn weights(&self, weight: &[f64], width: usize, unknown: &Unknown) -> Result<Vec<f64>> {
         let mut on = PURPOSE.filled(0.0, width)?;
         for (row, w) in weight.iter().enumerate() {
-            self.of(row).iter().for_each(|&c| on[c as usize] += w);
+            let unknown = unknown.of(row, width);
+            self.of(row).iter().filter(|&&c| unknown.is_known(c as usize)).for_each(|&c| on[c as usize] += w);
         }
         Ok(on)
     }

@@ -2,6 +2,7 @@
 //! share of errors.
 
 use super::PURPOSE;
+use super::unknown::UnknownOfRow;
 use crate::compress::CompressLoss;
 use crate::data::Outputs;
 use crate::data::targets::{is_binary, starts};
@@ -33,17 +34,25 @@ impl Mistakes {
         }
     }
 
-    /// Returns the share of the outputs of a sample for which the predicted class is wrong.
-    pub(super) fn share(&self, score: impl Fn(usize) -> f64, on: &[u32]) -> f64 {
+    /// Returns the number of outputs.
+    fn n_outputs(&self) -> f64 {
+        match self {
+            Mistakes::OfTwo { .. } => 1.0,
+            Mistakes::OfMany { starts } => (starts.len() - 1) as f64,
+        }
+    }
+
+    /// Returns the number of known outputs of a sample for which the predicted class is wrong.
+    pub(super) fn count(&self, score: impl Fn(usize) -> f64, on: &[u32], unknown: UnknownOfRow<'_>) -> f64 {
         match self {
             Mistakes::OfTwo { threshold } => f64::from(u8::from((score(0) > *threshold) == on.is_empty())),
             Mistakes::OfMany { starts } => {
                 let mut wrong = 0;
                 for (part, &class) in starts.windows(2).map(|s| s[0]..s[1]).zip(on) {
                     let best = part.clone().fold(part.start, |best, c| if score(c) > score(best) { c } else { best });
-                    wrong += usize::from(best != class as usize);
+                    wrong += usize::from(best != class as usize && unknown.is_known(class as usize));
                 }
-                wrong as f64 / (starts.len() - 1) as f64
+                wrong as f64
             }
         }
     }
@@ -56,9 +65,9 @@ pub(super) struct Report {
     held: Vec<f64>,
     held_total: f64,
     pub(super) mistakes: Option<Mistakes>,
-    /// The divisor of the loss of a sample: the total weight of its outputs or, with unknown cells, the mean number of
-    /// known cells of training or held-out samples.
-    pub(super) n_outputs: f64,
+    /// The divisor of what is reported of a training sample and of a held-out one: the total weight of its outputs, the
+    /// number of its columns or outputs or, with unknown cells, the mean of these over samples, for their known cells.
+    n_outputs: f64,
     n_held_outputs: f64,
     losses: Vec<f64>,
     train_loss: f64,
@@ -68,7 +77,8 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn new(held: Vec<f64>, n_outputs: f64, mistakes: Option<Mistakes>) -> Result<Self> {
         let losses = PURPOSE.filled(0.0, held.len())?;
-        let (held_total, n_held_outputs) = (held.iter().sum(), n_outputs);
+        let n_held_outputs = mistakes.as_ref().map_or(n_outputs, Mistakes::n_outputs);
+        let held_total = held.iter().sum();
         Ok(Report { held, held_total, mistakes, n_outputs, n_held_outputs, losses, train_loss: 0.0, test_loss: 0.0 })
     }
 
@@ -81,12 +91,12 @@ impl Report {
         })
     }
 
-    /// Sets the mean number of known cells of training samples and of held-out samples, by weight.
+    /// Sets the divisors of training samples and of held-out samples.
     pub(super) fn set_known_cells(&mut self, of_training: f64, of_held_out: f64) {
         (self.n_outputs, self.n_held_outputs) = (of_training, of_held_out);
     }
 
-    /// Returns the divisor of the loss of a sample.
+    /// Returns the divisor of what is reported of a sample.
     pub(super) fn n_outputs_of(&self, row: usize) -> f64 {
         if self.held[row] > 0.0 { self.n_held_outputs } else { self.n_outputs }
     }

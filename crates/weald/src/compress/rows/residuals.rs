@@ -1,9 +1,9 @@
 //! The squared error with stored residuals of every sample. Those of unknown cells are zero, whatever moves.
 
 use super::on::OnColumns;
+use super::unknown::{Unknown, UnknownOfRow, unknown_output};
 use super::{CommonRows, Gradients, LossRows, PURPOSE};
 use crate::control::Control;
-use crate::data::known::Known;
 use crate::data::train_y::RealTargets;
 use crate::error::{Error, Result};
 
@@ -14,8 +14,8 @@ pub(crate) struct ResidualRows {
     /// The residuals, sample after sample, in the units of the scores.
     residuals: Vec<f64>,
     of: ResidualsOf,
-    /// Which cells are unknown: their residuals stay zero. Empty if all cells are known.
-    unknown: Vec<bool>,
+    /// Residuals of unknown cells stay zero.
+    unknown: Unknown,
 }
 
 #[derive(Clone, Debug)]
@@ -30,12 +30,14 @@ pub(super) fn of_row_of_columns(on: &[u32], root: &[f64], centre: &[f64], out: &
     on.iter().for_each(|&c| out[c as usize] += root[c as usize]);
 }
 
-/// Sets the constants of columns of 0 and 1 to the share of weight that is on. Returns what is subtracted for the
+/// Sets the constants of columns of 0 and 1 to the share of the weight of known cells that is on. Returns what is subtracted for the
 /// initial residuals: the constants, or zero for columns of weight zero, whose residuals are zero.
-pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns) -> Result<Vec<f64>> {
-    let mut centre = on.weights(&rows.weight, rows.width)?;
-    for ((centre, start), &root) in centre.iter_mut().zip(&mut rows.start).zip(&rows.root) {
-        let share = *centre / rows.total;
+pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns, unknown: &Unknown) -> Result<Vec<f64>> {
+    let mut centre = on.weights(&rows.weight, rows.width, unknown)?;
+    let totals = unknown.weights_of_known(rows)?;
+    let columns = centre.iter_mut().zip(&totals).zip(&mut rows.start).zip(&rows.root);
+    for (((centre, total), start), &root) in columns {
+        let share = *centre / total;
         *centre = root * share;
         *start = if root > 0.0 { *centre } else { share };
     }
@@ -43,15 +45,22 @@ pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns) -> Result<
 }
 
 /// Returns the reported loss of a sample with columns of 0 and 1, from its residuals.
-pub(super) fn reported_of_columns(rows: &CommonRows, row: usize, on: &[u32], residuals: &[f64]) -> f64 {
-    match &rows.report.mistakes {
+pub(super) fn reported_of_columns(
+    rows: &CommonRows,
+    row: usize,
+    on: &[u32],
+    unknown: UnknownOfRow<'_>,
+    residuals: &[f64],
+) -> f64 {
+    let sum = match &rows.report.mistakes {
         Some(mistakes) if !rows.is_training(row) => {
             let score = |c: usize| f64::from(u8::from(on.contains(&(c as u32)))) - residuals[c];
-            mistakes.share(score, on)
+            mistakes.count(score, on, unknown)
         }
         // The squares of columns have the weights that they have in the units of the scores.
-        Some(_) | None => residuals.iter().map(|r| r.powi(2)).sum::<f64>() / rows.report.n_outputs,
-    }
+        Some(_) | None => residuals.iter().map(|r| r.powi(2)).sum::<f64>(),
+    };
+    sum / rows.report.n_outputs_of(row)
 }
 
 /// Returns the mean over the outputs of squares in the units of y.
@@ -67,11 +76,10 @@ pub(super) fn predicted_of_columns(on: &[u32], root: &[f64], p: &[f64], out: &mu
 }
 
 impl ResidualRows {
-    /// `known` must be the known cells, or `None` if all are known.
     pub(super) fn of_numbers(
         mut rows: CommonRows,
         y: &RealTargets<'_>,
-        known: Option<&Known>,
+        unknown: Unknown,
         control: &Control,
     ) -> Result<Self> {
         let width = rows.width;
@@ -79,27 +87,27 @@ impl ResidualRows {
         for (&id, values) in rows.ids.iter().zip(residuals.chunks_exact_mut(width)) {
             values.copy_from_slice(y.of(id));
         }
-        let unknown = known.map_or(Ok(Vec::new()), |known| unknown_cells(&mut rows, known))?;
         start_numbers(&mut rows, &mut residuals, &unknown)?;
         let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Numbers, unknown };
         this.recount();
         Ok(this)
     }
 
-    pub(super) fn of_columns(mut rows: CommonRows, on: OnColumns, control: &Control) -> Result<Self> {
-        let centre = start_of_columns(&mut rows, &on)?;
+    pub(super) fn of_columns(mut rows: CommonRows, on: OnColumns, unknown: Unknown, control: &Control) -> Result<Self> {
+        let centre = start_of_columns(&mut rows, &on, &unknown)?;
         let mut residuals = zeros(&rows, control)?;
         for (i, values) in residuals.chunks_exact_mut(rows.width).enumerate() {
             of_row_of_columns(on.of(i), &rows.root, &centre, values);
+            unknown.of(i, rows.width).clear(values);
         }
-        let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Columns(on), unknown: Vec::new() };
+        let mut this = ResidualRows { rows, residuals, of: ResidualsOf::Columns(on), unknown };
         this.recount();
         Ok(this)
     }
 
     /// Returns whether any cell is unknown.
     pub(crate) fn has_unknown(&self) -> bool {
-        !self.unknown.is_empty()
+        self.unknown.is_any()
     }
 
     /// Returns the residuals of all samples. Losses are not updated until [`Gradients::recount`].
@@ -117,7 +125,7 @@ impl ResidualRows {
                 squares * self.rows.scale[0] * self.rows.scale[0]
             }
             ResidualsOf::Columns(_) if is_training || self.rows.report.mistakes.is_none() => {
-                squares / self.rows.report.n_outputs
+                squares / self.rows.report.n_outputs_of(row)
             }
             ResidualsOf::Numbers | ResidualsOf::Columns(_) => {
                 let loss = self.reported(row, self.gradient(row));
@@ -148,44 +156,20 @@ pub(super) fn zeros(rows: &CommonRows, control: &Control) -> Result<Vec<f64>> {
 /// Numbers that differ by at most this share are considered equal up to rounding: two neighbouring floats and one more.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
 
-/// Returns which cells of the samples are unknown, and counts the others.
-fn unknown_cells(rows: &mut CommonRows, known: &Known) -> Result<Vec<bool>> {
-    let mut unknown = PURPOSE.filled(false, rows.n_rows() * rows.width)?;
-    // Weights, and weights of known cells, in training and held out.
-    let (mut totals, mut cells) = ([0.0; 2], [0.0; 2]);
-    for (row, (&id, unknown)) in rows.ids.iter().zip(unknown.chunks_exact_mut(rows.width)).enumerate() {
-        known.each_masked(id, |output| unknown[output as usize] = true);
-        let weights = [rows.weight[row], rows.report.held_weight(row)];
-        let n_known = known.n_known(id) as f64;
-        for ((total, cells), w) in totals.iter_mut().zip(&mut cells).zip(weights) {
-            *total += w;
-            *cells += w * n_known;
-        }
-    }
-    let mean = |side: usize| if totals[side] > 0.0 { cells[side] / totals[side] } else { 1.0 };
-    rows.report.set_known_cells(mean(0), mean(1));
-    Ok(unknown)
-}
-
 /// The squares of smaller differences are not normal float64.
 const LEAST_SPREAD: f64 = 1e-150;
 
 /// Scales numerical outputs to unit variance about their mean, which is the constant, using the known cells. Unknown
 /// cells become zero. Columns that are equal up to rounding are not scaled.
-fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &[bool]) -> Result<()> {
+fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &Unknown) -> Result<()> {
     let (width, n) = (rows.width, rows.n_rows());
     for column in 0..width {
         let at = |i: usize| i * width + column;
-        let is_known = |i: usize| unknown.get(at(i)).is_none_or(|unknown| !unknown);
+        let is_known = |i: usize| unknown.of(i, width).is_known(column);
         let of_training = || (0..n).filter(|&i| rows.weight[i] > 0.0 && is_known(i));
-        let total = if unknown.is_empty() { rows.total } else { of_training().map(|i| rows.weight[i]).sum() };
+        let total = if !unknown.is_any() { rows.total } else { of_training().map(|i| rows.weight[i]).sum() };
         if total == 0.0 {
-            let got = format!("true for all training samples of output {column}");
-            return Err(Error::invalid(
-                "y_mask",
-                got,
-                "leave at least one observed cell of each output among the samples of positive weight",
-            ));
+            return Err(unknown_output(column));
         }
         // Differences from a value of the column are used, so that a constant column has exactly zero variance.
         let some = of_training().next().map_or(0.0, |i| values[at(i)]);
@@ -230,19 +214,19 @@ impl LossRows for ResidualRows {
                     let y = r + start;
                     *out = y - p / scale;
                 }
-                if self.has_unknown() {
-                    let unknown = &self.unknown[row * self.rows.width..];
-                    out.iter_mut().zip(unknown).filter(|(_, unknown)| **unknown).for_each(|(out, _)| *out = 0.0);
-                }
             }
             ResidualsOf::Columns(on) => predicted_of_columns(on.of(row), &self.rows.root, p, out),
         }
+        self.unknown.of(row, self.rows.width).clear(out);
     }
 
     fn reported(&self, row: usize, residuals: &[f64]) -> f64 {
         match &self.of {
             ResidualsOf::Numbers => mean_square(&self.rows, row, residuals),
-            ResidualsOf::Columns(on) => reported_of_columns(&self.rows, row, on.of(row), residuals),
+            ResidualsOf::Columns(on) => {
+                let unknown = self.unknown.of(row, self.rows.width);
+                reported_of_columns(&self.rows, row, on.of(row), unknown, residuals)
+            }
         }
     }
 
@@ -263,7 +247,7 @@ impl Gradients for ResidualRows {
 
     fn shift(&mut self, row: usize, amount: f64, direction: &[f64], change: &mut [f64]) -> f64 {
         let range = row * self.rows.width..(row + 1) * self.rows.width;
-        let unknown = self.unknown.get(range.clone()).unwrap_or_default();
+        let UnknownOfRow(unknown) = self.unknown.of(row, self.rows.width);
         let cells = self.residuals[range].iter_mut().zip(direction).zip(&mut *change);
         let squares = if unknown.is_empty() {
             cells.map(|((r, u), change)| lower(r, amount * u, change)).sum()
@@ -292,7 +276,7 @@ impl Gradients for ResidualRows {
             rows: self.rows.try_clone()?,
             residuals: PURPOSE.copied(&self.residuals)?,
             of,
-            unknown: PURPOSE.copied(&self.unknown)?,
+            unknown: self.unknown.try_clone()?,
         })
     }
 }
