@@ -297,9 +297,9 @@ def test_cells_that_are_not_known_count(name):
 
 
 def test_masks_are_for_those_that_take_them():
-    X, y = make_data("CompressedForestClassifier", outputs="labels")
-    with pytest.raises(TypeError, match=r"^CompressedForestClassifier does not support y_mask: it must be None$"):
-        weald.estimate_fit_memory(make("CompressedForestClassifier"), X, y, y_mask=y > 0)
+    X, y = make_data("InducedForestClassifier", outputs="labels")
+    with pytest.raises(TypeError, match=r"^InducedForestClassifier does not support y_mask: it must be None$"):
+        weald.estimate_fit_memory(make("InducedForestClassifier"), X, y, y_mask=y > 0)
 
 
 @pytest.mark.parametrize("name", [*ALL, *BOOSTING])

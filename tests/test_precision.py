@@ -83,6 +83,13 @@ def test_every_estimator_warns_at_fit_and_at_no_prediction():
         assert said(lambda codes=codes, estimator=estimator: small(estimator).fit(codes[:, None], y)) == []
 
 
+def test_quantiles_warn_as_the_boosting_within():
+    X, y = with_ids(), np.arange(60.0)
+    model = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor"))
+    assert len(said(lambda: model.fit(X, y))) == 1
+    assert said(lambda: model.predict(X)) == []
+
+
 def test_weak_models_get_float64():
     X, y = with_ids(), np.arange(60.0)
     assert said(lambda: make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False).fit(X, y)) == []
@@ -196,4 +203,7 @@ def test_columns_that_are_looked_at_in_every_layout(rows):
 
 
 def test_estimators_named_by_the_package_are_covered():
-    assert {name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))} == set(EVERY)
+    assert {name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))} == {
+        *EVERY,
+        "QuantileBoostingRegressor",
+    }

@@ -97,6 +97,7 @@ DOORS = {
     "forest": of_fit(forest),
     "boosting": of_fit(boosting),
     "stopped boosting": of_fit(lambda: boosting(n_iter_no_change=1, validation_fraction=0.3)),
+    "CompressedForest": of_fit(lambda: weald.CompressedForestClassifier(forest(), cv=2, max_steps=3, random_state=0)),
     "Mean": lambda y, y_mask: (
         weald.Mean([("forest", forest()), ("boosting", boosting())]).fit(X, y, y_mask=y_mask).predict_proba(X)
     ),
@@ -172,7 +173,7 @@ WITHOUT_MASK = {
 }
 # Doors that take no unknown labels.
 OF_KNOWN = {
-    "CompressedForest": of_fit(lambda: weald.CompressedForestClassifier(forest(), cv=2, max_steps=3, random_state=0)),
+    "InducedForest": of_fit(lambda: weald.InducedForestClassifier(forest(), n_nodes=3, random_state=0)),
     "propensities": lambda y, _: metrics.propensities(y),
     "y_pred": lambda y, _: metrics.micro_f1(Y, y),
     "dump_xmc": dumped,
@@ -321,6 +322,7 @@ FITS = {
     "stopped boosting",
     "CentroidForest",
     "CompressedForest",
+    "InducedForest",
     "estimate_fit_memory",
     "distribute.fit",
     "distribute.cross_validate",
