@@ -46,8 +46,8 @@
 //! Samples are sent down every tree, including those that a bootstrapped tree has not drawn; samples of weight zero are
 //! left out. In addition to the forest, memory is needed for two numbers of 32 bits for each sample and tree, about a
 //! dozen bytes for each node, `width` float64 for each sample (twice that for the logistic loss; none for stagewise
-//! steps on the squared error of more than 16 labels, if all are known and indicators are not standardised) and, with up to 16 scores,
-//! for each node.
+//! steps on the squared error of more than 16 labels, if all are known and indicators are not standardised) and, with
+//! up to 16 scores, for each node.
 
 mod best;
 mod config;

@@ -30,8 +30,8 @@ pub(super) fn of_row_of_columns(on: &[u32], root: &[f64], centre: &[f64], out: &
     on.iter().for_each(|&c| out[c as usize] += root[c as usize]);
 }
 
-/// Sets the constants of columns of 0 and 1 to the share of the weight of known cells that is on. Returns what is subtracted for the
-/// initial residuals: the constants, or zero for columns of weight zero, whose residuals are zero.
+/// Sets the constants of columns of 0 and 1 to the share of the weight of known cells that is on. Returns what is
+/// subtracted for the initial residuals: the constants, or zero for columns of weight zero, whose residuals are zero.
 pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns, unknown: &Unknown) -> Result<Vec<f64>> {
     let mut centre = on.weights(&rows.weight, rows.width, unknown)?;
     let totals = unknown.weights_of_known(rows)?;
