@@ -182,7 +182,8 @@ min_weight_leaf : float, default={default}
     "early_stopping": """
 early_stopping : bool or "auto", default={default}
     Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
-    "auto": if `n_iter_no_change` is set.
+    "auto": if `n_iter_no_change` or `cv` is set. The best number of stages is found with fewer samples than there are:
+    see `refit` and `cv`.
 """,
     "scoring": """
 scoring : str, callable or None, default={default}
@@ -193,12 +194,37 @@ scoring : str, callable or None, default={default}
     "validation_fraction": """
 validation_fraction : float, default={default}
     Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-    regardless of their weights. The split is stratified by class, and for labels by the rarest label of each sample.
+    regardless of their weights. The split is stratified by class, and for labels by the rarest label of each sample. It
+    has no effect with `cv`.
+""",
+    "cv": """
+cv : int, default={default}
+    Number of folds of early stopping, at least 2, in place of one part of the samples that is set aside. Each fold is held
+    out in turn, and all folds grow their stages together: the fit stops when the mean of their validation losses (or
+    scores) does not improve any more, each with the total weight of the known values of y in its fold. The number of
+    stages is that of the best mean, and this number of stages is fitted to all samples, as with `refit`. A search takes
+    the time of `cv` fits with `n_iter_no_change`, and up to half as long again, since all folds grow the rounds in
+    blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
+
+    Which samples are in a fold depends on their features and on `random_state`, not on their order. Samples with equal
+    features are in the same fold, so that a sample with weight 2 counts as two samples, and the number of samples that
+    differ must be at least `cv`. Folds are stratified by class, and for labels by the rarest label of each sample; the
+    only sample of a class is in no fold. Every output needs a known value outside each fold.
+
+    Not supported with `warm_start` or with `X_val`. It has no effect with `early_stopping=False`.
+""",
+    "refit": """
+refit : bool, default={default}
+    Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The result
+    is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
+    `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
+    search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
+    these are used already. Not supported with `warm_start`.
 """,
     "n_iter_no_change": """
 n_iter_no_change : int, default={default}
     Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
-    early_stopping=True, None means 10.
+    early_stopping=True, or with `cv`, None means 10.
 """,
     "tol": """
 tol : float, default={default}
@@ -213,8 +239,13 @@ callbacks : object or list of objects, default={default}
     the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
     estimator stays as it was.
 
+    With `refit` and `cv`, they watch the search for the number of stages, whose losses with `cv` are the means over the
+    folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is fitted to all
+    samples.
+
     Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
-    which they receive a fitted estimator of the rounds so far, and they can end the fit.
+    which they receive a fitted estimator of the rounds so far, and they can end the fit. With `refit` and `cv`, they watch
+    the last fit.
 """,
     "monotonic_cst": SHARED["monotonic_cst"]
     + """
@@ -256,7 +287,7 @@ start_ : ndarray of shape (n_columns,)
 train_score_ : ndarray of shape (n_rounds,)
     The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
     the samples with a known value. Columns without a known value do not count. After an early stop, there are more
-    rounds than the `n_estimators_` stages that were kept.
+    rounds than the `n_estimators_` stages that were kept, unless these were fitted again (`refit`, `cv`).
 """,
     "oob_improvement_": """
 oob_improvement_ : ndarray of shape (n_rounds,)
@@ -276,7 +307,8 @@ oob_score_ : float
     "validation_score_": """
 validation_score_ : ndarray of shape (n_rounds,)
     The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
-    validation samples.
+    validation samples. With `refit` and `cv`, it is that of the search for the number of stages; with `cv`, the mean over
+    the folds.
 """,
     "eval_results_": """
 eval_results_ : dict of str and dict

@@ -354,7 +354,8 @@ def _check_supported(model: BaseModel) -> None:
         if getattr(model, name) is not None:
             refuse(name, "None")
     if model._patience() is not None:
-        refuse(*(("n_iter_no_change", "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
+        asked = "n_iter_no_change" if model.cv is None else "cv"
+        refuse(*((asked, "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
     if model.max_bins is None:
         refuse("max_bins", "from 2 to 255")
     if model.leaf_estimation == "line_search" and model.line_search != "newton" and _has_softmax(model):

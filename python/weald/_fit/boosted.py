@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import isclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class BoostedModel(BaseEnsemble):
 
     _proof = BoostedProof
     _memory_terms = staticmethod(memory.of_boosting)
+    _later_parameters: ClassVar[dict[str, Any]] = {"cv": None, "refit": False}
 
     n_estimators_: int
     max_features_: int
@@ -240,7 +241,8 @@ class BoostedModel(BaseEnsemble):
     def train_score_(self) -> Float:
         """The loss on the training samples after each round: a copy, of shape (n_rounds,).
 
-        After an early stop, there are more rounds than the `n_estimators_` stages that were kept.
+        After an early stop, there are more rounds than the `n_estimators_` stages that were kept, unless these were
+        fitted again to all samples (`refit`, `cv`).
         """
         losses = self._fitted("train_score_").train_score()
         return self._curve("train", losses)
@@ -250,7 +252,8 @@ class BoostedModel(BaseEnsemble):
     def validation_score_(self) -> Float:
         """The loss on the validation samples after each round: a copy, of shape (n_rounds,).
 
-        It exists only if there are validation samples.
+        It exists only if there are validation samples. With `refit` and `cv`, it is the loss of the search for the
+        number of stages; with `cv`, the mean over the folds.
         """
         losses = self._curve("validation", self._fitted("validation_score_").validation_score())
         if not len(losses):

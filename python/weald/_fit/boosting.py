@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +17,7 @@ from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.boosted import grows_trees
 from weald._fit.boosting_parameters import BoostingParameters
-from weald._fit.samples import prepare
+from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, warned
@@ -32,6 +32,7 @@ from weald._parameters.types import (
 )
 from weald._ranking.known_scorers import has_gaps
 from weald._rounds import callbacks as _callbacks
+from weald._rounds import cross_validated as _cross_validated
 from weald._rounds import eval_sets as _eval_sets
 from weald._rounds import held_out as _held_out
 from weald._rounds import rounds as _rounds
@@ -45,6 +46,24 @@ if TYPE_CHECKING:
 
 # Parameters that all stages of a model share.
 _SHARED = ("output_strategy", "loss", "learning_rate", "relabel_leaves")
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """What stages are grown from."""
+
+    samples: Samples
+    # The weights of labels.
+    of_labels: Float | None
+    # The initial scores of the samples.
+    start: Float | None
+    n_rounds: int
+    # X, y, weights and initial scores of the validation samples, and their unknown values.
+    validation: Any = None
+    mask_held: Any = None
+    # The score of a stage on these samples, and its name.
+    score: Callable[[_weald.Boosted, Float], float] | None = None
+    scoring: str = "loss"
 
 
 class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type: ignore[misc]
@@ -106,7 +125,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             A sample with weight 2 counts exactly as two samples with weight 1, with three exceptions:
 
             - `subsample` draws samples regardless of their weights;
-            - early stopping without a validation set sets samples aside regardless of their weights;
+            - early stopping with neither `cv` nor a validation set sets samples aside regardless of their weights;
             - if weights are not multiples of 1/64, as with `class_weight="balanced"`, they are rounded. The last digits
               of the scores may then depend on whether a sample occurs twice, and `min_weight_leaf` is in units of the
               mean weight.
@@ -235,6 +254,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             )
         if self.init_cv is not None:
             boosting_checks.check_init_cv(self)
+        boosting_checks.check_last_fit(self, has_validation=given[0] is not None)
         if n_grown == self.n_estimators:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
             self._watch(watched)
@@ -259,74 +279,116 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             start = _held_out.margins_by_folds(self, X, y_given, target, weights)
         else:
             start = self._start_margins(X, margins[0], "base_margin", target)
+        whole = _Stages(replace(samples, row_weights=(weights, None)), of_labels, start, n_rounds)
         weights, validation, y_held, mask_held = _held_out.validation_set(
             self, X, y_given, target, weights, given, (start, margins[1])
         )
         if mask_held is not None:
             boosting_checks.check_masked(self)
-        samples = replace(samples, row_weights=(weights, None))
-        config = self._boost_config(samples.n_positive, target, of_labels)
-        config["n_estimators"] = n_rounds
         samples.reserve(self)
         scorer, scoring = None, "loss"
+        by_folds = self.cv is not None and self._patience() is not None
         if self.scoring is not None:
-            scorer, scoring = _rounds.scorer_of(self, self.scoring, has_gaps=mask_held is not None)
-        if scorer is not None and validation is None:
+            gaps = mask_held is not None or (by_folds and target.mask is not None)
+            scorer, scoring = _rounds.scorer_of(self, self.scoring, has_gaps=gaps)
+        if scorer is not None and validation is None and not by_folds:
             if not watched:
                 raise ValueError(
                     f"scoring requires validation samples, got scoring={self.scoring!r} without any: pass X_val and "
                     "y_val, or eval_sets, or set early_stopping=True, which holds out some of the samples"
                 )
             scorer = None  # only the evaluation sets are scored
-        if scorer is not None:
+        score = None if scorer is None else partial(self._score_of_stage, scorer, scoring)
+        curves: dict[str, Float] | None
+        if by_folds:
+            config = self._config_of_rounds(whole)
+            known = None if score is None else (scoring, score)
+            mean = _cross_validated.search(self, whole.samples, y_given, start, config, callbacks, known)
+            search = self._whole_curves(mean, None)
+            n_rounds, refits = mean.n_best, True
+        else:
+            stages = replace(whole, samples=replace(samples, row_weights=(weights, None)), validation=validation)
+            stages = replace(stages, mask_held=None if mask_held is None else masks.to_engine(mask_held))
+            if score is not None:
+                assert validation is not None
+                stages = replace(stages, score=score(validation[0], validation[2], y_held), scoring=scoring)
+            refits = bool(self.refit) and self._patience() is not None and given[0] is None
+            name = f"{type(self).__name__}, held-out samples" if refits else type(self).__name__
+            model, curves = self._grow(stages, grown, callbacks, None if refits else tasks, name)
+            n_rounds = model.n_stages
+            search = {"validation": model.validation_score()} if curves is None else curves
+        if refits:
+            model, curves = self._grow(replace(whole, n_rounds=n_rounds), None, (), tasks, type(self).__name__)
+            of_search = {key: curve for key, curve in search.items() if key in ("validation", "score")}
+            curves = {**(curves or {}), **of_search}
+        self.__dict__.pop("_curves", None)
+        if curves is not None:
+            self._curves = curves
+        self._model = model
+        self.n_estimators_ = model.n_stages
+        self._watch(watched)
+
+    def _grow(
+        self,
+        stages: _Stages,
+        grown: _weald.Boosted | None,
+        callbacks: tuple[Any, ...],
+        tasks: _callbacks.Tasks | None,
+        name: str,
+    ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
+        """The model with the stages that are kept, and the curves over all rounds if the model does not have them."""
+        samples, validation, n_rounds = stages.samples, stages.validation, stages.n_rounds
+        config = self._config_of_rounds(stages)
+        if validation is None or stages.score is not None:
             config["n_iter_no_change"] = None
-        name = type(self).__name__
+        n_grown = 0 if grown is None else grown.n_stages
         shown = Progress(name, "round", n_rounds, self.verbose, n_grown) if self.verbose else nullcontext()
         with shown as progress:
             # Lines have the losses of the rounds; a bar has none, and rounds need not be watched for it.
             lines = progress if progress is not None and progress.has_lines else None
             bar = progress if progress is not None and progress.has_bar else None
-            rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines, scoring=scoring)
-            if scorer is not None:
-                assert validation is not None
-                rounds.score = self._score_of_stage(scorer, scoring, validation[0], validation[2], y_held)
+            rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines, scoring=stages.scoring)
+            if stages.score is not None:
+                rounds.score = stages.score
                 rounds.patience, rounds.tol = self._patience(), float(self.tol)
-            if self.estimator is None:
-                is_told = tasks is not None and tasks.has_callbacks
-                if tasks is not None and is_told:
-                    rounds.begin(tasks, self._fitted_after)
-                is_watched = bool(callbacks or lines or scorer or is_told or self._patience())
-                model = _weald.fit_boosting(
-                    X,
-                    target.engine,
-                    weights,
-                    config,
-                    validation,
-                    grown,
-                    self._n_threads(),
-                    bar and (lambda n_more: bar(n_grown + n_more)),
-                    base_margin=start,
-                    observer=rounds if is_watched else None,
-                    wants_scores=scorer is not None,
-                    wants_models=is_told,
-                    y_mask=samples.mask,
-                    y_mask_val=None if mask_held is None else masks.to_engine(mask_held),
-                )
-                self._weak = None
-            else:
-                is_watched = False
+            if self.estimator is not None:
                 held_out = None if validation is None else validation[:3]
+                told = rounds if lines else None
+                X, target, weights = samples.X, samples.target, samples.row_weights[0]
                 model, self._weak = weak_models.fitted(
-                    self, X, target, weights, config, held_out, bar, n_grown, observer=rounds if lines else None
+                    self, X, target, weights, config, held_out, bar, n_grown, observer=told
                 )
-        self.__dict__.pop("_curves", None)
-        if is_watched:
-            self._curves = self._whole_curves(rounds, grown)
-            if rounds.patience is not None:
-                model = model.truncated(rounds.n_best)
-        self._model = model
-        self.n_estimators_ = model.n_stages
-        self._watch(watched)
+                return model, None
+            is_told = tasks is not None and tasks.has_callbacks
+            if tasks is not None and is_told:
+                rounds.begin(tasks, self._fitted_after)
+            may_stop = validation is not None and self._patience() is not None
+            is_watched = bool(callbacks or lines or stages.score or is_told or may_stop)
+            model = _weald.fit_boosting(
+                samples.X,
+                samples.target.engine,
+                samples.row_weights[0],
+                config,
+                validation,
+                grown,
+                self._n_threads(),
+                bar and (lambda n_more: bar(n_grown + n_more)),
+                base_margin=stages.start,
+                observer=rounds if is_watched else None,
+                wants_scores=stages.score is not None,
+                wants_models=is_told,
+                y_mask=samples.mask,
+                y_mask_val=stages.mask_held,
+            )
+            self._weak = None
+        curves = self._whole_curves(rounds, grown) if is_watched else None
+        return model if rounds.patience is None else model.truncated(rounds.n_best), curves
+
+    def _config_of_rounds(self, stages: _Stages) -> _BoostConfig:
+        samples = stages.samples
+        config = self._boost_config(samples.n_positive, samples.target, stages.of_labels)
+        config["n_estimators"] = stages.n_rounds
+        return config
 
     def _describe(self, target: Target) -> dict[str, Any]:
         """Set the attributes of outputs and features; return the parameters that all stages share."""

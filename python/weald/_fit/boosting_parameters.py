@@ -74,6 +74,8 @@ class BoostingParameters(BoostedModel):
     early_stopping: bool | Literal["auto"]
     scoring: str | Callable[..., float] | None
     validation_fraction: float
+    cv: int | None
+    refit: bool
     n_iter_no_change: int | None
     tol: float
     callbacks: object
@@ -107,6 +109,8 @@ class BoostingParameters(BoostedModel):
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "scoring": [str, callable, None],
         "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
+        "cv": [Interval(Integral, 2, None, closed="left"), None],
+        "refit": ["boolean"],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Number(Real, 0.0, None, closed="left")],
         "callbacks": [list, tuple, HasMethods("on_round"), None],
@@ -170,7 +174,8 @@ class BoostingParameters(BoostedModel):
 
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""
-        if self.early_stopping is False or (self.early_stopping == "auto" and self.n_iter_no_change is None):
+        is_asked = self.n_iter_no_change is not None or self.cv is not None
+        if self.early_stopping is False or (self.early_stopping == "auto" and not is_asked):
             return None
         return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
 

@@ -56,7 +56,7 @@ def validation_set(
     for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
         if value is not None:
             raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
-    if boosting._patience() is None:
+    if boosting._patience() is None or boosting.cv is not None:
         return weights, None, None, None
     there_are = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     try:
@@ -65,17 +65,31 @@ def validation_set(
         raise ValueError(
             f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
         ) from error
-    kept, X_held, held, mask = set_aside(X, target, weights, held_rows)
+    return apart(boosting, X, y, target, weights, start, held_rows)
+
+
+def apart(
+    boosting: BaseBoosting,
+    X: Matrix,
+    y: Raw,
+    target: Target,
+    weights: Float | None,
+    start: Float | None,
+    rows: NDArray[np.intp],
+) -> tuple[Float, tuple[Matrix, _Targets, Float | None, Float | None], Any, Any]:
+    """The result of `validation_set` for these training samples, in place of others that are drawn."""
+    kept, X_held, held, mask = set_aside(X, target, weights, rows)
     loss = boosting._loss
     if target.kind == "numbers" and (refused := loss._refused(held)) is not None:
         # The engine would name y_val in its error.
         raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
-    w_held = None if weights is None else weights[held_rows]
-    y_held = y.tocsr() if is_sparse(y) else y
-    y_held = safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
-    if y_held is not None and mask is not None and mask.sum():
-        y_held = targets.with_gaps(y_held, mask)
-    start_held = None if start is None else start[held_rows]
+    w_held = None if weights is None else weights[rows]
+    y_held = None
+    if boosting.scoring is not None:
+        y_held = safe_indexing(y.tocsr() if is_sparse(y) else y, rows)
+        if mask is not None and mask.sum():
+            y_held = targets.with_gaps(y_held, mask)
+    start_held = None if start is None else start[rows]
     if mask is not None:
         # An output may have known values in the validation samples only.
         masks.weights_of_known(target.mask, kept, target.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.metrics import check_scoring
@@ -25,7 +25,8 @@ class Rounds:
     """The rounds of one fit. The engine calls it after each round with the losses and, on demand, the scores.
 
     If it returns True, the fit ends. `score` is the scorer as a function of a model, which converts scores to
-    predictions, and of the scores of the validation samples, and `scoring` is its name in lines.
+    predictions, and of the scores of the validation samples, and `scoring` is its name in lines. `at_start` is the
+    validation loss before the first round; None if the engine decides by the validation loss when to stop.
     """
 
     n_rounds: int
@@ -33,6 +34,7 @@ class Rounds:
     score: Callable[[_weald.Boosted, Float], float] | None = None
     patience: int | None = None
     tol: float = 0.0
+    at_start: float | None = None
     callbacks: Sequence[Any] = ()
     lines: Progress | None = None
     scoring: str = "score"
@@ -52,6 +54,23 @@ class Rounds:
         model: _weald.Boosted | None,
         held_scores: Float | None,
     ) -> bool:
+        score = None
+        if self.score is not None:
+            assert model is not None
+            assert held_scores is not None
+            score = self.score(model, held_scores)
+        return self.after(stage, train, validation, out_of_bag, score, model)
+
+    def after(
+        self,
+        stage: int,
+        train: float,
+        validation: float | None,
+        out_of_bag: tuple[float, float] | None,
+        score: float | None,
+        model: _weald.Boosted | None = None,
+    ) -> bool:
+        """The same for a round whose score is known."""
         self.train.append(train)
         if validation is not None:
             self.validation.append(validation)
@@ -59,10 +78,8 @@ class Rounds:
         if out_of_bag is not None:
             loss, improvement = out_of_bag
             self.out_of_bag.append(loss)
-        if self.score is not None:
-            assert model is not None
-            assert held_scores is not None
-            self.scores.append(self.score(model, held_scores))
+        if score is not None:
+            self.scores.append(score)
         if self.lines is not None:
             parts = [f"loss {train:.5g}"]
             if improvement is not None:
@@ -95,14 +112,20 @@ class Rounds:
         return tasks.end_part(lambda: fitted(model))
 
     def _is_over(self) -> bool:
-        if self.patience is None or self.score is None or len(self.scores) <= self.patience:
+        values = self.scores or (self.validation if self.at_start is not None else [])
+        if self.patience is None or len(values) <= self.patience:
             return False
-        return max(self.scores[-self.patience :]) <= max(self.scores[: -self.patience]) + self.tol
+        before, since = values[: -self.patience], values[-self.patience :]
+        if self.scores:
+            return max(since) <= max(before) + self.tol
+        # As in the engine. A loss of zero cannot improve.
+        return self.at_start == 0 or min(since) > min(before) - self.tol * cast(float, self.at_start)
 
     @property
     def n_best(self) -> int:
-        """The number of stages up to the largest score, the first one if several are equal."""
-        return self.first + int(np.argmax(self.scores)) + 1
+        """The number of stages up to the largest score or else the least loss, the first one if several are equal."""
+        best = np.argmax(self.scores) if self.scores else np.argmin(self.validation)
+        return self.first + int(best) + 1
 
 
 def scorer_of(

@@ -1,0 +1,199 @@
+"""The number of rounds of boosting by cross-validation: the one with the least mean loss of the samples of each fold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+
+from weald import _weald
+from weald._input import masks
+from weald._input.checks import Float
+from weald._input.sklearn_private import safe_indexing
+from weald._input.sparse import Raw, is_sparse
+from weald._rounds import folds, held_out, weak_models
+from weald._rounds.progress import Progress
+from weald._rounds.rounds import Rounds
+
+if TYPE_CHECKING:
+    from weald._fit.boosting import BaseBoosting
+    from weald._fit.samples import Samples
+    from weald._weald import _BoostConfig
+
+# The rounds of the first block, and the factor of those after the next block. All folds grow the rounds of a block before
+# any of them goes on, so that the mean over the folds decides when to stop.
+_FIRST, _FACTOR = 32, 1.5
+
+# The scorer of a stage, for X, weights and y of the samples that it scores.
+_ScoreOf = Callable[[Any, Float | None, Any], Callable[[_weald.Boosted, Float], float]]
+
+
+@dataclass
+class _Fold:
+    """The stages of all samples but those of a fold, and the losses of these."""
+
+    # The weights of the other samples, with zeros for those of the fold.
+    kept: Float
+    validation: Any
+    mask: Any
+    # The initial scores of all samples.
+    start: Float | None
+    score: Callable[[_weald.Boosted, Float], float] | None
+    # The numbers of known values of y, times the weights of their samples.
+    weight_train: float
+    weight_held: float
+    model: _weald.Boosted | None = None
+    weak: list[Any] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+    def grow(self, boosting: BaseBoosting, samples: Samples, config: _BoostConfig, told: Any) -> None:
+        """Grow the stages up to those of `config`."""
+        if boosting.estimator is not None:
+            twin = boosting._twin()
+            twin._weak = self.weak
+            data = samples.X, samples.target, self.kept, config, self.validation[:3]
+            self.model, self.weak = weak_models.fitted(twin, *data, told, len(self.weak))
+            return
+
+        def after(*found: Any) -> None:
+            assert self.score is not None
+            self.scores.append(self.score(*found[-2:]))
+
+        self.model = _weald.fit_boosting(
+            samples.X,
+            samples.target.engine,
+            self.kept,
+            config,
+            self.validation,
+            self.model,
+            boosting._n_threads(),
+            told,
+            base_margin=self.start,
+            observer=None if self.score is None else after,
+            wants_scores=self.score is not None,
+            y_mask=samples.mask,
+            y_mask_val=self.mask,
+        )
+
+    def at_start(self, config: _BoostConfig, n_threads: int) -> float:
+        """The loss of the samples of the fold before the first stage."""
+        assert self.model is not None
+        X, y, weights, margins = self.validation
+        scores = self.model.start()[np.newaxis].repeat(X.shape[0], axis=0)
+        scores = scores if margins is None else scores + margins
+        return cast(float, _weald.mean_loss(y, weights, config, scores, n_threads, self.mask))
+
+
+def search(
+    boosting: BaseBoosting,
+    samples: Samples,
+    y: Raw,
+    start: Float | None,
+    config: _BoostConfig,
+    callbacks: tuple[Any, ...],
+    scoring: tuple[str, _ScoreOf] | None,
+) -> Rounds:
+    """The mean losses and scores of the folds after each round, up to the round that ends the search."""
+    assert boosting.cv is not None
+    n_rounds, n_threads = config["n_estimators"], boosting._n_threads()
+    config = cast("_BoostConfig", {**config, "n_iter_no_change": None})
+    parts = _parts(boosting, samples, y, start, scoring)
+    name = f"{type(boosting).__name__}, {len(parts)} folds"
+    shown = Progress(name, "round", n_rounds, boosting.verbose) if boosting.verbose else nullcontext()
+    with shown as progress:
+        lines = progress if progress is not None and progress.has_lines else None
+        bar = progress if progress is not None and progress.has_bar else None
+        mean = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring="score" if scoring is None else scoring[0])
+        mean.patience, mean.tol = boosting._patience(), float(boosting.tol)
+        n_before, n = 0, min(n_rounds, _FIRST)
+        while True:
+            for k, part in enumerate(parts):
+
+                def told(n_more: int, first: int = n_before, n: int = n, k: int = k) -> None:
+                    if bar is not None:
+                        bar(first + (k * (n - first) + n_more) // len(parts))
+
+                part.grow(boosting, samples, cast("_BoostConfig", {**config, "n_estimators": n}), bar and told)
+            if n_before == 0:
+                mean.at_start = _mean([(part.at_start(config, n_threads), part.weight_held) for part in parts])
+            train, held, scores = _means(parts)
+            for stage in range(n_before, n):
+                score = float(scores[stage]) if scoring is not None else None
+                if mean.after(stage, float(train[stage]), float(held[stage]), None, score):
+                    return mean
+            if n == n_rounds:
+                return mean
+            n_before, n = n, min(n_rounds, int(_FACTOR * n))
+
+
+def _parts(
+    boosting: BaseBoosting, samples: Samples, y: Raw, start: Float | None, scoring: tuple[str, _ScoreOf] | None
+) -> list[_Fold]:
+    """The folds, without stages."""
+    X, target, weights = samples.X, samples.target, samples.row_weights[0]
+    X = X.tocsr() if is_sparse(X) else X
+    y = y.tocsr() if is_sparse(y) else y
+    n_folds = int(cast(int, boosting.cv))
+    there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    try:
+        fold = folds.by_content(X, target, there, n_folds, boosting._seed)
+    except ValueError as error:
+        raise ValueError(f"cv must be at most the number of different samples, got {n_folds}: {error}") from error
+    n_known = np.full(X.shape[0], float(target.n_outputs))
+    if target.mask is not None:
+        n_known -= np.asarray(target.mask.sum(axis=1)).ravel()
+    n_known *= 1.0 if weights is None else weights
+    found = []
+    for k in range(n_folds):
+        rows, others = there[fold == k], there[fold != k]
+        try:
+            starts = _start_without(boosting, samples, y, others, start)
+            kept, validation, y_held, mask = held_out.apart(boosting, X, y, target, weights, starts, rows)
+        except ValueError as error:
+            raise ValueError(f"cv must allow a fit without each fold, got {n_folds}: {error}") from error
+        score = None if scoring is None else scoring[1](validation[0], validation[2], y_held)
+        mask = None if mask is None else masks.to_engine(mask)
+        found.append(
+            _Fold(kept, validation, mask, starts, score, *(math.fsum(n_known[part]) for part in (others, rows)))
+        )
+    return found
+
+
+def _start_without(
+    boosting: BaseBoosting, samples: Samples, y: Raw, others: NDArray[np.intp], start: Float | None
+) -> Float | None:
+    """The initial scores of all samples by a model that does not know the samples of a fold, where `init` is one."""
+    by_init = boosting._init is not None and boosting.init_cv is None
+    if not by_init or isinstance(boosting.init, str | FrozenEstimator):
+        return start
+    X, weights = samples.X, samples.weights
+    X = X.tocsr() if is_sparse(X) else X
+    w = None if weights is None else weights[others]
+    init = boosting._fitted_init(X[others], safe_indexing(y, others), w)
+    return np.ascontiguousarray(boosting._margins_of_init(init, X, boosting._n_columns(samples.target)))
+
+
+def _means(parts: list[_Fold]) -> tuple[list[float], list[float], list[float]]:
+    """The mean training losses, losses and scores of the folds after each stage so far."""
+    models = [cast(_weald.Boosted, part.model) for part in parts]
+    train = [(model.train_score(), part.weight_train) for model, part in zip(models, parts, strict=True)]
+    held = [(model.validation_score(), part.weight_held) for model, part in zip(models, parts, strict=True)]
+    scores = [(np.array(part.scores), part.weight_held) for part in parts]
+    train, held, scores = (_curve(found) for found in (train, held, scores))
+    return train, held, scores
+
+
+def _curve(curves: list[tuple[Float, float]]) -> list[float]:
+    weights = [weight for _, weight in curves]
+    return [_mean(list(zip(values, weights, strict=True))) for values in zip(*(c for c, _ in curves), strict=True)]
+
+
+def _mean(values: list[tuple[float, float]]) -> float:
+    """The weighted mean."""
+    return math.fsum(value * weight for value, weight in values) / math.fsum(weight for _, weight in values)
