@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -175,8 +176,13 @@ def naive(model, X, y, w, fold, patience, tol):
 
 
 def folds_of(model, X, y, w):
+    """The fold of each sample."""
     target = make(type(model).__name__)._check_y(y, w, len(X))
-    return folds.by_content(np.asarray(X, np.float32), target, np.arange(len(X)), model.cv, model._seed)
+    found = np.empty(len(X), dtype=int)
+    for k, (train, test) in enumerate(folds.of(model.cv, np.asarray(X, np.float32), target, w, model._seed)):
+        assert sorted([*train, *test]) == list(range(len(X)))
+        found[test] = k
+    return found
 
 
 @pytest.mark.parametrize("params", [{}, {"learning_rate": 0.05, "tol": 0.0, "subsample": 0.8}, {"tol": 0.05}])
@@ -206,6 +212,32 @@ def test_scores_decide_if_scoring_says_so():
     # Sums of three products in another order.
     np.testing.assert_allclose(model.validation_metric_, mean[:n], rtol=1e-12)
     assert model.n_estimators_ == np.argmax(model.validation_metric_) + 1
+
+
+@pytest.mark.parametrize("name", BOOSTING)
+def test_splitters_say_which_samples_are_in_a_fold(name):
+    X, y, _ = data(name, "single")
+    groups = np.arange(len(X)) % 7
+    w = np.random.default_rng(0).integers(0, 3, len(X))
+    splits = list(GroupKFold(3).split(X, y, groups))
+    model = search(name, cv=splits).fit(X, y, sample_weight=w)
+    fold = np.empty(len(X), dtype=int)
+    for k, (_, test) in enumerate(splits):
+        fold[test] = k
+    there = w > 0
+    curve, n = naive(search(name), X[there], y[there], w[there].astype(float), fold[there], 10, 1e-4)
+    assert model.n_estimators_ == n
+    # The weights of the mean are summed in another order: some units in the last place.
+    np.testing.assert_allclose(model.validation_score_, curve, rtol=1e-12)
+    # Folds that leave samples out altogether, as those of time series do: the mean has the weights of their samples.
+    in_time = search(name, cv=TimeSeriesSplit(3), n_estimators=3, n_iter_no_change=9).fit(X, y)
+    curves = []
+    for train, test in TimeSeriesSplit(3).split(X):
+        part = search(name, n_estimators=3).fit(X[train], y[train], X_val=X[test], y_val=y[test])
+        curves.append(part.validation_score_)
+    np.testing.assert_allclose(in_time.validation_score_, np.mean(curves, axis=0), rtol=1e-12)
+    saved = weald.loads(weald.dumps(search(name, cv=KFold(3)).fit(X, y)))
+    assert saved.cv.n_splits == 3
 
 
 def test_init_does_not_know_the_samples_of_a_fold():
@@ -333,12 +365,17 @@ def test_what_does_not_fit_is_refused():
     fitted = make(REGRESSOR).fit(X, y)
     for params, fit, message in [
         ({"cv": 1}, {}, "'cv' parameter"),
+        ({"cv": True}, {}, "'cv' parameter"),
         ({"cv": 2.5}, {}, "'cv' parameter"),
+        ({"cv": [([0, 1], [2])]}, {}, "cv must have at least 2 folds"),
+        ({"cv": KFold(91)}, {}, "cv must split the samples into folds, got KFold"),
+        ({"cv": [([0, 1], [1, 2])] * 2}, {}, "cv must have disjoint training and test samples, got sample 1"),
+        ({"cv": [([0, 1], [])] * 2}, {}, "cv must have test samples of positive weight in each fold"),
         ({"refit": "yes"}, {}, "'refit' parameter"),
         ({"cv": 91}, {}, "cv must be at most the number of different samples, got 91"),
         ({"cv": 3}, {"X_val": X, "y_val": y}, "cv must be None if X_val and y_val are given"),
-        ({"cv": 3, "warm_start": True}, {}, "cv does not support warm_start=True, .* got cv=3"),
-        ({"n_iter_no_change": 2, "refit": True, "warm_start": True}, {}, "refit does not support warm_start=True"),
+        ({"cv": 3, "warm_start": True}, {}, "cv does not support further stages with warm_start=True, .* got cv=3"),
+        ({"n_iter_no_change": 2, "refit": True, "warm_start": True}, {}, "refit does not support further stages"),
     ]:
         kept = {"cv": None, "refit": False, "warm_start": False, "n_iter_no_change": None, "n_estimators": 6}
         check_refused(fitted.set_params(**kept | params), ValueError, message, X, y, **fit)

@@ -198,20 +198,22 @@ validation_fraction : float, default={default}
     has no effect with `cv`.
 """,
     "cv": """
-cv : int, default={default}
-    Number of folds of early stopping, at least 2, in place of one part of the samples that is set aside. Each fold is held
-    out in turn, and all folds grow their stages together: the fit stops when the mean of their validation losses (or
-    scores) does not improve any more, each with the total weight of the known values of y in its fold. The number of
-    stages is that of the best mean, and this number of stages is fitted to all samples, as with `refit`. A search takes
-    the time of `cv` fits with `n_iter_no_change`, and up to half as long again, since all folds grow the rounds in
+cv : int, splitter, iterable of (train, test) or None, default={default}
+    Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
+    scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
+    stops when the mean of their validation losses (or scores) does not improve any more, in which each fold has the total
+    weight of its known values of y. The number of stages with the best mean is then fitted to all samples, as with
+    `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
     blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
 
-    Which samples are in a fold depends on their features and on `random_state`, not on their order. Samples with equal
-    features are in the same fold, so that a sample with weight 2 counts as two samples, and the number of samples that
-    differ must be at least `cv`. Folds are stratified by class, and for labels by the rarest label of each sample; the
-    only sample of a class is in no fold. Every output needs a known value outside each fold.
+    With an integer, the folds depend on the features of the samples and on `random_state`, not on the order of the
+    samples. Samples with equal features are in the same fold, so that a sample with weight 2 counts as two samples;
+    the number of samples with different features must be at least `cv`. Folds are stratified by class, and for labels by
+    the rarest label of each sample; the only sample of a class is in no fold. A splitter does not see weights, but
+    samples with weight zero are in no fold.
 
-    Not supported with `warm_start` or with `X_val`. It has no effect with `early_stopping=False`.
+    Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
+    `warm_start`. It has no effect with `early_stopping=False`.
 """,
     "refit": """
 refit : bool, default={default}
@@ -219,7 +221,7 @@ refit : bool, default={default}
     is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
     `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
     search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
-    these are used already. Not supported with `warm_start`.
+    these are used already. Not supported for further stages with `warm_start`.
 """,
     "n_iter_no_change": """
 n_iter_no_change : int, default={default}

@@ -254,7 +254,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             )
         if self.init_cv is not None:
             boosting_checks.check_init_cv(self)
-        boosting_checks.check_last_fit(self, has_validation=given[0] is not None)
+        boosting_checks.check_last_fit(self, has_validation=given[0] is not None, goes_on=grown is not None)
         if n_grown == self.n_estimators:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
             self._watch(watched)

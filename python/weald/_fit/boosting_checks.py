@@ -46,17 +46,19 @@ def check_init_cv(boosting: BaseBoosting) -> None:
         )
 
 
-def check_last_fit(boosting: BaseBoosting, *, has_validation: bool) -> None:
+def check_last_fit(boosting: BaseBoosting, *, has_validation: bool, goes_on: bool) -> None:
     """Check for what contradicts a last fit to all samples after early stopping."""
     if boosting._patience() is None:
         return
     if boosting.cv is not None and has_validation:
-        raise ValueError(f"cv must be None if X_val and y_val are given, which decide when to stop, got {boosting.cv}")
-    if boosting.warm_start and (boosting.refit or boosting.cv is not None):
+        raise ValueError(
+            f"cv must be None if X_val and y_val are given, which decide when to stop, got {boosting.cv!r}"
+        )
+    if goes_on and (boosting.refit or boosting.cv is not None):
         name, value = ("cv", boosting.cv) if boosting.cv is not None else ("refit", boosting.refit)
         raise ValueError(
-            f"{name} does not support warm_start=True, since the samples that say when to stop must be new to the "
-            f"stages, got {name}={value}"
+            f"{name} does not support further stages with warm_start=True, since the samples that say when to stop must "
+            f"be new to the stages, got {name}={value!r}"
         )
 
 

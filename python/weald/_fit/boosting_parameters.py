@@ -74,7 +74,7 @@ class BoostingParameters(BoostedModel):
     early_stopping: bool | Literal["auto"]
     scoring: str | Callable[..., float] | None
     validation_fraction: float
-    cv: int | None
+    cv: Any
     refit: bool
     n_iter_no_change: int | None
     tol: float
@@ -109,7 +109,7 @@ class BoostingParameters(BoostedModel):
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "scoring": [str, callable, None],
         "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
-        "cv": [Interval(Integral, 2, None, closed="left"), None],
+        "cv": ["cv_object"],
         "refit": ["boolean"],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Number(Real, 0.0, None, closed="left")],

@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 from weald._input import warned
 from weald._input.checks import Float
 from weald._input.targets import Target
+from weald._rounds import folds as _folds
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
         )
 
 
-def folds_of(cv: object, target: Target, weights: Float | None) -> list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+def folds_of(cv: object, target: Target, weights: Float | None) -> list[_folds.Split]:
     """The training and the test samples of each fold, all with positive weight."""
     n_samples = target.original.shape[0]
     exists = np.ones(n_samples, dtype=np.bool_) if weights is None else weights > 0
@@ -139,29 +140,7 @@ def folds_of(cv: object, target: Target, weights: Float | None) -> list[tuple[ND
     else:
         rows = np.arange(n_samples)
         checked = check_cv(cv)
-    try:
-        with warned.at_user():
-            splits = [(rows[train], rows[test]) for train, test in checked.split(np.zeros((len(rows), 1)), y)]
-    except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"cv must split the samples into folds, got {cv!r}: {error}") from error
-    if len(splits) < 2:
-        raise ValueError(f"cv must have at least 2 folds, got {cv!r} with {len(splits)} folds")
-    return [_fold_rows(split, number, exists) for number, split in enumerate(splits)]
-
-
-def _fold_rows(
-    fold: tuple[NDArray[np.intp], NDArray[np.intp]], number: int, exists: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Training and test samples of a fold: those with positive weight, each once, and none in both."""
-    train, test = (np.unique(rows[exists[rows]]).astype(np.uint32) for rows in fold)
-    for rows, side in ((train, "training"), (test, "test")):
-        if not len(rows):
-            raise ValueError(f"cv must have {side} samples of positive weight in each fold, got none in fold {number}")
-    if len(shared := np.intersect1d(train, test)):
-        raise ValueError(
-            f"cv must have disjoint training and test samples, got sample {shared[0]} in both of fold {number}"
-        )
-    return train, test
+    return _folds.given(checked, rows, y, exists, cv)
 
 
 def _within_loss(curve: Curve, budget: Budget) -> NDArray[np.intp]:

@@ -95,7 +95,7 @@ class Target:
         """The number of columns of predictions: one for each class of each output of classes."""
         return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs
 
-    def rows(self, rows: NDArray[np.intp]) -> Any:
+    def rows(self, rows: NDArray[np.integer]) -> Any:
         """These samples in the engine's form."""
         if self.kind == "numbers":
             return self.engine[rows] if self.container is None else engine_of_numbers(self.original[rows])

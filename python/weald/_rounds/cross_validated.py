@@ -100,7 +100,6 @@ def search(
     scoring: tuple[str, _ScoreOf] | None,
 ) -> Rounds:
     """The mean losses and scores of the folds after each round, up to the round that ends the search."""
-    assert boosting.cv is not None
     n_rounds, n_threads = config["n_estimators"], boosting._n_threads()
     config = cast("_BoostConfig", {**config, "n_iter_no_change": None})
     parts = _parts(boosting, samples, y, start, scoring)
@@ -139,34 +138,31 @@ def _parts(
     X, target, weights = samples.X, samples.target, samples.row_weights[0]
     X = X.tocsr() if is_sparse(X) else X
     y = y.tocsr() if is_sparse(y) else y
-    n_folds = int(cast(int, boosting.cv))
-    there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    try:
-        fold = folds.by_content(X, target, there, n_folds, boosting._seed)
-    except ValueError as error:
-        raise ValueError(f"cv must be at most the number of different samples, got {n_folds}: {error}") from error
     n_known = np.full(X.shape[0], float(target.n_outputs))
     if target.mask is not None:
         n_known -= np.asarray(target.mask.sum(axis=1)).ravel()
     n_known *= 1.0 if weights is None else weights
     found = []
-    for k in range(n_folds):
-        rows, others = there[fold == k], there[fold != k]
+    for train, test in folds.of(boosting.cv, X, target, weights, boosting._seed):
+        of_fold = weights
+        if len(train) + len(test) < X.shape[0]:
+            of_fold = np.zeros(X.shape[0])
+            both = np.concatenate([train, test])
+            of_fold[both] = 1.0 if weights is None else weights[both]
         try:
-            starts = _start_without(boosting, samples, y, others, start)
-            kept, validation, y_held, mask = held_out.apart(boosting, X, y, target, weights, starts, rows)
+            starts = _start_without(boosting, samples, y, train, start)
+            kept, validation, y_held, mask = held_out.apart(boosting, X, y, target, of_fold, starts, test)
         except ValueError as error:
-            raise ValueError(f"cv must allow a fit without each fold, got {n_folds}: {error}") from error
+            raise ValueError(f"cv must allow a fit without each fold, got {boosting.cv!r}: {error}") from error
         score = None if scoring is None else scoring[1](validation[0], validation[2], y_held)
         mask = None if mask is None else masks.to_engine(mask)
-        found.append(
-            _Fold(kept, validation, mask, starts, score, *(math.fsum(n_known[part]) for part in (others, rows)))
-        )
+        of_train, of_held = math.fsum(n_known[train]), math.fsum(n_known[test])
+        found.append(_Fold(kept, validation, mask, starts, score, of_train, of_held))
     return found
 
 
 def _start_without(
-    boosting: BaseBoosting, samples: Samples, y: Raw, others: NDArray[np.intp], start: Float | None
+    boosting: BaseBoosting, samples: Samples, y: Raw, train: NDArray[np.uint32], start: Float | None
 ) -> Float | None:
     """The initial scores of all samples by a model that does not know the samples of a fold, where `init` is one."""
     by_init = boosting._init is not None and boosting.init_cv is None
@@ -174,19 +170,17 @@ def _start_without(
         return start
     X, weights = samples.X, samples.weights
     X = X.tocsr() if is_sparse(X) else X
-    w = None if weights is None else weights[others]
-    init = boosting._fitted_init(X[others], safe_indexing(y, others), w)
+    w = None if weights is None else weights[train]
+    init = boosting._fitted_init(X[train], safe_indexing(y, train), w)
     return np.ascontiguousarray(boosting._margins_of_init(init, X, boosting._n_columns(samples.target)))
 
 
 def _means(parts: list[_Fold]) -> tuple[list[float], list[float], list[float]]:
     """The mean training losses, losses and scores of the folds after each stage so far."""
-    models = [cast(_weald.Boosted, part.model) for part in parts]
-    train = [(model.train_score(), part.weight_train) for model, part in zip(models, parts, strict=True)]
-    held = [(model.validation_score(), part.weight_held) for model, part in zip(models, parts, strict=True)]
-    scores = [(np.array(part.scores), part.weight_held) for part in parts]
-    train, held, scores = (_curve(found) for found in (train, held, scores))
-    return train, held, scores
+    models = [(cast(_weald.Boosted, part.model), part) for part in parts]
+    train = _curve([(model.train_score(), part.weight_train) for model, part in models])
+    held = _curve([(model.validation_score(), part.weight_held) for model, part in models])
+    return train, held, _curve([(np.array(part.scores), part.weight_held) for part in parts])
 
 
 def _curve(curves: list[tuple[Float, float]]) -> list[float]:

@@ -1,17 +1,66 @@
-"""Folds of samples that depend on what samples are, not on where they stand."""
+"""Folds of samples: those of scikit-learn's splitters, and those that depend on what samples are, not on where they stand."""
 
 from __future__ import annotations
 
+from numbers import Integral
+from typing import Any, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
 
-from weald._input.checks import Matrix
+from weald._input import warned
+from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.projections import derived_seed
 
+# The training and the test samples of a fold.
+Split: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+
 # The largest number of values of X that are hashed at the same time.
 _BLOCK = 1 << 20
+
+
+def of(cv: object, X: Matrix, target: Target, weights: Float | None, seed: int) -> list[Split]:
+    """The training and the test samples of each fold, all with positive weight. An integer asks for `by_content`."""
+    exists = np.ones(X.shape[0], dtype=np.bool_) if weights is None else weights > 0
+    if not isinstance(cv, Integral):
+        y = target.original
+        y = y[:, 0] if target.kind == "classes" and target.n_outputs == 1 else y
+        return given(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
+    there, n_folds = np.flatnonzero(exists), int(cv)
+    try:
+        fold = by_content(X, target, there, n_folds, seed)
+    except ValueError as error:
+        raise ValueError(f"cv must be at most the number of different samples, got {n_folds}: {error}") from error
+    there = there.astype(np.uint32)
+    return [(there[fold != k], there[fold == k]) for k in range(n_folds)]
+
+
+def given(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:
+    """The folds of `rows`, whose targets are y, by `checked`, the splitter of `cv`."""
+    try:
+        with warned.at_user():
+            splits = [(rows[train], rows[test]) for train, test in checked.split(np.zeros((len(rows), 1)), y)]
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"cv must split the samples into folds, got {cv!r}: {error}") from error
+    if len(splits) < 2:
+        raise ValueError(f"cv must have at least 2 folds, got {cv!r} with {len(splits)} folds")
+    return [_fold_rows(split, number, exists) for number, split in enumerate(splits)]
+
+
+def _fold_rows(fold: tuple[NDArray[np.intp], NDArray[np.intp]], number: int, exists: NDArray[np.bool_]) -> Split:
+    """Training and test samples of a fold: those with positive weight, each once, and none in both."""
+    train, test = (np.unique(rows[exists[rows]]).astype(np.uint32) for rows in fold)
+    for rows, side in ((train, "training"), (test, "test")):
+        if not len(rows):
+            raise ValueError(f"cv must have {side} samples of positive weight in each fold, got none in fold {number}")
+    if len(shared := np.intersect1d(train, test)):
+        raise ValueError(
+            f"cv must have disjoint training and test samples, got sample {shared[0]} in both of fold {number}"
+        )
+    return train, test
 
 
 def by_content(X: Matrix, target: Target, rows: NDArray[np.intp], n_folds: int, seed: int) -> NDArray[np.intp]:

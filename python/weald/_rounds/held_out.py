@@ -75,7 +75,7 @@ def apart(
     target: Target,
     weights: Float | None,
     start: Float | None,
-    rows: NDArray[np.intp],
+    rows: NDArray[np.integer],
 ) -> tuple[Float, tuple[Matrix, _Targets, Float | None, Float | None], Any, Any]:
     """The result of `validation_set` for these training samples, in place of others that are drawn."""
     kept, X_held, held, mask = set_aside(X, target, weights, rows)
@@ -98,7 +98,7 @@ def apart(
 
 
 def set_aside(
-    X: Matrix, target: Target, weights: Float | None, rows: NDArray[np.intp]
+    X: Matrix, target: Target, weights: Float | None, rows: NDArray[np.integer]
 ) -> tuple[Float, Matrix, Any, Any]:
     """The weights of all samples, with zeros for those of `rows`, and X, y in the engine's form, and the mask of these."""
     kept = np.ones(X.shape[0]) if weights is None else weights.copy()
