@@ -546,3 +546,99 @@ def test_one_split_beside_scikit_learns_of_ordered_means(draws):
     # nothing.
     assert fell[0] == pytest.approx(fell[1], abs=1e-9)
     assert tree.tree_.node_count >= expected.tree_.node_count
+
+
+def uninformed(seed, n=300, n_categories=300):
+    """A number that tells a part of y, beside a column of many categories that tell nothing."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, n_categories, n), rng.normal(size=n)]).astype(np.float32)
+    return X, 0.6 * X[:, 1] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("outputs", ["number", "numbers", "two classes", "labels"])
+@pytest.mark.parametrize("options", [{}, {"max_bins": 255}])
+def test_many_categories_that_tell_nothing_are_not_better_than_a_number_that_does(outputs, options):
+    for seed in range(5):
+        X, y = uninformed(seed)
+        y = {
+            "number": y,
+            "numbers": np.column_stack([y, -y, y + 0.1 * X[:, 1]]),
+            "two classes": (y > 0).astype(int),
+            "labels": np.column_stack([y > 0, y > 1, y < -1]).astype(int),
+        }[outputs]
+        kind = weald.DecisionTreeRegressor if "number" in outputs else weald.DecisionTreeClassifier
+        tree = kind(max_depth=1, categorical_features=[0], random_state=0, **options).fit(X, y)
+        assert tree.tree_.feature[0] == 1
+        # By the decrease alone, the sets of categories would win.
+        alone = kind(max_depth=1, categorical_features=[0], random_state=0, **options).fit(X[:, :1], y)
+        assert alone.tree_.impurity[0] - impurity_below(alone) > tree.tree_.impurity[0] - impurity_below(tree)
+
+
+def impurity_below(tree):
+    """The mean impurity of the children of the root."""
+    return np.average(tree.tree_.impurity[1:], weights=tree.tree_.weighted_n_node_samples[1:])
+
+
+@pytest.mark.parametrize("kind", [weald.GradientBoostingRegressor, weald.RandomForestRegressor])
+def test_targets_of_rare_categories_do_not_leak(kind):
+    """With targets that nothing tells, a model of them is not worse than the mean by more than it is for numbers."""
+    scores = []
+    for column in ("categories", "numbers"):
+        of_seeds = []
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            n = 600
+            X = np.column_stack([rng.integers(0, 300, n), rng.normal(size=(n, 3))]).astype(np.float32)
+            y = X[:, 1] + rng.normal(size=n)
+            model = kind(n_estimators=30, categorical_features=[0] if column == "categories" else None, random_state=0)
+            of_seeds.append(model.fit(X[:400], y[:400]).score(X[400:], y[400:]))
+        scores.append(np.mean(of_seeds))
+    # Half of y is noise. What is lost by categories that tell nothing is a part of the rest.
+    assert scores[1] > 0.2
+    assert scores[0] > scores[1] - 0.1
+
+
+@pytest.mark.parametrize("kind", [weald.DecisionTreeRegressor, weald.DecisionTreeClassifier])
+def test_two_categories_are_two_numbers(kind):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.integers(0, 2, (40, 2)), rng.integers(0, 4, (40, 2))]).astype(np.float32)
+        y = rng.integers(0, 3, (40, 2))
+        one, two = (kind(max_depth=1, categorical_features=c, random_state=0).fit(X, y) for c in (None, [0, 1]))
+        assert one.tree_.feature[0] == two.tree_.feature[0]
+        np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_categories_that_tell_nothing_are_separated_if_there_is_nothing_else():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(50), np.zeros(50)])
+    y = rng.normal(size=50)
+    for options in ({}, {"max_leaf_nodes": 50}):
+        tree = weald.DecisionTreeRegressor(categorical_features=[0], **options).fit(X, y)
+        assert tree.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sets_and_thresholds_are_compared_by_what_they_gain_beyond_chance(weighted):
+    """The slow twin of the comparison of two features, for one number."""
+    of_categories = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n, k = 40, int(rng.integers(2, 12))
+        X = np.column_stack([rng.integers(0, k, n), rng.integers(0, 4, n)]).astype(np.float32)
+        effect = rng.normal(size=k) * rng.choice([0.0, 0.5, 1.0])
+        y = rng.normal(size=n) + effect[X[:, 0].astype(int)] + 0.4 * X[:, 1]
+        w = rng.integers(1, 4, n) if weighted else np.ones(n, dtype=int)
+        tree = weald.DecisionTreeRegressor(max_depth=1, categorical_features=[0], random_state=0)
+        feature = tree.fit(X, y, sample_weight=w).tree_.feature[0]
+        x, y = np.repeat(X, w, axis=0), np.repeat(y, w)
+        means = {c: y[x[:, 0] == c].mean() for c in np.unique(x[:, 0])}
+        order = sorted(means, key=means.get)
+        sets = [np.isin(x[:, 0], order[:i]) for i in range(1, len(order))]
+        by_chance = 2 / np.pi * (len(order) - 2) * y.var()
+        of_sets = max(gain_of("squared_error", y, left) for left in sets)
+        of_sets = max(of_sets - by_chance, 1e-6 * of_sets)
+        of_numbers = max(gain_of("squared_error", y, x[:, 1] <= t) for t in np.unique(x[:, 1])[:-1])
+        assert feature == (0 if of_sets > of_numbers else 1)
+        of_categories += feature == 0
+    assert 10 < of_categories < 90

@@ -163,6 +163,11 @@ class RandomForestClassifier(BaseForestClassifier):
         better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
         of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
         `criterion="absolute_error"`, where the best set can be missed.
+
+        To compare features, the decrease of impurity by a set is reduced by what the best of K categories gains by chance: by
+        2/π (K - 2) times the impurity ÷ the weight of the node, times the share of the variation between the means that is along
+        the direction, for several outputs. A feature with many categories that tell nothing is thus not better than others. The
+        best set of a feature stays the best, and if a node has no other split, it is made.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
         Which features may interact, that is, appear on the same path from the root to a leaf:
 
@@ -433,6 +438,11 @@ class RandomForestRegressor(BaseForestRegressor):
         better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
         of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
         `criterion="absolute_error"`, where the best set can be missed.
+
+        To compare features, the decrease of impurity by a set is reduced by what the best of K categories gains by chance: by
+        2/π (K - 2) times the impurity ÷ the weight of the node, times the share of the variation between the means that is along
+        the direction, for several outputs. A feature with many categories that tell nothing is thus not better than others. The
+        best set of a feature stays the best, and if a node has no other split, it is made.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
         Which features may interact, that is, appear on the same path from the root to a leaf:
 
@@ -699,6 +709,11 @@ class ExtraTreesClassifier(BaseForestClassifier):
         better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
         of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
         `criterion="absolute_error"`, where the best set can be missed.
+
+        To compare features, the decrease of impurity by a set is reduced by what the best of K categories gains by chance: by
+        2/π (K - 2) times the impurity ÷ the weight of the node, times the share of the variation between the means that is along
+        the direction, for several outputs. A feature with many categories that tell nothing is thus not better than others. The
+        best set of a feature stays the best, and if a node has no other split, it is made.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
         Which features may interact, that is, appear on the same path from the root to a leaf:
 
@@ -945,6 +960,11 @@ class ExtraTreesRegressor(BaseForestRegressor):
         better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
         of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
         `criterion="absolute_error"`, where the best set can be missed.
+
+        To compare features, the decrease of impurity by a set is reduced by what the best of K categories gains by chance: by
+        2/π (K - 2) times the impurity ÷ the weight of the node, times the share of the variation between the means that is along
+        the direction, for several outputs. A feature with many categories that tell nothing is thus not better than others. The
+        best set of a feature stays the best, and if a node has no other split, it is made.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
         Which features may interact, that is, appear on the same path from the root to a leaf:
 

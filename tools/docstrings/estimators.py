@@ -82,6 +82,11 @@ categorical_features : "from_dtype", array-like or None, default={default}
     better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
     of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
     `criterion="absolute_error"`, where the best set can be missed.
+
+    To compare features, the decrease of impurity by a set is reduced by what the best of K categories gains by chance: by
+    2/π (K - 2) times the impurity ÷ the weight of the node, times the share of the variation between the means that is along
+    the direction, for several outputs. A feature with many categories that tell nothing is thus not better than others. The
+    best set of a feature stays the best, and if a node has no other split, it is made.
 """,
     "monotonic_cst": """
 monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default={default}

@@ -430,6 +430,10 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
         self.y.n_outputs as u32
     }
 
+    fn score_without_gain(&self) -> f64 {
+        0.0
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         self.grid.down(score / self.weight.to_f64() / self.y.n_outputs as f64)
     }

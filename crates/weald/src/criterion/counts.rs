@@ -454,8 +454,12 @@ impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
         self.y.ordering_slot()
     }
 
+    fn score_without_gain(&self) -> f64 {
+        U::square_to_f64(self.squares) / self.weight.to_f64()
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         let w = self.weight.to_f64();
-        ((score - U::square_to_f64(self.squares) / w) / w * self.scale).max(0.0)
+        ((score - self.score_without_gain()) / w * self.scale).max(0.0)
     }
 }

@@ -199,6 +199,10 @@ impl<U: Units> NodeCriterion for Entropy<'_, U> {
         self.y.ordering_slot()
     }
 
+    fn score_without_gain(&self) -> f64 {
+        -self.node_entropy
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         ((self.node_entropy + score) / self.weight / self.n_outputs()).max(0.0)
     }

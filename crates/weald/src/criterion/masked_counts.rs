@@ -412,6 +412,10 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
         self.n_slots()
     }
 
+    fn score_without_gain(&self) -> f64 {
+        self.base
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         ((score - self.base) * S::SCALE / self.n_cells()).max(0.0)
     }

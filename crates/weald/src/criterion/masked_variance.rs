@@ -316,6 +316,10 @@ impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
         self.low.len() as u32
     }
 
+    fn score_without_gain(&self) -> f64 {
+        self.base
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         self.grid.times(self.grid.times((score - self.base) / self.n_cells())).max(0.0)
     }

@@ -228,6 +228,9 @@ pub(crate) trait NodeCriterion {
 
     /// Returns the decrease of the mean impurity of the node by a cut with this score.
     fn decrease(&self, score: f64) -> f64;
+
+    /// Returns the score of a cut that gains nothing.
+    fn score_without_gain(&self) -> f64;
 }
 
 /// Returns the smallest weight M that the moved side must have for a gain of `gain` in a node of weight W, if scores

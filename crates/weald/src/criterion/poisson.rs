@@ -265,6 +265,10 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
         (self.total.len() == 1).then_some(0)
     }
 
+    fn score_without_gain(&self) -> f64 {
+        0.0
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         let mean = score / self.weight / self.y.n_outputs as f64;
         self.size.map_or(mean, |size| size.down(mean))

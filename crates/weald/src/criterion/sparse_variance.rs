@@ -383,9 +383,13 @@ impl<U: Units> NodeCriterion for SparseVariance<'_, U> {
         (self.y.n_outputs() == 1).then_some(0)
     }
 
+    fn score_without_gain(&self) -> f64 {
+        self.squares as f64 / self.weight.to_f64()
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         let (w, grid) = (self.weight.to_f64(), self.grid.unwrap_or(FixedPoint::ONE));
-        let variance = ((score - self.squares as f64 / w) / w / self.y.n_outputs() as f64).max(0.0);
+        let variance = ((score - self.score_without_gain()) / w / self.y.n_outputs() as f64).max(0.0);
         grid.down(grid.down(variance))
     }
 }

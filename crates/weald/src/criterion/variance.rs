@@ -345,11 +345,6 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         (node.squares as f64 / node.weight - node.mean_square() / self.frame.square_unit).max(0.0)
     }
 
-    /// Returns the score if no sample is moved.
-    fn base(&self) -> f64 {
-        self.node.total.iter().map(|s| s * s).sum::<f64>() / self.node.weight
-    }
-
     /// Computes the statistics of the node from its sums, and makes a new frame if the old one has become too coarse.
     fn summarize(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let weight = self.node.weight;
@@ -532,7 +527,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
         if !self.is_distance_wanted {
             return 0.0;
         }
-        least_weight(score, self.base(), self.node.weight, self.distance * self.distance)
+        least_weight(score, self.score_without_gain(), self.node.weight, self.distance * self.distance)
     }
 
     type Sum = f64;
@@ -559,8 +554,12 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
         self.means_of_sides(&self.moved, moved, column)
     }
 
+    fn score_without_gain(&self) -> f64 {
+        self.node.total.iter().map(|s| s * s).sum::<f64>() / self.node.weight
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         let grid = self.frame.grid;
-        ((score - self.base()) / self.node.weight * grid * grid / self.moved.n_outputs() as f64).max(0.0)
+        ((score - self.score_without_gain()) / self.node.weight * grid * grid / self.moved.n_outputs() as f64).max(0.0)
     }
 }

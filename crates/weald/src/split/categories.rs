@@ -15,9 +15,12 @@
 //! not have during training, and missing values. The side with missing values is never listed. If there are no missing
 //! values, the side with less weight is listed.
 //!
+//! What the best set gains by chance is taken from the scores of all sets: see [`super::chance`].
+//!
 //! The cost is that of the entries, categories × log, and present outputs × categories for the scores. The direction
 //! takes about ten times as much as the scores.
 
+use super::chance::decrease_by_chance;
 use super::cut::Cut;
 use super::further_sets::FurtherSets;
 use super::scan::{MovedSide, Scan};
@@ -158,6 +161,8 @@ struct Order {
     mean: Vec<f64>,
     direction: Vec<f64>,
     next: Vec<f64>,
+    /// The part of the variation between the means that is along the direction, or one if there is a single mean.
+    share: f64,
 }
 
 impl Order {
@@ -171,6 +176,7 @@ impl Order {
     ) -> Result<()> {
         self.keys.clear();
         PURPOSE.reserve(&mut self.keys, sums.categories.len())?;
+        self.share = 1.0;
         match by_mean {
             Some(number) => self.keys.extend((0..sums.categories.len()).map(|at| {
                 let sum = sums.of(at).iter().find(|sum| sum.0 == number).map_or(0.0, |sum| sum.1.as_f64());
@@ -211,17 +217,18 @@ impl Order {
     ) -> Result<()> {
         self.find_mean(sums, n_sums)?;
         let of = |at: usize| sums.of(at).iter().filter(|sum| sum.0 < n_sums);
-        let Order { keys, numbers, mean, direction, next, .. } = self;
+        let Order { keys, numbers, mean, direction, next, share: share_along, .. } = self;
         let along = |direction: &[f64], i: usize| {
             let product: f64 = of(i).map(|(number, sum)| sum.as_f64() * direction[*number as usize]).sum();
             product / sums.weight[i].as_f64()
         };
         let mean_square: f64 = numbers.iter().map(|&number| mean[number as usize].powi(2)).sum();
-        let mut first = (None, 0.0);
+        let (mut first, mut variation) = ((None, 0.0), 0.0);
         for i in sums.places() {
             let weight = sums.weight[i].as_f64();
             let square: f64 = of(i).map(|(_, sum)| (sum.as_f64() / weight).powi(2)).sum();
             let share = weight * (square - 2.0 * along(mean, i) + mean_square);
+            variation += share;
             if share > first.1 {
                 first = (Some(i), share);
             }
@@ -257,6 +264,13 @@ impl Order {
             if is_there {
                 break;
             }
+        }
+        let of_mean: f64 = numbers.iter().map(|&j| mean[j as usize] * direction[j as usize]).sum();
+        let square: f64 = numbers.iter().map(|&j| direction[j as usize].powi(2)).sum();
+        let along_it = |at: usize| sums.weight[at].as_f64() * (along(direction, at) - of_mean).powi(2);
+        let variation_along_it = sums.places().map(along_it).sum::<f64>() / square;
+        if variation_along_it < variation {
+            *share_along = variation_along_it / variation;
         }
         // Missing values have no place in the order.
         let key = |at: usize| if Some(at) == sums.missing { 0.0 } else { along(direction, at) };
@@ -374,6 +388,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let sets = Sets { order, are_few: by_mean.is_none() && order.places.len() <= FEW };
         let further = FurtherSets::of(order.places.len());
         self.refused_score = f64::NEG_INFINITY;
+        let n = self.weight / self.rules.of_a_sample;
+        self.by_chance = decrease_by_chance(order.places.len(), order.share, self.impurity, n);
         // Missing values are on the side that is not moved, then on the side that is moved, and then they are moved
         // alone.
         self.offer_sets(feature, sums, &sets, false)?;
@@ -394,6 +410,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
                 self.offer_further_sets(feature, sums, of_places, true, first + further.len())?;
             }
         }
+        self.by_chance = 0.0;
         if let Some(place) = self.best_subset_of(feature) {
             let listed = &mut categories.listed;
             listed.clear();

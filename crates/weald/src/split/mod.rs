@@ -21,6 +21,7 @@
 //! | `entries`, `coded`, [`histogram`] | the kinds of search: on partitioners; on codes of bins; on sums that are kept for each bin |
 //! | `scan`, `best`, `random` | the best cut of a node so far; all cuts of a feature, or one random cut |
 //! | `categories` | sets of categories of a feature, ordered by their targets; the sets of the splits found |
+//! | `chance` | what the best set of categories gains by chance, and its score without it |
 //! | `further_sets` | the sets that are searched if the best one in this order is not permitted |
 //! | [`cut`], [`constraint`] | the result of a search; minimum sizes of both sides |
 //! | [`monotonic`], [`interactions`] | constraints on splits, which nodes pass on to their children |
@@ -29,6 +30,7 @@
 mod best;
 mod bins_of_node;
 mod categories;
+mod chance;
 mod coded;
 pub(crate) mod constraint;
 pub(crate) mod cut;
@@ -92,6 +94,8 @@ pub(crate) struct Rules {
     pub(crate) total: Total,
     /// Largest weight of a sample, in units.
     pub(crate) largest_weight: f64,
+    /// Weight of a sample of weight one, in units.
+    pub(crate) of_a_sample: f64,
 }
 
 impl Rules {

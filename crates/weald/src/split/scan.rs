@@ -32,6 +32,9 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     /// The largest score, of those that are nearly the best, of a cut that was not permitted since it was last set, and
     /// infinity if a criterion has no score for it; for sets of categories.
     pub(super) refused_score: f64,
+    /// The decrease by chance of the feature that is searched, if it is one of categories, and zero otherwise.
+    pub(super) by_chance: f64,
+    pub(super) impurity: f64,
     pub(super) memory: ScanMemory<'a, C>,
     /// Whether the copied samples are those of the node.
     pub(super) has_copied: bool,
@@ -184,6 +187,8 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             perfect_score,
             least_entries,
             refused_score: f64::NEG_INFINITY,
+            by_chance: 0.0,
+            impurity: task.stats.impurity,
             memory,
             has_copied: false,
             in_range,
@@ -219,7 +224,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         if self.criterion.is_below(side.moved, self.nearly_best()) {
             return;
         }
-        let score = self.criterion.score(side.moved);
+        let score = self.score_beyond_chance(self.criterion.score(side.moved));
         if score >= self.best.score {
             self.offer_score(feature, side, score, cut);
         } else if score.is_nan() {

@@ -215,6 +215,7 @@ impl Problem {
                 categories: self.categories.contains(&true).then(|| self.categories.clone().into()),
                 total: Total::of_all(units.iter().copied(), &Workers::One).unwrap(),
                 largest_weight: units.iter().copied().max().unwrap() as f64,
+                of_a_sample: units.iter().copied().max().unwrap() as f64,
             },
             units,
         }
@@ -343,7 +344,8 @@ fn refused_by_poisson(problem: &Problem, rows: &[u32], sides: [&[u32]; 2]) -> bo
 struct NaiveCut {
     feature: u32,
     asks: Asks,
-    decrease: f64,
+    /// The decrease, less what sets of categories gain by chance: the bounds of what it may be.
+    decrease: [f64; 2],
     /// Whether a search must offer this cut.
     is_offered: bool,
 }
@@ -410,6 +412,82 @@ fn sets_of_categories(
         .collect()
 }
 
+/// Returns bounds of the decrease by chance of the best set of categories. The share of the variation between means
+/// that is along the order is between that of the category that contributes most and that of the leading eigenvector:
+/// the search takes steps from the former towards the latter.
+fn decreases_by_chance(problem: &Problem, rows: &[u32], weight: &[f64], impurity: f64, j: u32) -> [f64; 2] {
+    let known = |i: u32, output: usize, q: usize| match &problem.mask {
+        Some(mask) if mask[[i as usize, output]] => 0.0,
+        _ => f64::from(u8::from(output < q)),
+    };
+    let middle = |y: &[f64], q: usize, output: usize| -> f64 {
+        let known = rows.iter().filter(|&&i| known(i, output, q) > 0.0).map(|&i| y[i as usize * q + output]);
+        let ends = known.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
+        if ends.0 <= ends.1 { ends.0 / 2.0 + ends.1 / 2.0 } else { 0.0 }
+    };
+    let targets = |i: u32| -> Vec<f64> {
+        let at = i as usize;
+        match &problem.y {
+            // Unknown numbers are in the middle of the range.
+            Y::Real(y, q) => (0..*q).map(|o| known(i, o, *q) * (y[at * q + o] - middle(y, *q, o))).collect(),
+            Y::Labels(y, q) => (0..*q).map(|o| known(i, o, *q) * f64::from(u8::from(y[at * q + o]))).collect(),
+            Y::Classes(y, k) => (0..k.len())
+                .flat_map(|o| (0..k[o]).map(move |class| (o, class)))
+                .map(|(o, class)| known(i, o, k.len()) * f64::from(u8::from(y[at * k.len() + o] == class)))
+                .collect(),
+        }
+    };
+    let x = |i: u32| problem.x[i as usize * problem.p + j as usize];
+    let present: Vec<u32> = rows.iter().copied().filter(|&i| !x(i).is_nan()).collect();
+    let of = |rows: &[u32]| -> (f64, Vec<f64>) {
+        let total: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
+        let mut mean = vec![0.0; targets(rows[0]).len()];
+        for &i in rows {
+            mean.iter_mut().zip(targets(i)).for_each(|(m, y)| *m += weight[i as usize] / total * y);
+        }
+        (total, mean)
+    };
+    let mut categories: Vec<u32> = present.iter().map(|&i| x(i) as u32).collect();
+    categories.sort_unstable();
+    categories.dedup();
+    if categories.is_empty() {
+        return [0.0; 2];
+    }
+    let (_, mean) = of(&present);
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let apart: Vec<(f64, Vec<f64>)> = categories
+        .iter()
+        .map(|&c| of(&present.iter().copied().filter(|&i| x(i) as u32 == c).collect::<Vec<_>>()))
+        .map(|(w, m)| (w, m.iter().zip(&mean).map(|(a, b)| a - b).collect()))
+        .collect();
+    let variation: f64 = apart.iter().map(|(w, d)| w * dot(d, d)).sum();
+    let share = |u: &[f64]| -> f64 {
+        let along: f64 = apart.iter().map(|(w, d)| w * dot(u, d).powi(2)).sum();
+        if variation > 0.0 && dot(u, u) > 0.0 { (along / dot(u, u) / variation).min(1.0) } else { 1.0 }
+    };
+    let most = apart.iter().map(|(w, d)| w * dot(d, d)).fold(0.0, f64::max);
+    let contributes_most = |(w, d): &&(f64, Vec<f64>)| w * dot(d, d) >= (1.0 - 1e-9) * most;
+    let least = apart.iter().filter(contributes_most).map(|(_, d)| share(d)).fold(1.0, f64::min);
+    // The leading eigenvalue, from every category.
+    let mut leading = least;
+    for (_, start) in &apart {
+        let mut u = start.clone();
+        for _ in 0..300 {
+            let mut next = vec![0.0; u.len()];
+            apart.iter().for_each(|(w, d)| next.iter_mut().zip(d).for_each(|(n, v)| *n += w * dot(&u, d) * v));
+            let length = dot(&next, &next).sqrt();
+            if length <= f64::MIN_POSITIVE {
+                break;
+            }
+            u = next.iter().map(|v| v / length).collect();
+        }
+        leading = leading.max(share(&u));
+    }
+    let n = rows.iter().map(|&i| weight[i as usize]).sum::<f64>() / weight.iter().copied().fold(0.0, f64::max);
+    [least, leading]
+        .map(|share| std::f64::consts::FRAC_2_PI * (categories.len() as f64 - 2.0).max(0.0) * share * impurity / n)
+}
+
 /// Returns every admissible cut of all `features`.
 fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], features: &[u32]) -> Vec<NaiveCut> {
     let x = |i: u32, j: u32| problem.x[i as usize * problem.p + j as usize];
@@ -418,6 +496,7 @@ fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], 
         w * naive_impurity(problem, criterion, rows, weight)
     };
     let total: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
+    let impurity = naive_impurity(problem, criterion, rows, weight);
     let mut cuts = vec![];
     for &j in features {
         let mut values: Vec<f32> = rows.iter().map(|&i| x(i, j)).filter(|v| !v.is_nan()).collect();
@@ -425,7 +504,9 @@ fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], 
         values.sort_by(f32::total_cmp);
         values.dedup_by(|a, b| a == b);
         let mut asked: Vec<(Asks, bool)> = vec![];
+        let mut by_chance = [0.0; 2];
         if problem.categories[j as usize] {
+            by_chance = decreases_by_chance(problem, rows, weight, impurity, j);
             let sets = sets_of_categories(problem, criterion, rows, weight, j);
             asked.extend(sets.into_iter().map(|(listed, is_offered)| (Asks::AnyOf(listed, has_missing), is_offered)));
         } else {
@@ -454,7 +535,9 @@ fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], 
                     *missing = Side::heavier(weight(&left), weight(&right));
                 }
                 let decrease = (of(rows) - of(&left) - of(&right)) / total;
-                cuts.push(NaiveCut { feature: j, asks, decrease, is_offered });
+                // A small part of the decrease is always left.
+                let left = by_chance.map(|lost| decrease - lost.min((1.0 - 1e-6) * decrease.max(0.0)));
+                cuts.push(NaiveCut { feature: j, asks, decrease: [left[1], left[0]], is_offered });
             }
         }
     }
@@ -524,9 +607,9 @@ fn check_against_exhaustive(
         if problem.splitter == Splitter::Best {
             let asks = Asks::of(n.decision(&s.sets));
             let chosen = cuts.iter().find(|c| c.feature == n.feature() && c.asks == asks);
-            let best = cuts.iter().filter(|c| c.is_offered).map(|c| c.decrease).fold(f64::NEG_INFINITY, f64::max);
+            let best = cuts.iter().filter(|c| c.is_offered).map(|c| c.decrease[0]).fold(f64::NEG_INFINITY, f64::max);
             // Decreases are differences of the rounded impurities above.
-            prop_assert!(chosen.is_some_and(|c| c.decrease >= best - 1e-9 * scale), "{chosen:?} {best}");
+            prop_assert!(chosen.is_some_and(|c| c.decrease[1] >= best - 1e-9 * scale), "{chosen:?} {best}");
         } else {
             prop_assert!(features.contains(&n.feature()));
         }

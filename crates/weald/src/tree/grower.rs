@@ -407,6 +407,7 @@ impl<'a> Grower<'a> {
             categories: self.held_categories()?,
             total: sample.total,
             largest_weight: sample.largest as f64,
+            of_a_sample: sample.of_a_sample,
         })
     }
 }

@@ -128,6 +128,10 @@ impl<U: Units> NodeCriterion for GiniOfTwo<U> {
         self.0.y.ordering_slot()
     }
 
+    fn score_without_gain(&self) -> f64 {
+        self.0.score_without_gain()
+    }
+
     fn decrease(&self, score: f64) -> f64 {
         self.0.decrease(score)
     }

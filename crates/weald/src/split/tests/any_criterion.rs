@@ -103,6 +103,7 @@ pub(super) trait AnyCriterion {
     fn perfect_score(&self) -> f64;
     fn least_moved_weight(&self, score: f64) -> f64;
     fn decrease(&self, score: f64) -> f64;
+    fn score_without_gain(&self) -> f64;
     fn moved_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128;
     fn node_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128;
     fn move_side(&mut self, weight: i128, sums: &[(u32, i128)]);
@@ -171,6 +172,9 @@ impl<C: NodeCriterion<Sum: Whole>> AnyCriterion for Scanned<C> {
     fn decrease(&self, score: f64) -> f64 {
         self.0.decrease(score)
     }
+    fn score_without_gain(&self) -> f64 {
+        self.0.score_without_gain()
+    }
     fn moved_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128 {
         self.0.moved_sums(&self.1, |number, sum| visit(number, sum.to_whole())).to_whole()
     }
@@ -232,6 +236,9 @@ impl NodeCriterion for Box<dyn AnyCriterion + '_> {
     }
     fn decrease(&self, score: f64) -> f64 {
         (**self).decrease(score)
+    }
+    fn score_without_gain(&self) -> f64 {
+        (**self).score_without_gain()
     }
     type Sum = i128;
     fn moved_sums(&self, (): &(), mut visit: impl FnMut(u32, i128)) -> i128 {
