@@ -89,6 +89,10 @@ def test_nodes_draw_from_the_features_of_the_tree():
         ("log2", None, int(np.log2(p))),
         (0.5, None, p // 2),
         (1e-9, 1e-9, 1),
+        (None, "half", -(-p // 2)),
+        (6, "half", 4),
+        (3, "half", 3),
+        ("half", None, -(-p // 2)),
     ]:
         model = make(REGRESSOR, max_features_by_tree=by_tree, max_features=by_node).fit(X, y)
         assert model.max_features_ == expected, (by_tree, by_node)

@@ -188,10 +188,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     max_leaf_nodes : int, default=31
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
-        root or their binary logarithm. None: all features. Features that are constant in the node do not count.
-    max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
+        constant in the node do not count.
+    max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
         values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2
@@ -657,10 +658,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     max_leaf_nodes : int, default=31
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
-        root or their binary logarithm. None: all features. Features that are constant in the node do not count.
-    max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
+        constant in the node do not count.
+    max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
         values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2

@@ -61,9 +61,10 @@ class RandomForestClassifier(BaseForestClassifier):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default="sqrt"
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
 
         For labels of sparse text with thousands of words, a fraction of 0.05 ranked labels better than "sqrt" on all five
         data sets (`benches/defaults`), and took up to 3.2 times as long.
@@ -355,9 +356,10 @@ class RandomForestRegressor(BaseForestRegressor):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default=1.0
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
     max_leaf_nodes : int, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
@@ -607,9 +609,10 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default="sqrt"
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
 
         For labels of sparse text with thousands of words, a fraction of 0.05 ranked labels better than "sqrt" on four of five
         data sets (`benches/defaults`), and took 1.5 to 3.3 times as long.
@@ -877,9 +880,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default=1.0
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
     max_leaf_nodes : int, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0

@@ -59,9 +59,10 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     max_leaf_nodes : int, default=None
@@ -309,9 +310,10 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     max_leaf_nodes : int, default=None
@@ -501,9 +503,10 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default="sqrt"
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     max_leaf_nodes : int, default=None
@@ -705,9 +708,10 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default=1.0
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+        square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+        that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     max_leaf_nodes : int, default=None

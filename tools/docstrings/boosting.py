@@ -160,12 +160,13 @@ max_leaf_nodes : int, default={default}
     parameter forbids the split.
 """,
     "max_features": """
-max_features : int, float, {"sqrt", "log2"} or None, default={default}
+max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
     Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
-    root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+    root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
+    constant in the node do not count.
 """,
     "max_features_by_tree": """
-max_features_by_tree : int, float, {"sqrt", "log2"} or None, default={default}
+max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default={default}
     Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
     values are those of `max_features`. The time of growing a tree is in proportion to it.
 """,

@@ -168,9 +168,10 @@ max_depth : int, default={default}
     Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
 """,
     "max_features": """
-max_features : int, float, {"sqrt", "log2"} or None, default={default}
+max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
     Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
-    square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+    square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
+    that are constant in the node do not count.
 """,
     "max_leaf_nodes": """
 max_leaf_nodes : int, default={default}

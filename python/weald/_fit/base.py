@@ -151,7 +151,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         "max_features": [
             Interval(Integral, 1, None, closed="left"),
             Number(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}),
+            StrOptions({"sqrt", "log2", "half"}),
             None,
         ],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],

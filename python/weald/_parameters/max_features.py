@@ -15,6 +15,8 @@ def n_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
         return n_features
     if max_features == "sqrt":
         return max(1, int(np.sqrt(n_features)))
+    if max_features == "half":
+        return min(max(4, -(-n_features // 2)), n_features)
     if max_features == "log2":
         return max(1, int(np.log2(n_features)))
     if isinstance(max_features, Integral):

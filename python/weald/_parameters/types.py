@@ -22,7 +22,7 @@ Prediction: TypeAlias = Any
 Estimator: TypeAlias = Any
 
 RandomState: TypeAlias = int | np.random.RandomState | None
-MaxFeatures: TypeAlias = float | Literal["sqrt", "log2"] | None
+MaxFeatures: TypeAlias = float | Literal["sqrt", "log2", "half"] | None
 ClassifierCriterion: TypeAlias = Literal["gini", "entropy", "log_loss", "squared_error"]
 RegressorCriterion: TypeAlias = Literal["squared_error", "poisson", "absolute_error"]
 ClassWeight: TypeAlias = Mapping[Any, float] | Sequence[Mapping[Any, float]] | Literal["balanced"] | None

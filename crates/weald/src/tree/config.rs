@@ -21,6 +21,8 @@ pub enum MaxFeatures {
     Sqrt,
     /// ⌊log₂ p⌋, but at least 1.
     Log2,
+    /// ⌈p / 2⌉, but at least 4, or all if there are fewer.
+    Half,
     /// This number of features.
     Count(usize),
     /// This fraction of p, rounded down, but at least 1.
@@ -39,6 +41,7 @@ impl MaxFeatures {
             MaxFeatures::All => n_features,
             MaxFeatures::Sqrt => p.sqrt() as usize,
             MaxFeatures::Log2 => p.log2() as usize,
+            MaxFeatures::Half => n_features.div_ceil(2).max(4),
             MaxFeatures::Count(0) => return Err(Error::invalid(what, 0, "be at least 1")),
             MaxFeatures::Count(k) => k,
             MaxFeatures::Fraction(f) if f > 0.0 && f <= 1.0 => (f * p) as usize,
