@@ -124,7 +124,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
 
             A sample with weight 2 counts exactly as two samples with weight 1, with three exceptions:
 
-            - `subsample` draws samples regardless of their weights;
+            - `subsample` counts weights only if they are whole and at most 64 on average, and not with `estimator`;
             - early stopping with neither `cv` nor a validation set sets samples aside regardless of their weights;
             - if weights are not multiples of 1/64, as with `class_weight="balanced"`, they are rounded. The last digits
               of the scores may then depend on whether a sample occurs twice, and `min_weight_leaf` is in units of the
