@@ -16,6 +16,7 @@ from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from test_boosting_rounds import Recorder
 from weald._input.targets import Target
 from weald._rounds import folds
 
@@ -386,15 +387,6 @@ def test_what_does_not_fit_is_refused():
 
 
 # What is told
-
-
-class Recorder:
-    def __init__(self, end=None):
-        self.end, self.seen = end, []
-
-    def on_round(self, number, train, validation):
-        self.seen.append((number, train, validation))
-        return number == self.end
 
 
 @pytest.mark.parametrize("way", [{"early_stopping": True, "refit": True}, {"cv": 3}])
