@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
@@ -90,17 +92,23 @@ html_theme_options = {
     "navigation_with_keys": False,
     # The tables of the migration page need the room.
     "secondary_sidebar_items": {"**": ["page-toc"], "migration": []},
-    "header_links_before_dropdown": 6,
-    "logo": {"text": "weald"},
+    "header_links_before_dropdown": 8,
+    "logo": {"text": f"weald {release}"},
 }
+# A release writes its address into pyproject.toml (tools/public_address.py). The
+# reference has links to the source in any case.
+_project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
+if _address := _project.get("urls", {}).get("Repository"):
+    html_theme_options["icon_links"] = [
+        {"name": "Source", "url": _address, "icon": "fa-solid fa-code-branch"}
+    ]
 html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["weald.css"]
-html_sidebars = {
-    "index": [],
-    "start": [],
-}  # they have no pages below them, so that the menu would be empty
+# They have no pages below them, so that the menu would be empty.
+html_sidebars = {page: [] for page in ("index", "install", "start", "faq")}
+html_search_scorer = str(HERE / "search_order.js")
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -112,6 +120,52 @@ PAGES = {
     "contributing": HERE.parent / "CONTRIBUTING.md",
     "defaults": HERE.parent / "benches" / "defaults" / "README.md",
     "security": HERE.parent / "SECURITY.md",
+}
+
+# What people type into the search, by page or by page and heading: entries of its index,
+# which come before the pages that only contain the words.
+SEARCHED = {
+    "annif": ["annif"],
+    "boosting": ["gradient boosting"],
+    "boosting/How many stages": [
+        *("early stopping", "number of trees", "number of rounds", "number of stages"),
+    ],
+    "categories": ["categorical features", "categories", "one-hot encoding"],
+    "categories/Missing values of numbers": [
+        *("missing values", "missing values in X", "nan in X", "missing features"),
+    ],
+    "choosing": ["which estimator", "which model", "choose an estimator"],
+    "compression": ["compress a forest"],
+    "determinism": ["reproducible results", "reproducibility", "random seed"],
+    "explanations": ["feature importance", "explain predictions", "shap values"],
+    "export": ["onnx", "deploy a model", "c code"],
+    "faq/Errors that one meets first": ["valueerror", "error messages"],
+    "faq/GPU": ["gpu", "cuda"],
+    "faq/Imbalanced labels, rare classes": ["imbalanced labels", "imbalanced classes"],
+    "faq/Number of threads": ["number of threads", "set threads", "multithreading"],
+    "faq/Probabilities": ["probabilities", "calibrated probabilities"],
+    "faq/Serving predictions": ["serve a model", "latency", "predict one sample"],
+    "hierarchies": ["hierarchical labels", "label hierarchy"],
+    "install": ["install", "installation", "pip install", "wheels", "conda"],
+    "intervals": ["prediction intervals", "quantile regression", "uncertainty"],
+    "many-machines": ["dask", "distributed training", "cluster"],
+    "memory": ["memory error", "out of memory"],
+    "memory/Making a model smaller": ["model size", "smaller model", "model too big"],
+    "migration": ["xgboost", "lightgbm", "catboost", "napkinxc"],
+    "missing-labels": [
+        *("missing labels", "unknown labels", "missing targets", "unknown targets"),
+        *("nan in y", "missing values in y"),
+    ],
+    "model-files": ["save a model", "load a model", "pickle", "joblib"],
+    "scikit-learn": ["scikit-learn", "sklearn"],
+    "sparse-data": ["sparse matrix", "csr matrix"],
+    "sparse-labels": ["sparse labels", "grid search", "cross validation"],
+    "tagging": [
+        "text classification",
+        "multi-label text classification",
+        "tag documents",
+    ],
+    "tuning": ["hyperparameters", "tune parameters", "optuna"],
 }
 
 
@@ -146,7 +200,23 @@ def _read(app: Any, name: str, source: list[str]) -> None:
     # Code between fences stays as it is.
     parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
     parts[::2] = map(_unbroken, parts[::2])
-    source[0] = "".join(parts)
+    text = "".join(parts)
+    for place, words in SEARCHED.items():
+        page, _, heading = place.partition("/")
+        if page == name:
+            entries = "\n".join(f"   ! single: {one}" for one in words)
+            directive = f"\n\n```{{eval-rst}}\n.. index::\n{entries}\n```\n"
+            pattern = rf"^#+ {re.escape(heading) or '.*'}$"
+            text, found = re.subn(
+                pattern,
+                lambda line, directive=directive: line[0] + directive,
+                text,
+                count=1,
+                flags=re.MULTILINE,
+            )
+            if not found:
+                raise ValueError(f"{page} has no heading {heading!r}")
+    source[0] = text
 
 
 def _unbroken(text: str) -> str:
@@ -209,6 +279,16 @@ def _parents(node: nodes.Element) -> Iterator[nodes.Element]:
         yield node
 
 
+def _name_none(
+    app: Any, what: str, name: str, member: Any, options: Any, lines: list[str]
+) -> None:
+    """Let the types of parameters whose default is None name it, which scikit-learn's style leaves out."""
+    for i, line in enumerate(lines):
+        found = re.fullmatch(r"(\s*\w+ : )(.+)(, default=None.*)", line)
+        if found and not re.search(r"\bNone\b", found[2]):
+            lines[i] = f"{found[1]}{found[2]} or None{found[3]}"
+
+
 def _is_left_out(
     app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any
 ) -> bool | None:
@@ -218,6 +298,8 @@ def _is_left_out(
 
 def setup(app: Any) -> None:
     app.connect("source-read", _read)
+    # Before numpydoc, which makes fields of the lines.
+    app.connect("autodoc-process-docstring", _name_none, priority=400)
     app.connect("autodoc-skip-member", _is_left_out)
     app.connect("doctree-resolved", _link_names)
     app.connect("doctree-resolved", _let_pictures_scroll)

@@ -40,6 +40,8 @@ The model is a file of ``weald.save``, which runs no code when it is loaded. The
 joblib. The backend does not learn: ``annif learn`` is refused, and ``annif train`` with all documents is the way.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/subjects.svg"
+
 from __future__ import annotations
 
 import os

@@ -8,6 +8,8 @@ other. The model is byte for byte the one that a single process fits to all samp
 added.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/samples_on_workers.svg"
+
 from __future__ import annotations
 
 import sys

@@ -7,6 +7,8 @@ with ``Client("tcp://scheduler:8786")`` it is any other. The forest is byte for 
 grows, out-of-bag score included.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/forest_on_workers.svg"
+
 from __future__ import annotations
 
 import sys

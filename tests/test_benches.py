@@ -488,7 +488,7 @@ def test_every_picture_of_the_thesis_has_both_themes_and_every_script_a_line_in_
     light = {name for name in pictures if not name.endswith("-dark")}
     assert light
     assert pictures == light | {f"{name}-dark" for name in light}
-    text = (real_data.REPOSITORY / "docs" / "thesis.md").read_text()
+    text = (real_data.REPOSITORY / "docs" / "thesis-tables.md").read_text()
     scripts = {path.stem for path in THESIS.glob("ch*.py")}
     assert {name for name in scripts if f"`{name}.py" not in text} == set()
     assert {name for name in light if f"results/{name}.png" not in text} == set()

@@ -9,6 +9,7 @@ import re
 import shutil
 import threading
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import real_data
@@ -180,6 +181,50 @@ def test_the_search_finds_the_page_on_projections(browser, address, screen):
     # The page fetches and reads the search index itself; ten seconds are the limit for a page that hangs, not for a
     # slow one.
     WebDriverWait(browser, 10).until(has_projections)
+
+
+# What a newcomer types, and the page (or the part of it) that has to come first.
+QUESTIONS = {
+    "install": "install.html",
+    "pip install": "install.html",
+    "which estimator": "choosing.html",
+    "missing labels": "missing-labels.html",
+    "unknown targets": "missing-labels.html",
+    "NaN in X": "categories.html",
+    "categorical features": "categories.html",
+    "text classification": "tagging.html",
+    "sparse matrix": "sparse-data.html",
+    "early stopping": "boosting.html",
+    "imbalanced labels": "faq.html",
+    "probabilities": "faq.html",
+    "number of threads": "faq.html",
+    "GPU": "faq.html",
+    "reproducible results": "determinism.html",
+    "save a model": "model-files.html",
+    "serve a model": "faq.html",
+    "model size": "memory.html",
+    "feature importance": "explanations.html",
+    "xgboost": "migration.html",
+    "X contains NaN, which LinearClassifier does not support": "faq.html",
+    "got lists or sets of tags": "faq.html",
+}
+
+
+def test_the_search_answers_twenty_questions_of_newcomers_first(browser, address):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    def first(chrome):
+        links = chrome.find_elements(By.CSS_SELECTOR, "#search-results li a")
+        return links and links[0].get_attribute("href")
+
+    found = {}
+    for question in QUESTIONS:
+        show(browser, f"{address}search.html?q={quote(question)}", "desktop")
+        # As above: a limit for a page that hangs.
+        link = WebDriverWait(browser, 10).until(first)
+        found[question] = link.removeprefix(address).partition("#")[0].partition("?")[0]
+    assert found == QUESTIONS
 
 
 def test_the_rust_documentation_is_where_the_front_page_says(browser, address):
