@@ -118,7 +118,7 @@ def test_parameters(name, params):
         (REGRESSOR, "step_dtype", ["float64", "float8"]),
     ],
 )
-def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
+def test_an_unknown_name_raises_an_error_that_lists_the_valid_names(name, parameter, valid):
     X, y = make_data(name)
     with pytest.raises(ValueError, match=f"'{parameter}'") as raised:
         make(name, **{parameter: "unknown"}).fit(X, y)

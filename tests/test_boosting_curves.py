@@ -149,7 +149,7 @@ def test_each_output_has_its_quantile():
     )
 
 
-def test_one_class_is_on_in_its_only_column():
+def test_losses_of_a_single_class_in_eval_sets_are_the_validation_losses():
     X, _ = make_data(REGRESSOR)
     y = np.ones(len(X), dtype=int)
     model = make(CLASSIFIER).fit(X, y, X_val=X, y_val=y, eval_sets=[(X, y)])

@@ -178,7 +178,7 @@ def test_weak_models_have_them():
 # When the attributes exist
 
 
-def test_rounds_that_were_not_kept_have_them_as_they_have_training_losses():
+def test_oob_scores_include_the_rounds_that_early_stopping_removed():
     X, y = data(REGRESSOR, "single")
     y = y + np.random.default_rng(0).normal(size=len(y))
     params = {"subsample": 0.5, "n_iter_no_change": 3, "learning_rate": 1.0, "n_estimators": 100}

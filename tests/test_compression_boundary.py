@@ -133,7 +133,7 @@ def test_parameters_of_induced_forests(name, params):
         (REGRESSOR, "solver", ["stagewise", "lasso"]),
     ],
 )
-def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
+def test_an_unknown_name_raises_an_error_that_lists_the_valid_names(name, parameter, valid):
     X, y = make_data(name)
     with pytest.raises(ValueError, match=f"'{parameter}'") as raised:
         make(name, **{parameter: "unknown"}).fit(X, y)
@@ -152,7 +152,7 @@ def test_parameters_that_contradict_each_other(name, params, message):
     check_refused(make(name, l1_norm=0.2).fit(X, y).set_params(**params), ValueError, message, X, y)
 
 
-def test_estimators_that_are_none_of_ours(name):
+def test_compression_refuses_estimators_that_are_no_forests_of_weald(name):
     X, y = make_data(name)
     model = make(name, l1_norm=0.2).fit(X, y)
     other = make({REGRESSOR: "ExtraTreesClassifier", CLASSIFIER: "ExtraTreesRegressor"}[name])

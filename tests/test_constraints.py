@@ -424,7 +424,7 @@ def test_constraints_that_say_nothing_are_none(name):
 
 # In the other regressors, thresholds are drawn, or samples by their values.
 @pytest.mark.parametrize("name", [n for n in REGRESSORS if not n.startswith("Extra") and n not in FORESTS])
-def test_a_sign_is_a_feature_turned_around(name):
+def test_opposite_monotonic_constraints_on_negated_features_predict_the_same(name):
     X, y = make_data(name, n=90)
     ties_nothing = np.random.default_rng(0).normal(size=X.shape)
     signs = (SIGNS * X.shape[1])[: X.shape[1]]
@@ -493,7 +493,7 @@ def test_directions_are_signs(name, value):
     check_refused(model, ValueError, "monotonic_cst must be None or an array-like of -1, 0 or 1", X, y)
 
 
-def test_what_directions_mean_nothing_for():
+def test_monotonic_constraints_are_refused_where_they_have_no_meaning():
     X, y = make_data("RandomForestRegressor", n=60)
     signs = [1] + [0] * (X.shape[1] - 1)
     codes = np.abs(X).round()

@@ -45,7 +45,7 @@ def is_accepted(name, kind, criterion, projection):
 @pytest.mark.parametrize("criterion", CRITERIA)
 @cases(lambda name, kind: has_outputs(name, kind))
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_criterion_exists_everywhere_or_is_refused_at_the_door(name, kind, criterion, projection, tmp_path):
+def test_fit_supports_a_criterion_or_refuses_it_before_anything_is_fitted(name, kind, criterion, projection, tmp_path):
     X, y = data(name, kind)
     model = make(name, criterion=criterion, output_projection=projection, max_depth=4)
     if not is_accepted(name, kind, criterion, projection):

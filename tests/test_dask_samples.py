@@ -144,7 +144,7 @@ def test_a_worker_that_is_slow_comes_to_the_deadline(client):
     busy.result(timeout=30)
 
 
-def test_who_waits_for_a_worker_names_it(client):
+def test_a_timeout_names_the_worker_that_sent_nothing(client):
     # The first of two workers calls `all_reduce`, the other never does.
     addresses = sorted(client.nthreads())[:2]
     client.run(dask_samples._open_box, "alone", workers=addresses)

@@ -69,7 +69,7 @@ def test_every_tree_has_so_many_features_and_stages_draw_anew(name, params):
 
 @pytest.mark.parametrize("params", [*STRATEGIES, {"max_features": 3}])
 @pytest.mark.parametrize("every", [1.0, 10**30])
-def test_all_features_are_the_bits_of_none(params, every):
+def test_max_features_by_tree_of_all_features_equals_None_to_the_bit(params, every):
     X, y = make_data(REGRESSOR, outputs="several")
     one, other = (make(REGRESSOR, max_features_by_tree=value, **params).fit(X, y) for value in (None, every))
     assert one._model.to_bytes() == other._model.to_bytes()

@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("v*/*.safetensors"))
 
 
-def test_there_are_files_and_they_are_small():
+def test_there_are_eighteen_golden_files_or_more_of_at_most_200_kilobytes():
     assert len(FILES) >= 18
     assert sum(path.stat().st_size for path in GOLDEN.rglob("*")) < 200_000
 

@@ -329,7 +329,7 @@ def uses(model, X, y):
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:divide by zero")
 @pytest.mark.parametrize("name", [name for name, entry in EVERY.items() if entry.refits])
-def test_what_begins_with_one_fit_ends_with_it(name):
+def test_a_refit_during_a_call_gives_the_result_of_the_old_model_or_of_the_new_one(name):
     kind = EVERY[name].outputs[-1]
     X, y = problem(kind)
     old, new = (EVERY[name].build().fit(*problem(kind, refit)) for refit in (0, 1))

@@ -290,7 +290,9 @@ def test_scores_of_rounds_are_those_of_known_values(kind: str, scoring: Any) -> 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(("kind", "loss"), ALL)
-def test_sets_that_are_watched_may_have_gaps(kind: str, loss: str, strategy: dict[str, Any]) -> None:
+def test_eval_sets_with_unknown_values_have_the_validation_losses(
+    kind: str, loss: str, strategy: dict[str, Any]
+) -> None:
     """The losses of a watched set are the validation losses that the engine computes for the same samples."""
     X, y, mask = data(kind, loss)
     held = np.where(mask, NAN, y)[:30]

@@ -119,7 +119,9 @@ def test_limits_hold(kind: str, criterion: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 @SETTINGS
 @given(data=st.data())
-def test_layouts_and_ways_to_tell_the_mask_cannot_be_seen(kind: str, criterion: str, data: st.DataObject) -> None:
+def test_trees_do_not_depend_on_the_layout_of_X_or_the_form_of_the_mask(
+    kind: str, criterion: str, data: st.DataObject
+) -> None:
     X, y, mask, w = data.draw(problems(kind))
     tree = grow(X, y, mask, w, criterion)
     same(tree, grow(X, y, sp.csc_array(mask), w, criterion), X)

@@ -130,7 +130,7 @@ def test_variance_is_the_array_of_standard_deviations(name, weighted, params):
 
 @pytest.mark.parametrize("projection", [None, "gaussian", "subsample", "pca"])
 @pytest.mark.parametrize("name", [*REGRESSORS, BOOSTED])
-def test_ones_and_equal_weights_are_nothing(name, projection):
+def test_scales_of_one_and_equal_output_weights_give_the_same_bytes(name, projection):
     X, Y = make_data(name, outputs="several")
     params: dict[str, Any] = {"output_projection": projection, "n_projections": 2} if projection else {}
     if name == BOOSTED and not projection:
@@ -143,7 +143,7 @@ def test_ones_and_equal_weights_are_nothing(name, projection):
 
 @pytest.mark.parametrize("params", [{}, {"output_projection": "gaussian"}, {"ccp_alpha": 0.01}, {"max_leaf_nodes": 9}])
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_units_of_outputs_cannot_be_seen(name, params):
+def test_scaled_outputs_give_the_same_splits_in_any_units(name, params):
     X, Y = make_data(name, outputs="several", n=120)
     units = 2.0 ** np.array([-30, 0, 41])  # products with powers of two are exact
     params = {"min_samples_leaf": 4, **params}
@@ -232,7 +232,7 @@ def test_trees_of_boosting_are_grown_on_scaled_gradients(strategy, scaling, loss
 
 
 @pytest.mark.parametrize("params", [{"output_strategy": "joint"}, {"n_projections": 2}, {"relabel_leaves": False}])
-def test_units_of_outputs_cannot_be_seen_by_boosting(params):
+def test_boosting_of_scaled_outputs_gives_the_same_splits_in_any_units(params):
     X, Y = make_data(BOOSTED, outputs="several", n=120)
     units = 2.0 ** np.array([-20, 0, 11])
     one, other = (make(BOOSTED, output_scaling="variance", **params).fit(X, y) for y in (Y, Y * units))

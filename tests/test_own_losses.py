@@ -175,7 +175,7 @@ def test_the_training_loss_never_rises(data):
     assert_allclose(model.train_score_[-1], Poisson().loss(Y, model.predict(X)).mean(), rtol=1e-12)
 
 
-def test_they_stop_early_go_on_and_are_copied(data):
+def test_losses_of_users_support_early_stopping_warm_start_pickle_and_clone(data):
     X, Y = data
     params = {"n_estimators": 200, "n_iter_no_change": 3, "learning_rate": 0.5}
     stopped = fit(Poisson(), X, Y, **params)

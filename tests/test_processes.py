@@ -52,7 +52,7 @@ def test_stages_from_sixteen_threads():
         assert set(pool.map(lambda _: children.digest(*model.staged_predict(X)), range(100))) == {expected}
 
 
-def test_a_generator_of_stages_in_several_hands():
+def test_staged_scores_can_be_taken_from_several_threads():
     X, y = make_data("GradientBoostingRegressor", n=300)
     model = make("GradientBoostingRegressor", n_estimators=50).fit(X, y)
     stages = model._model.staged_scores(X.astype(np.float32), 1)

@@ -220,7 +220,7 @@ DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
 @pytest.mark.parametrize(
     ("name", "kind"), [(name, kind) for name, (kinds, _, _) in DOORS.items() for kind in kinds], ids=str
 )
-def test_a_door_gives_one_result_however_unknown_values_are_told(name: str, kind: str) -> None:
+def test_functions_give_one_result_for_NaN_and_for_every_form_of_y_mask(name: str, kind: str) -> None:
     X, y, mask, _ = problem(kind)
     _, only_nan, door = DOORS[name]
     expected = door(kind, X, np.where(mask, NAN, y), None)
@@ -391,7 +391,7 @@ def test_settings_that_need_all_values_say_so(cls: Any, parameters: dict[str, An
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
-def test_doors_of_scikit_learn_that_refuse_NaN() -> None:
+def test_searches_and_scorers_of_scikit_learn_refuse_NaN_in_y() -> None:
     """Its searches make folds from an integer themselves, and its scorers by name read all of y."""
     X, y, mask, _ = problem("labels")
     gaps = np.where(mask, NAN, y)

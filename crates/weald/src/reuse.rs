@@ -113,7 +113,7 @@ mod tests {
     const PURPOSE: Purpose = Purpose("a test");
 
     #[test]
-    fn vectors_are_used_again() {
+    fn buffers_that_are_given_back_are_reused() {
         let control = Control::default();
         let (address, other) = {
             let mut first = control.buffer::<u32>(PURPOSE, 10).unwrap();

@@ -16,7 +16,7 @@ fn allocations(model: &weald::Additive<'_>, sample: &[f32]) -> u64 {
 }
 
 #[test]
-fn nothing_is_allocated() {
+fn predicting_one_sample_allocates_nothing() {
     let x = Array2::from_shape_fn((60, 3), |(i, j)| ((7 * i + 5 * j) % 11) as f32);
     let y = Array2::from_shape_fn((60, 2), |(i, j)| f64::from(x[[i, j]]) - f64::from(x[[i, 2]]));
     let control = Control::default();

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heavy_value_is_alone() {
+    fn a_value_with_most_of_the_weight_has_a_bin_of_its_own() {
         let runs: Vec<_> = (0..100).map(|i| (i as f32, if i == 40 { 1000 } else { 1 })).collect();
         let bins = find_bins(&runs, 10).unwrap();
         assert!(bins.contains(&Bin { low: 40.0, high: 40.0 }), "{bins:?}");

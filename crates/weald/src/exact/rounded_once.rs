@@ -105,7 +105,7 @@ mod tests {
     proptest! {
         /// The slow sum has as many bits as the terms need: they are multiples of 2⁻⁹⁰ below 2³⁰.
         #[test]
-        fn neither_order_nor_parts_nor_zeros_can_be_seen(
+        fn sums_do_not_depend_on_order_on_zeros_or_on_repeated_terms(
             terms in prop::collection::vec((-1i64 << 40..1 << 40, 0u32..80, 1usize..4), 0..40),
         ) {
             let unit = 2f64.powi(-90);

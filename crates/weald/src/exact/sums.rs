@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn neither_order_nor_repetition_nor_zero_weights_can_be_seen(
+        fn weighted_sums_do_not_depend_on_order_repetition_or_zero_weights(
             rows in prop::collection::vec((0u8..4, -300f64..300.0, -1e3f64..1e3), 1..40), scale in prop::sample::select(vec![1.0, 0.25, 1024.0, 1048576.0, 1e9 * 1024.0]),
             narrow in any::<bool>(),
         ) {

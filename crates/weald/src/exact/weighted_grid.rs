@@ -245,7 +245,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn neither_order_nor_repetition_can_be_seen(
+        fn weighted_sums_do_not_depend_on_order_or_repetition(
             rows in prop::collection::vec((0u32..20, -1.0f64..=1.0, 0i32..12), 1..60), bound in prop::sample::select(EXTREMES.to_vec()),
             factor in prop::sample::select(vec![1u64, 64, 1 << 17]),
         ) {
@@ -255,7 +255,7 @@ mod tests {
         }
 
         #[test]
-        fn the_order_of_hostile_units_cannot_be_seen(
+        fn sums_with_hostile_weights_do_not_depend_on_order(
             (weights, terms) in (1usize..40).prop_flat_map(|n| (hostile_weights(n), prop::collection::vec(-1f64..=1.0, n))),
             bound in prop::sample::select(EXTREMES.to_vec()),
         ) {

@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_forest_for_each_output() {
+    fn a_single_target_forest_equals_a_forest_for_each_output() {
         for seed in 0..40 {
             let rows = models::rows(seed, 30, 4);
             let mut stream = crate::rng::Stream::new(Key::from_seed(seed));

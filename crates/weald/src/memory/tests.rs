@@ -307,7 +307,7 @@ fn any_terms(draw: &mut impl FnMut(usize) -> usize, shapes: &FitShapes) -> Vec<(
 
 /// More features may cost less if nodes draw a fixed number of them.
 #[test]
-fn no_part_falls_when_a_shape_grows() {
+fn estimates_of_memory_never_fall_when_a_shape_grows() {
     for seed in 0..300 {
         let draw = &mut draws(seed);
         let (n, p, width) = (1 + draw(1000), 1 + draw(100), 3 + draw(40));

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn both_comparisons_agree() {
+    fn goes_left_and_sends_left_agree_for_every_value() {
         let values = [f32::NEG_INFINITY, -1.5, -0.0, 0.0, f32::MIN_POSITIVE, 1.5, f32::MAX, f32::INFINITY, f32::NAN];
         for threshold in &values[..8] {
             for side in [Side::Left, Side::Right] {

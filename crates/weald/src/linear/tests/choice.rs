@@ -296,7 +296,7 @@ fn rare_columns_are_in_the_training_part_of_each_fold() {
 }
 
 #[test]
-fn of_very_many_columns_some_are_looked_at() {
+fn rare_columns_of_very_many_share_a_calibration() {
     let n_columns = 2100;
     let (x, few) = groups(180, 6);
     let y =

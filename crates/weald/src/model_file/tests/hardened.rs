@@ -345,7 +345,7 @@ fn format_versions_other_than_this() {
 }
 
 #[test]
-fn one_number_is_one_number() {
+fn files_whose_l1_norm_is_not_one_non_negative_number_are_refused() {
     let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 1 }, max_leaves: 4, unit: 1.0 };
     let forest = models::forest(1, 1, &shape);
     let x = ndarray::array![[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];

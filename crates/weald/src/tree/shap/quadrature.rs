@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn few_nodes_do_for_long_paths() {
+    fn quadrature_with_few_nodes_is_accurate_for_long_paths() {
         for n in [40, 60, 100, 300, 1000, 5000] {
             let m = nodes_for(n);
             assert!(m < n.div_ceil(2));
