@@ -89,7 +89,7 @@ for ax, (problem, model) in zip(axes, compressed.items(), strict=True):
     ax.set_ylabel("squared error")
     ax.get_legend().remove()
     ax.set_title(
-        f"{problem}: {model.compression_ratio_:.0f} times fewer splits", fontsize=10
+        f"{problem}: one of {model.compression_ratio_:.0f} splits is left", fontsize=10
     )
 figure.legend(
     *axes[0].get_legend_handles_labels(),
@@ -113,7 +113,7 @@ ax.set_title(
 plt.show()
 
 found = [
-    f"{problem}: {model.compression_ratio_:.0f} times fewer splits, "
+    f"{problem}: one of {model.compression_ratio_:.0f} splits is left, "
     f"{problems[problem][-1]}"
     f" {scores[problem, 'cross-validated']:.3f} instead of "
     f"{scores[problem, '50 extra-trees']:.3f}"

@@ -75,14 +75,14 @@ for library in (weald, sklearn.ensemble):
 # One test digit of each class. What is below the line is predicted.
 
 ours, theirs = "weald\nExtraTrees", "sklearn\nExtraTrees"
-smaller = megabytes[theirs] / megabytes[ours]
+share = megabytes[ours] / megabytes[theirs]
 shown = [np.flatnonzero(classes_test == c)[0] for c in range(10)]
 figure, axes = plt.subplots(
     len(predictions), len(shown), figsize=(8, 4.6), layout="constrained"
 )
 figure.suptitle(
-    f"Lower halves, predicted equally well by a model that is {smaller:.0f} times "
-    "smaller"
+    "Lower halves, predicted equally well by a model that takes "
+    f"{share:.0%} of the bytes"
     if errors[ours] <= 1.01 * errors[theirs]
     else "Lower halves that are predicted from the upper halves"
 )
@@ -100,7 +100,7 @@ for line, (name, lower) in zip(axes, predictions.items(), strict=True):
 plt.show()
 
 print(
-    f"\nConclusion: weald's extra-trees are {smaller:.1f} times smaller than "
+    f"\nConclusion: weald's extra-trees take {share:.0%} of the bytes of "
     "scikit-learn's;"
     f" their squared error is {errors[ours]:.5f} beside {errors[theirs]:.5f}."
 )

@@ -101,6 +101,18 @@ def test_scripts_that_pages_name_exist() -> None:
     assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
 
 
+# Pages of figures and of work on weald itself; the others say what a user does, and link to where figures come from.
+OF_FIGURES = ["benchmarks", "changelog", "contributing", "defaults", "security", "thesis", "thesis-tables"]
+GUIDE = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in OF_FIGURES]
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=name)
+def test_pages_of_the_guide_name_no_scripts_commits_or_dates(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    commits = r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,8}\b"
+    assert re.findall(rf"`(?:benches|tests)/[\w/]+\.py`|{commits}|\b20\d\d-\d\d-\d\d\b", text) == []
+
+
 def test_the_reference_has_every_public_name() -> None:
     text = (ROOT / "docs" / "api.md").read_text()
     modules = [module for module in map(weald.__dict__.get, weald.__all__) if isinstance(module, ModuleType)]
