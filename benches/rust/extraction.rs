@@ -4,7 +4,7 @@
 //! The first part measures the nanoseconds of one visit of a node for each way of finding entries. It also prints the
 //! way that the rule chooses, and its regret: the time of the chosen way divided by that of the fastest. The second
 //! part measures the seconds of whole trees with and without carried columns.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use ndarray::{Array2, Axis};
 use weald::bench::{Nodes, Visit, carries_columns, seconds_of_trees};

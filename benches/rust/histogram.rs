@@ -2,7 +2,7 @@
 //!
 //! The benchmark prints the milliseconds of preparing X, which happens once per fit, and of growing one tree. With
 //! arguments, only the cases whose name contains one of them are run.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use ndarray::{Array2, ArrayView2, Axis};
 use weald::bench::milliseconds_of_trees;

@@ -1,4 +1,5 @@
 //! Data that the benchmarks generate.
+#![allow(clippy::disallowed_methods)]
 
 use weald::SparseView;
 

@@ -5,7 +5,7 @@
 //! Calls score different samples one after the other: if they repeated a few samples, the processor would remember the
 //! paths of these samples through the trees. Medians of 21 rounds of 2000 samples, with the least and the greatest.
 
-#![allow(clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -33,6 +33,7 @@ __all__ = [
     "data_digest",
     "draw_projection",
     "exact_sums",
+    "exp",
     "fit_boosting",
     "fit_boosting_part",
     "fit_boosting_with",
@@ -47,6 +48,8 @@ __all__ = [
     "label_folds",
     "label_precision",
     "load_model",
+    "log",
+    "log1p",
     "loss_cells",
     "losses",
     "mean_loss",
@@ -603,6 +606,9 @@ def read_mulan(text: bytes, labels: list[str]) -> _Mulan: ...
 def write_xmc(x: _Matrix, y: _Targets) -> bytes: ...
 def inspect_model(path: str) -> _ModelSummary: ...
 def exact_sums(groups: NDArray[np.int64], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]: ...
+def exp(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def log(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def log1p(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def weights_by_row(y: _Targets, weights: _RowWeights) -> NDArray[np.float64] | None: ...
 def draw_projection(
     family: _ProjectionFamily,

@@ -31,6 +31,7 @@ mod centroid;
 mod compress;
 mod config;
 mod described;
+mod elementary;
 mod enter;
 mod error;
 mod forest;
@@ -69,6 +70,8 @@ mod _weald {
     use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
     #[pymodule_export]
     use crate::described::PyDescribed;
+    #[pymodule_export]
+    use crate::elementary::{exp, log, log1p};
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! A forest of many nodes is replaced by a sparse linear model over a few of them: `cargo run --release --example
 //! compression`.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use ndarray::{Array2, Axis};
 use weald::{CompressConfig, Control, Criterion, ForestConfig, Result};

@@ -1,6 +1,6 @@
 //! Forests on many outputs, grown on a few random projections of them: as accurate, in a fraction of the time. `cargo
 //! run --release --example projection`.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use std::time::Instant;
 

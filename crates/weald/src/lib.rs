@@ -25,6 +25,7 @@
 //!
 //! | module | what it contains |
 //! |---|---|
+//! | `elementary` | exponentials, logarithms and other functions with the same bits on every machine |
 //! | `rng`, `pool`, `rounds` | random numbers as a function of keys; threads; the loop of learners that grow in rounds |
 //! | `exact` | sums that do not depend on the order of addition: powers of two, grids, means; the reduction over several workers |
 //! | [`data`] | the inputs, borrowed and validated on construction: a [`Dataset`] of X in any layout, y of any kind, and weights as exact integers; binned X |
@@ -117,6 +118,8 @@
 
 // Without model files, some items that only they read are unused.
 #![cfg_attr(not(feature = "model-files"), allow(dead_code))]
+// Tests compare with the functions of the standard library.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 #[cfg(feature = "bench-internals")]
 #[doc(hidden)]
@@ -129,6 +132,8 @@ pub mod compress;
 mod control;
 mod criterion;
 pub mod data;
+#[doc(hidden)]
+pub mod elementary;
 mod error;
 mod exact;
 pub mod forest;

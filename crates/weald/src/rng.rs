@@ -4,9 +4,7 @@
 //! The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood 2014). The tests below contain test vectors:
 //! a change of any of them changes every model and must be stated in the changelog.
 
-use std::convert::Infallible;
-
-use rand_core::TryRng;
+mod normal;
 
 /// A 64-bit key, from which streams of random numbers and child keys are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,26 +66,6 @@ impl Stream {
                 return (wide >> 64) as u64;
             }
         }
-    }
-}
-
-/// The interface that the distributions of `rand_distr` need.
-impl TryRng for Stream {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok((self.next_u64() >> 32) as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.next_u64())
-    }
-
-    fn try_fill_bytes(&mut self, to: &mut [u8]) -> Result<(), Infallible> {
-        for chunk in to.chunks_mut(8) {
-            chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers, from the lowest to the highest. Modules of the same layer do not import each other.
 const LAYERS: &[&[&str]] = &[
-    &["error", "setters"],
+    &["error", "setters", "elementary"],
     &["pool", "reuse", "vectorised"],
     &["rng", "exact", "cholesky"],
     &["control"],

@@ -22,7 +22,7 @@ from weald._fit.tree import BaseTree
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.boosted_proof import BoostedProof
 from weald._fitted.proof import check_fitted
-from weald._input import checks
+from weald._input import checks, elementary
 from weald._input.checks import Float, Matrix
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
@@ -164,7 +164,7 @@ class BoostedModel(BaseEnsemble):
                 f"init must predict positive numbers, since the scores of loss={self._loss.name!r} are "
                 f"logarithms of predictions, got other numbers from {type(estimator).__name__}"
             )
-        return np.log(found)
+        return elementary.log(found)
 
     @property
     def _loss(self) -> Loss:

@@ -16,7 +16,7 @@ from weald._fit.base import BaseModel
 from weald._fit.named_outputs import NamedLabels, has_labels
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import checks, masks, targets
+from weald._input import checks, elementary, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import Raw, csr_of, is_sparse, r2
@@ -160,8 +160,7 @@ _LABEL = _weald.LinearModel.of_arrays(
 
 def logarithms_of(proba: Prediction) -> Prediction:
     """The logarithms of probabilities in their form; that of zero is minus infinity."""
-    with np.errstate(divide="ignore"):
-        return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
+    return [elementary.log(part) for part in proba] if isinstance(proba, list) else elementary.log(proba)
 
 
 def label_probabilities(scores: Float) -> Float:

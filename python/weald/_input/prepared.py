@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from weald._input.elementary import log1p
 from weald._input.sparse import Matrix
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -16,13 +17,12 @@ def prepared(
 ) -> sparse.csr_array:
     """Float32 values: sign(x) · ln(1 + |x|) of counts, times a factor of each feature, divided by the length of the sample.
 
-    Those of length one are multiples of 2⁻²⁴. X is float32, and finite. Bits are those of the engine but for logarithms, whose
-    last one may differ.
+    Those of length one are multiples of 2⁻²⁴. X is float32, and finite. Bits are those of the engine.
     """
     X = sparse.csr_array(X)
     values = X.data.astype(np.float64)
     if are_counts:
-        values = np.copysign(np.log1p(np.abs(values)), values)
+        values = np.copysign(log1p(np.abs(values)), values)
     if idf is not None:
         values = values * idf[X.indices]
     single = np.clip(values, -_LARGEST, _LARGEST).astype(np.float32)

@@ -17,7 +17,7 @@ from weald._fit.predictions import BaseClassifier
 from weald._fitted.around import Around, Need, is_meta_estimator
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format
-from weald._input import checks, masks, targets
+from weald._input import checks, elementary, masks, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target, label_classes
@@ -111,9 +111,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type:
         ndarray of shape (n_samples, n_labels)
             The logarithms of the result of `predict_proba`.
         """
-        with np.errstate(divide="ignore"):
-            found: Float = np.log(self.predict_proba(X))
-        return found
+        return elementary.log(self.predict_proba(X))
 
     @of_one_fit
     def predict_topk(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 from sklearn.isotonic import isotonic_regression
 
 from weald._input import registry
 from weald._input.checks import Float
 from weald._input.described import described
+from weald._input.elementary import expit, log, log1pexp
 
 METHODS = ("isotonic", "sigmoid")
 # Maximum number of Newton steps for a sigmoid, which usually converges after about ten.
@@ -178,9 +178,9 @@ def _sigmoid(x: Float, w: Float, hit: Float) -> tuple[float, float]:
 
     def loss(a: float, b: float) -> float:
         z = a * x + b
-        return float((w * (np.logaddexp(0.0, z) - target * z)).sum())
+        return float((w * (log1pexp(z) - target * z)).sum())
 
-    a, b = 0.0, float(np.log((p + 1) / (q + 1)))
+    a, b = 0.0, float(log((p + 1) / (q + 1)))
     before = loss(a, b)
     for _ in range(_MOST_STEPS):
         found = expit(a * x + b)
@@ -189,9 +189,13 @@ def _sigmoid(x: Float, w: Float, hit: Float) -> tuple[float, float]:
         if np.abs(g).max() <= 1e-9 * w.sum():
             break
         cross = (curvature * x).sum()
-        h = np.array([[(curvature * x * x).sum() + _RIDGE, cross], [cross, curvature.sum() + _RIDGE]])
-        # The solution of least norm, if rounding leaves nothing that tells one direction from the other.
-        step = np.linalg.solve(h, -g) if np.linalg.det(h) > 0 else np.linalg.lstsq(h, -g)[0]
+        first, second = (curvature * x * x).sum() + _RIDGE, curvature.sum() + _RIDGE
+        determinant = first * second - cross * cross
+        if determinant > 0:
+            step = np.array([cross * g[1] - second * g[0], cross * g[0] - first * g[1]]) / determinant
+        else:
+            # The solution of least norm, as rounding leaves nothing that tells one direction from the other.
+            step = -np.array([first * g[0] + cross * g[1], cross * g[0] + second * g[1]]) / (first + second) ** 2
         for _ in range(_MOST_HALVINGS):
             after = loss(a + step[0], b + step[1])
             if after < before:
@@ -201,4 +205,4 @@ def _sigmoid(x: Float, w: Float, hit: Float) -> tuple[float, float]:
             break
         a, b, before = a + float(step[0]), b + float(step[1]), after
     # If the slope is negative, a constant is used.
-    return (a, b) if a >= 0 else (0.0, float(np.log((p + 1) / (q + 1))))
+    return (a, b) if a >= 0 else (0.0, float(log((p + 1) / (q + 1))))

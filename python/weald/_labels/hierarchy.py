@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from weald._input import checks, frames, registry, targets
 from weald._input.checks import Float, Matrix, named
 from weald._input.described import cut
+from weald._input.elementary import log2
 from weald._input.sparse import is_sparse
 from weald._labels import consistent, label_edges, label_graph
 from weald._labels.label_graph import Index
@@ -297,7 +298,7 @@ class LabelHierarchy:
             counts = np.bincount(n_there.indices, np.repeat(weights, np.diff(n_there.indptr)) * has_all, minlength=d)
             among = np.where(n_parents > 0, counts, among)
         of_label = np.where(of_label > 0, of_label, 1.0)
-        return np.asarray(-np.log2(np.minimum(1.0, of_label / np.maximum(among, of_label)))) + 0.0
+        return np.asarray(-log2(np.minimum(1.0, of_label / np.maximum(among, of_label)))) + 0.0
 
     # --- label sets --------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
@@ -17,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from weald._fit.bagging import BaseBagging
 from weald._input.checks import Float, Matrix, folds_of
+from weald._input.elementary import expit
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -80,8 +80,7 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
 def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     if hasattr(estimator, "predict_proba"):
         return dense_scores(estimator, X, "predict_proba")
-    found: Float = expit(dense_scores(estimator, X, "decision_function"))
-    return found
+    return expit(dense_scores(estimator, X, "decision_function"))
 
 
 def fitted(

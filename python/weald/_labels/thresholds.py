@@ -193,7 +193,7 @@ class _Problem:
     def __init__(self, scores: Any, truth: Any, weights: Float, floor: float, mask: Any) -> None:
         d = scores.shape[1]
         # A sample with unknown entries counts as a fraction of a sample.
-        n_hidden = 0.0 if mask is None else float(weights @ np.diff(mask.indptr)) / d
+        n_hidden = 0.0 if mask is None else float((weights * np.diff(mask.indptr)).sum()) / d
         self.n_labels, self.n_rows = d, float(weights.sum()) - n_hidden
         per_label = np.bincount(truth.indices, np.repeat(weights, np.diff(truth.indptr)), minlength=d)
         self.positive: Float = per_label.astype(np.float64)

@@ -18,7 +18,7 @@ def n_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
     if max_features == "half":
         return min(max(4, -(-n_features // 2)), n_features)
     if max_features == "log2":
-        return max(1, int(np.log2(n_features)))
+        return max(1, n_features.bit_length() - 1)
     if isinstance(max_features, Integral):
         return min(int(max_features), n_features)
     return max(1, int(max_features * n_features))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _weald
-from weald._input import masks
+from weald._input import elementary, masks
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._rounds.held_out import set_aside
@@ -36,8 +36,8 @@ LEAST_PROBABILITY = 1e-6
 def scores_of_proba(proba: Float, added: Added) -> Float:
     """Scores in the unit of the stages, of probabilities."""
     p: Float = np.clip(proba, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    logarithms: Float = np.log(p)
-    return logarithms if added == "log" else 0.5 * (logarithms - np.log1p(-p))
+    logarithms = elementary.log(p)
+    return logarithms if added == "log" else 0.5 * (logarithms - elementary.log1p(-p))
 
 
 def in_unit_of_stages(engine: _weald.LinearModel, scores: Float, added: Added) -> Float:

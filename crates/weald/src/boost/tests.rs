@@ -608,8 +608,8 @@ fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_doma
         let config = BoostConfig { n_estimators: 4, ..BoostConfig::new(kind.clone()) };
         let model = config.fit_controlled((&made.x, &numbers), &control).unwrap();
         let scores = model.predict_scores(&made.x, &control).unwrap();
-        assert_eq!(model.predict(&made.x, &control).unwrap(), scores.mapv(f64::exp), "{kind:?}");
-        assert_eq!(model.to_predictions(scores.view(), &control).unwrap(), scores.mapv(f64::exp));
+        assert_eq!(model.predict(&made.x, &control).unwrap(), scores.mapv(crate::elementary::exp), "{kind:?}");
+        assert_eq!(model.to_predictions(scores.view(), &control).unwrap(), scores.mapv(crate::elementary::exp));
         assert!(!model.has_probabilities());
         #[cfg(feature = "model-files")]
         {

@@ -4,6 +4,7 @@ use super::codes::Codes;
 use super::config::CentroidPrecision;
 use super::gaps::GapLists;
 use super::vectors::Vectors;
+use crate::elementary::Squared;
 use crate::error::{ErrorKind, Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the centroids of a tree");
@@ -119,7 +120,7 @@ impl Centroids {
             (None, Length::AsItIs) => 1.0,
             // Entries are divided by the largest one first, so that squares neither overflow nor underflow.
             (None, Length::One) => {
-                largest * entries.iter().map(|(_, weight)| (weight / largest).powi(2)).sum::<f64>().sqrt()
+                largest * entries.iter().map(|(_, weight)| (weight / largest).squared()).sum::<f64>().sqrt()
             }
         };
         entries.retain_mut(|(_, weight)| {
@@ -128,7 +129,7 @@ impl Centroids {
         });
         self.features.push(entries.iter().map(|entry| entry.0))?;
         if let Some(of_largest) = of_largest {
-            let squares: f64 = entries.iter().map(|entry| entry.1.powi(2)).sum();
+            let squares: f64 = entries.iter().map(|entry| entry.1.squared()).sum();
             let factor = match length {
                 _ if squares == 0.0 => 0.0,
                 Length::One => 1.0 / squares.sqrt(),

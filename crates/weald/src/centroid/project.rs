@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::data::masked::MaskedSlots;
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
+use crate::elementary::Squared;
 use crate::error::{Error, Purpose, Result};
 use crate::loss::vector::vectorised;
 use crate::projection::{MatrixSource, OUTPUT_PROJECTION, ProjectionMatrix, RandomFamily, Sparsity};
@@ -261,7 +262,7 @@ impl<'a> Projector<'a> {
             for (row, point) in numbers.chunks_exact(q).zip(points.chunks_exact_mut(stride)) {
                 // Numbers are divided by the largest one first, so that squares neither overflow nor underflow.
                 let largest = magnitude(row);
-                let length = row.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt();
+                let length = row.iter().map(|v| (v / largest).squared()).sum::<f64>().sqrt();
                 if largest > 0.0 {
                     let coordinate = |v: f64| (v / largest / length * f64::from(ONE)).round_ties_even() as i16;
                     point.iter_mut().zip(row).for_each(|(to, &v)| *to = coordinate(v));

@@ -8,8 +8,8 @@
 use super::route::{Lanes, greatest};
 use super::vectors::Vectors;
 use crate::control::Control;
+use crate::elementary::exp_of_negative;
 use crate::error::{Purpose, Result};
-use crate::loss::exponentials::exp;
 use crate::loss::vector::vectorised;
 use crate::rng::{Key, Stream};
 
@@ -92,7 +92,7 @@ fn to_errors(products: &mut [f32], k: usize, cluster: usize) {
     let most = products[greatest(&products[..k]) as usize];
     let mut total = 0.0;
     for product in &mut products[..k] {
-        let share = exp(f64::from(*product - most));
+        let share = exp_of_negative(f64::from(*product - most));
         total += share;
         *product = share as f32;
     }

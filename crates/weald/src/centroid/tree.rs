@@ -7,8 +7,8 @@ use super::parents::Parents;
 use super::route::{Router, greatest};
 use super::vectors::Vectors;
 use crate::control::Control;
+use crate::elementary::exp_of_negative;
 use crate::error::{Error, ErrorKind, Purpose, Result};
-use crate::loss::exponentials::exp;
 use crate::tree::LeafTable;
 
 const PURPOSE: Purpose = Purpose("the nodes of a tree");
@@ -248,7 +248,7 @@ impl Choice {
         if apart <= 0.0 || apart.is_nan() {
             return Choice { first, second: first, of_second: 0.0 };
         }
-        let odds = exp(-apart);
+        let odds = exp_of_negative(-apart);
         let of_second = share * (odds / (1.0 + odds)) as f32;
         Choice { first, second: second.1, of_second: if of_second < least { 0.0 } else { of_second } }
     }

@@ -6,6 +6,7 @@
 
 use crate::control::Control;
 use crate::data::Matrix;
+use crate::elementary::{ln, ln_1p};
 use crate::error::{Error, Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the rows of X");
@@ -141,7 +142,7 @@ impl Vectors {
         for (feature, value) in row.filter(|(_, value)| *value != 0.0) {
             let factor = preparation.idf.map_or(1.0, |idf| idf[feature as usize]);
             let value = f64::from(value);
-            let value = if preparation.sublinear { value.abs().ln_1p().copysign(value) } else { value };
+            let value = if preparation.sublinear { ln_1p(value.abs()).copysign(value) } else { value };
             let value = value * f64::from(factor);
             squares += value * value;
             PURPOSE.push(&mut self.features, feature)?;
@@ -219,7 +220,7 @@ pub(crate) fn inverse_document_frequencies(
         }
     }
     let weight = |units: u64| units as f64 * unit;
-    let factor = |count: u64| (1.0 + ((1.0 + weight(n)) / (1.0 + weight(count))).ln()) as f32;
+    let factor = |count: u64| (1.0 + ln((1.0 + weight(n)) / (1.0 + weight(count)))) as f32;
     let mut factors = Purpose("the frequencies of features").with_capacity(counts.len())?;
     factors.extend(counts.into_iter().map(factor));
     Ok(factors)

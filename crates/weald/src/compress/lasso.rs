@@ -26,6 +26,7 @@ use super::path::{Records, Solution, Steps};
 use super::rows::{Gradients, KeptRows};
 use super::stagewise::length;
 use crate::control::Control;
+use crate::elementary::pow;
 use crate::error::{Purpose, Result};
 
 /// The sequence of penalties.
@@ -345,7 +346,7 @@ fn solve_all<R: Solved>(
     let mut kept = Ancestors { stamp: PURPOSE.filled(0, nodes.n_nodes())?, now: 0 };
     if solver.lambda_max > 0.0 {
         for k in 1..penalties.n {
-            let lambda = solver.lambda_max * penalties.eps.powf(k as f64 / (penalties.n - 1) as f64);
+            let lambda = solver.lambda_max * pow(penalties.eps, k as f64 / (penalties.n - 1) as f64);
             solver.solve(lambda, lambdas[k - 1], control)?;
             // Up to rounding, norms rise as penalties decrease.
             let norm = solver.norm().max(norms[k - 1]);

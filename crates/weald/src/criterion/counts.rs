@@ -17,6 +17,7 @@ use two_classes::GiniOfTwo;
 
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
+use crate::elementary::Squared;
 use crate::error::{Purpose, Result};
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
@@ -57,7 +58,7 @@ impl GiniIndex {
             if split.are_labels {
                 2.0 * (output[0] / total) * (1.0 - output[0] / total)
             } else {
-                1.0 - output.iter().map(|s| (s / total).powi(2)).sum::<f64>()
+                1.0 - output.iter().map(|s| (s / total).squared()).sum::<f64>()
             }
         })
     }

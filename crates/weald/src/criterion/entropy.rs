@@ -9,6 +9,7 @@ use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics,
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
+use crate::elementary::log2;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Total, debug_assert_exact};
@@ -42,7 +43,7 @@ impl CriterionKind for ShannonEntropy {
 
 impl ShannonEntropy {
     fn decrease(split: &SplitSums<'_>) -> f64 {
-        let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
+        let entropy = |p: f64| if p > 0.0 { -p * log2(p) } else { 0.0 };
         split.decrease_of(|output, total| {
             if split.are_labels {
                 entropy(output[0] / total) + entropy(1.0 - output[0] / total)
@@ -111,7 +112,7 @@ impl<'a, U: Units> Entropy<'a, U> {
 }
 
 fn x_log2_x(x: f64) -> f64 {
-    if x > 0.0 { x * x.log2() } else { 0.0 }
+    if x > 0.0 { x * log2(x) } else { 0.0 }
 }
 
 impl<U: Units> NodeCriterion for Entropy<'_, U> {

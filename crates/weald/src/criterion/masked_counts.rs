@@ -24,6 +24,7 @@ use outputs::{LANES, OutputWeights};
 
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::masked::MaskedSlots;
+use crate::elementary::log2;
 use crate::error::{Purpose, Result};
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
@@ -111,7 +112,7 @@ impl SlotTerm for EntropyOfLabels {
 }
 
 fn x_log2_share(x: f64, whole: f64) -> f64 {
-    if x > 0.0 { x * (x / whole).log2() } else { 0.0 }
+    if x > 0.0 { x * log2(x / whole) } else { 0.0 }
 }
 
 /// A slot that occurs in the node.

@@ -15,6 +15,7 @@ use super::moved_sums::{Many, MovedSums, OUTPUTS};
 use super::{NodeCriterion, NodeStats, Units};
 use crate::control::Control;
 use crate::data::masked::MaskedNumbers;
+use crate::elementary::Squared;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};
@@ -128,7 +129,7 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
                     let rounded =
                         if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
                     *cell = [w, rounded];
-                    square_of_row += i128::from(for_squares.up(from_middle).powi(2) as i64);
+                    square_of_row += i128::from(for_squares.up(from_middle).squared() as i64);
                 }
                 squares += i128::from(w as i64) * square_of_row;
                 self.moved.add(&mut sums, out);

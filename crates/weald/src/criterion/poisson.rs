@@ -17,6 +17,7 @@ use super::table::{
 };
 use super::{Criterion, NodeCriterion, NodeStats, Units};
 use crate::data::train_y::{RealTargets, TrainY};
+use crate::elementary::ln_1p;
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{FixedPoint, Total, debug_assert_exact};
@@ -75,7 +76,7 @@ fn phi(t: f64) -> f64 {
         let tail = 1.0 / 20.0 - t * (1.0 / 30.0 - t * (1.0 / 42.0 - t / 56.0));
         return t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0 - t * tail)));
     }
-    if t > -1.0 { (1.0 + t) * t.ln_1p() - t } else { 1.0 }
+    if t > -1.0 { (1.0 + t) * ln_1p(t) - t } else { 1.0 }
 }
 
 /// Returns the scale that makes the numbers of all workers, which must not be negative, less than one.

@@ -14,6 +14,7 @@
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
 use crate::data::sparse_targets::SparseNumbers;
+use crate::elementary::Squared;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{FixedPoint, debug_assert_exact, exponent_above};
@@ -239,7 +240,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
             rows.iter().map(|&row| self.squares_of_rows[row as usize] as f64 / self.weights[row as usize].to_f64());
         let longest = self.workers.max_of(longest.fold(0.0, f64::max))?;
         // |e − r| is at most |e| + |r|. An entry that was rounded together with its weight is off by less than a spacing.
-        self.reach = (longest.sqrt() + mean_square.sqrt() + self.most_in_a_row as f64 + 1.0).powi(2) * (1.0 + 1e-9);
+        self.reach = (longest.sqrt() + mean_square.sqrt() + self.most_in_a_row as f64 + 1.0).squared() * (1.0 + 1e-9);
         let pure = self.are_equal(rows)?;
         let (grid, d) = (self.grid.unwrap_or(FixedPoint::ONE), self.y.n_outputs() as f64);
         let variance = (self.own_squares as f64 / w - mean_square).max(0.0) / d;

@@ -27,6 +27,7 @@ use super::table::{CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeS
 use super::{NodeCriterion, NodeStats, Units, is_below, least_weight};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
+use crate::elementary::Squared;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Part, Reduce, Workers, other_sums};
 use crate::exact::{PowerOfTwo, Total, debug_assert_exact, exponent_above};
@@ -66,7 +67,7 @@ impl VarianceOfNumbers {
         let SplitSums { left, right, .. } = split;
         let mean = |side: &SideSums<'_>, sum: f64| sum / side.total;
         let pairs = left.sums.iter().zip(right.sums);
-        let between: f64 = pairs.map(|(&l, &r)| (mean(left, l) - mean(right, r)).powi(2)).sum();
+        let between: f64 = pairs.map(|(&l, &r)| (mean(left, l) - mean(right, r)).squared()).sum();
         between * left.weight * right.weight / (left.weight + right.weight)
     }
 }
@@ -472,7 +473,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
         let mut shift = 0.0;
         for (rest, (s, p)) in self.node.total.iter_mut().zip(sums.total.iter().zip(&part.total)) {
             *rest = s - p;
-            shift += (*rest * of_rest - s * of_whole).powi(2);
+            shift += (*rest * of_rest - s * of_whole).squared();
         }
         self.distance = whole.distance + shift.sqrt();
         self.node.debug_assert_exact();

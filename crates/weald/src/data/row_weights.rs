@@ -6,6 +6,7 @@ use std::f64::consts::LN_2;
 use super::known::Known;
 use super::targets::Targets;
 use super::weights::Weights;
+use crate::elementary::{exp, ln, power_of_two};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::{PowerOfTwo, RoundedOnce, exponent_above};
 
@@ -99,7 +100,7 @@ pub(crate) fn balanced(y: &Targets<'_>, known: Option<&Known>, weight: impl Fn(u
     let n = y.n_samples();
     // Only ratios of weights matter. Dividing by the largest prevents overflow of the total.
     let largest = (0..n).map(&weight).fold(0.0, f64::max);
-    let down = if exponent_above(largest.max(1.0)) > 900 { 2f64.powi(-900) } else { 1.0 };
+    let down = if exponent_above(largest.max(1.0)) > 900 { power_of_two(-900) } else { 1.0 };
     let weight = |row: usize| scaled(weight(row), down);
     // Sums of weights are rounded once, so that they depend neither on the order of the samples nor on those without
     // weight.
@@ -146,7 +147,7 @@ pub(crate) fn balanced(y: &Targets<'_>, known: Option<&Known>, weight: impl Fn(u
                 let total = total_of(&mut rows().map(&weight))?;
                 let one = total_of(&mut on.iter().map(|&row| weight(row as usize)))?;
                 if one > 0.0 && one < total {
-                    let of_zeros = (total / (2.0 * (total - one))).ln();
+                    let of_zeros = ln(total / (2.0 * (total - one)));
                     let more = ln_of_quotient(total - one, one);
                     rows().for_each(|row| logs[row] += of_zeros);
                     on.iter().for_each(|&row| logs[row as usize] += more);
@@ -163,7 +164,7 @@ pub(crate) fn balanced(y: &Targets<'_>, known: Option<&Known>, weight: impl Fn(u
             let mut ones = PURPOSE.collected(sums.iter().map(RoundedOnce::value))?;
             let varies = |one: f64| one > 0.0 && one < total;
             let all_zero: f64 =
-                ones.iter().filter(|&&one| varies(one)).map(|one| (total / (2.0 * (total - one))).ln()).sum();
+                ones.iter().filter(|&&one| varies(one)).map(|one| ln(total / (2.0 * (total - one)))).sum();
             let correction = |one: f64| if varies(one) { ln_of_quotient(total - one, one) } else { 0.0 };
             ones.iter_mut().for_each(|one| *one = correction(*one));
             for (row, sum) in logs.iter_mut().enumerate() {
@@ -179,7 +180,7 @@ pub(crate) fn balanced(y: &Targets<'_>, known: Option<&Known>, weight: impl Fn(u
     let excess = there.map(|(_, &log)| doublings(log)).fold(0.0, f64::max);
     for log in &mut logs {
         let own = doublings(*log);
-        let lowered = rounded((*log - own * LN_2).exp()) * 2f64.powi((own - excess).min(0.0) as i32);
+        let lowered = rounded(exp(*log - own * LN_2)) * power_of_two((own - excess).min(0.0) as i32);
         *log = lowered.max(f64::MIN_POSITIVE);
     }
     Ok(logs)
@@ -196,7 +197,7 @@ const LEAST: f64 = f64::from_bits(1);
 /// Returns log(a / b) of positive numbers, whose quotient may overflow.
 fn ln_of_quotient(a: f64, b: f64) -> f64 {
     let quotient = a / b;
-    if quotient.is_finite() { quotient.ln() } else { a.ln() - b.ln() }
+    if quotient.is_finite() { ln(quotient) } else { ln(a) - ln(b) }
 }
 
 /// Returns `x`, which must be positive, rounded to [`BITS`] significant bits.

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::elementary::power_of_two;
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{PowerOfTwo, Total, exponent_above, lowest_bit};
@@ -105,7 +106,7 @@ impl Weights {
         // The power of two that puts the largest possible total just below the limit. A positive weight keeps at least
         // one unit, so that no sample is lost. The largest weight is below a power of two, and is not rounded up to it:
         // the total would then be the limit.
-        let bits = (ROUNDED_TOTAL / draws).log2().floor() as i32;
+        let bits = exponent_above(ROUNDED_TOTAL / draws) - 1;
         let (exponent, most) = ((bits - exponent_above(largest)).min(MOST_BITS), (1 << bits) - 1);
         let to_units =
             |&w: &f64| if w == 0.0 { 0 } else { (PowerOfTwo::new(exponent).times(w).round() as u64).clamp(1, most) };
@@ -116,7 +117,7 @@ impl Weights {
     fn of_units(units: Vec<u64>, unit: f64, exact: bool, workers: &Workers) -> Result<Self> {
         Total::of_all(units.iter().copied(), workers)?;
         let largest = workers.max_of(units.iter().copied().max().unwrap_or(0))? as f64;
-        let sum_unit = if (1.0 / FAR..=FAR).contains(&unit) { unit } else { 2f64.powi(-exponent_above(largest)) };
+        let sum_unit = if (1.0 / FAR..=FAR).contains(&unit) { unit } else { power_of_two(-exponent_above(largest)) };
         let unit = unit.min(LARGEST_UNIT);
         Ok(Weights { units: Some(units), unit, sum_unit, exact, workers: workers.clone() })
     }

@@ -2,6 +2,7 @@
 
 use super::reduce::{Reduce, Workers};
 use super::{FixedPoint, Grid};
+use crate::elementary::Squared;
 use crate::error::Result;
 
 /// The number of bits of a deviation. Weighted sums of squared deviations then need 2 · 36 + 52 of 127 bits.
@@ -38,7 +39,7 @@ pub(crate) fn exact_deviation_of_all(
     // afterwards.
     let (mean, rest) = (sum.div_euclid(total), sum.rem_euclid(total));
     let around = squares - 2 * mean * sum + mean * mean * total;
-    let variance = around as f64 / total as f64 - (rest as f64 / total as f64).powi(2);
+    let variance = around as f64 / total as f64 - (rest as f64 / total as f64).squared();
     Ok(fixed.down(variance.max(0.0).sqrt()).min(reach))
 }
 

@@ -4,6 +4,7 @@ use std::ops::{Add, Sub};
 
 use super::reduce::Largest;
 use super::{PowerOfTwo, exponent_above};
+use crate::elementary::power_of_two;
 
 /// A type of floats that are rounded to a grid before they are added up in float64.
 pub(crate) trait GridFloat: Largest + Add<Output = Self> + Sub<Output = Self> + Into<f64> {
@@ -64,7 +65,7 @@ impl<T: GridFloat> Grid<T> {
     /// Returns the grid with a spacing of 2^exponent. Near the ends of the range of float64, the spacing is coarser or
     /// finer than requested; sums overflow there, or are exact anyway.
     pub(crate) fn of_spacing(exponent: i32) -> Self {
-        Grid(T::from_f64(1.5 * 2f64.powi((exponent + T::FRACTION_BITS).clamp(-1022, 1022))))
+        Grid(T::from_f64(1.5 * power_of_two((exponent + T::FRACTION_BITS).clamp(-1022, 1022))))
     }
 
     /// Returns the grid for |x| < `bound` whose spacing is 2^−bits times the power of two above the bound.

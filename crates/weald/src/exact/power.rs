@@ -1,5 +1,7 @@
 //! Powers of two that neither overflow nor underflow, and the exponents of numbers.
 
+use crate::elementary::power_of_two;
+
 /// 2^e as a product of two factors that are finite and normal, for |e| ≤ 2 000. The power itself may be out of the
 /// range of float64 even if its product with a number is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,7 +11,7 @@ impl PowerOfTwo {
     pub(crate) const ONE: PowerOfTwo = PowerOfTwo(1.0, 1.0);
 
     pub(crate) fn new(exponent: i32) -> Self {
-        PowerOfTwo(2f64.powi(exponent / 2), 2f64.powi(exponent - exponent / 2))
+        PowerOfTwo(power_of_two(exponent / 2), power_of_two(exponent - exponent / 2))
     }
 
     /// Returns x · 2^e.

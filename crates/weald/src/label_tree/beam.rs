@@ -8,7 +8,8 @@ const PURPOSE: Purpose = Purpose("the best labels of a label tree");
 /// Returns the logarithm of what a column with this margin counts: as part of a path, whose parts are multiplied, and as
 /// the score of a label.
 pub(super) fn log_of(margin: f64) -> f64 {
-    -(1.0 - margin).max(0.0).powi(3)
+    let miss = (1.0 - margin).max(0.0);
+    -(miss * miss * miss)
 }
 
 /// What the path to a leaf counts beside a label of it. Leaves are fitted to samples of other leaves as well, and hardly need

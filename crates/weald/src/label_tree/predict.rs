@@ -5,6 +5,7 @@ use super::beam::Beam;
 use crate::centroid::Vectors;
 use crate::control::Control;
 use crate::data::{LabelView, Matrix, Outputs};
+use crate::elementary::{exp, ln};
 use crate::error::{Error, Purpose, Result};
 use crate::model::{Ranking, SparseScores, TopK, best_columns, check_topk, into_array};
 use crate::pool;
@@ -142,7 +143,7 @@ impl Unit {
     fn probability(&self, score: f64) -> f64 {
         match score == f64::NEG_INFINITY {
             true => 0.0,
-            false => (score - self.largest).exp() / self.sum,
+            false => exp(score - self.largest) / self.sum,
         }
     }
 }
@@ -184,8 +185,8 @@ impl<'s> Search<'s> {
                 }
                 let (_, largest, sum) = &mut found[*place as usize];
                 match log > *largest {
-                    true => (*largest, *sum) = (log, *sum * (*largest - log).exp() + 1.0),
-                    false => *sum += (log - *largest).exp(),
+                    true => (*largest, *sum) = (log, *sum * exp(*largest - log) + 1.0),
+                    false => *sum += exp(log - *largest),
                 }
                 Ok(())
             })?;
@@ -196,7 +197,7 @@ impl<'s> Search<'s> {
     /// Returns the scores and the labels that were found: the logarithm of the mean over the trees.
     fn scores(&self) -> impl ExactSizeIterator<Item = (f64, u32)> + Clone {
         let n_trees = self.model.trees.len() as f64;
-        self.found.iter().map(move |&(label, largest, sum)| (largest + (sum / n_trees).ln(), label))
+        self.found.iter().map(move |&(label, largest, sum)| (largest + ln(sum / n_trees), label))
     }
 
     /// Returns what makes probabilities of the scores.
@@ -207,7 +208,7 @@ impl<'s> Search<'s> {
                 self.found.sort_unstable_by_key(|&(label, ..)| label);
                 let scores = self.scores().map(|(score, _)| score);
                 let largest = scores.clone().fold(f64::NEG_INFINITY, f64::max);
-                Unit { largest, sum: scores.map(|score| (score - largest).exp()).sum() }
+                Unit { largest, sum: scores.map(|score| exp(score - largest)).sum() }
             }
             Outputs::Labels { .. } | Outputs::Real { .. } => Unit { largest: 0.0, sum: 1.0 },
         }

@@ -18,6 +18,7 @@ use super::loss::LinearLoss;
 use super::source::{Cells, Source};
 use super::{LinearConfig, LinearModel};
 use crate::control::Control;
+use crate::elementary::{exp, ln_1p, power_of_two};
 use crate::error::{Purpose, Result};
 use crate::pool;
 
@@ -65,7 +66,7 @@ impl Line {
         let of_point = |point: &Point| {
             let score = self.score(point.margin);
             // ln(1 + e^score) and ln(1 + e^−score).
-            let small = (-score.abs()).exp().ln_1p();
+            let small = ln_1p(exp(-score.abs()));
             point.off * (score.max(0.0) + small) + point.on * ((-score).max(0.0) + small)
         };
         points.iter().map(of_point).sum()
@@ -83,7 +84,7 @@ impl Line {
             let (mut slope, mut intercept) = (line.slope - prior.slope, line.intercept - prior.intercept);
             let (mut of_slope, mut of_both, mut of_intercept) = (1.0, 0.0, 1.0);
             for point in points {
-                let p = 1.0 / (1.0 + (-line.score(point.margin)).exp());
+                let p = 1.0 / (1.0 + exp(-line.score(point.margin)));
                 let gradient = (point.on + point.off) * p - point.on;
                 let bend = (point.on + point.off) * p * (1.0 - p);
                 slope += gradient * point.margin;
@@ -100,7 +101,7 @@ impl Line {
             if line.slope <= LEAST_SLOPE && step.0 > 0.0 {
                 step = (0.0, intercept / of_intercept);
             }
-            let moved = (0..40).map(|halvings| 0.5f64.powi(halvings)).find_map(|part| {
+            let moved = (0..40).map(|halvings| power_of_two(-halvings)).find_map(|part| {
                 let slope = (line.slope - part * step.0).max(LEAST_SLOPE);
                 let moved = Line { slope, intercept: line.intercept - part * step.1 };
                 let value = objective(moved);
@@ -187,7 +188,7 @@ impl Looked {
     /// rounded to 2⁻⁴⁰, so that its sum does not depend on the order of columns.
     pub(super) fn loss(&self, counts: &Counts, unit: f64, weight: f64, control: &Control) -> Result<f64> {
         let (_, lines) = self.lines(counts, unit, 0.0, control)?;
-        let grid = 2f64.powi(40);
+        let grid = power_of_two(40);
         let of_column = |(&more, &(_, loss)): (&bool, &(Line, f64))| {
             let loss = (loss / weight * if more { self.factor } else { 1.0 } * grid).round();
             loss as i128

@@ -19,6 +19,7 @@ use super::{Calibration, FoldModels, LinearConfig, LinearModel};
 use crate::centroid::Vectors;
 use crate::control::Control;
 use crate::data::{Dataset, Weights};
+use crate::elementary::ln;
 use crate::error::{Error, Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the candidates of a choice");
@@ -235,7 +236,7 @@ impl LinearConfig {
 
 /// Returns the index of the strength that is nearest to one, by their ratio.
 fn nearest(strengths: &[f64], to: f64) -> usize {
-    let ratio = |index: &usize| (strengths[*index] / to).ln().abs();
+    let ratio = |index: &usize| ln(strengths[*index] / to).abs();
     (0..strengths.len()).min_by(|a, b| ratio(a).total_cmp(&ratio(b))).unwrap_or(0)
 }
 

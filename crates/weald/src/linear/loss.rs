@@ -1,6 +1,7 @@
 //! The losses of linear models, and what depends on the loss.
 
 use super::calibration::Line;
+use crate::elementary::ln;
 
 /// What a linear model loses by the margin m of a sample: w · x + b of a sample that has the column, and its negative of
 /// one that has not.
@@ -44,7 +45,7 @@ impl LinearLoss {
     pub(super) fn intercept(self, positive: f64, negative: f64) -> f32 {
         match self {
             LinearLoss::SquaredHinge => -1.0,
-            LinearLoss::LogLoss => ((positive + 0.5).ln() - (negative + 0.5).ln()) as f32,
+            LinearLoss::LogLoss => (ln(positive + 0.5) - ln(negative + 0.5)) as f32,
         }
     }
 }

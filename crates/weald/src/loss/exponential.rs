@@ -4,6 +4,7 @@ use super::column::ColumnLoss;
 use super::{Domain, LineProblem, Link, Loss, half_log_odds};
 use crate::control::Control;
 use crate::data::Outputs;
+use crate::elementary::exp;
 use crate::error::Result;
 use crate::loss::line_search::{LineSearch, newton_or_brent};
 
@@ -27,7 +28,7 @@ impl Loss for Exponential {
     fn value(&self, y: f64, score: f64) -> f64 {
         let exponent = -y * score;
         let clipped = exponent.min(LARGEST_EXPONENT);
-        clipped.exp() * (1.0 + (exponent - clipped))
+        exp(clipped) * (1.0 + (exponent - clipped))
     }
 
     /// Returns y e^(−yf).
@@ -38,7 +39,7 @@ impl Loss for Exponential {
     /// Returns e^(−yf). Along the tangent it stays e^80, which is an upper bound on the curvature, so that Newton steps
     /// still decrease the loss.
     fn curvature(&self, y: f64, score: f64) -> f64 {
-        (-y * score).min(LARGEST_EXPONENT).exp().max(f64::MIN_POSITIVE)
+        exp((-y * score).min(LARGEST_EXPONENT)).max(f64::MIN_POSITIVE)
     }
 
     /// Returns ½ log(W₊ / W₋), as for the logistic loss.

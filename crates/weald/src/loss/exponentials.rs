@@ -3,40 +3,7 @@
 
 use super::float::Float;
 use super::vector::{Eight, LANES};
-
-/// Returns e^x for x ≤ 0, with a relative error of at most 4·10⁻¹⁶. Below −700 it returns e^(−700), which is negligible
-/// compared with 1 but not denormal.
-///
-/// x = n ln 2 + r with |r| ≤ ½ ln 2, and e^r is its Taylor series up to r¹², whose next term is below 2·10⁻¹⁶.
-#[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
-    const FAR: f64 = -700.0;
-    /// Adding this number rounds to an integer, which is then in the low bits.
-    const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
-    /// ln 2 in two parts. The products of the first part with integers below 2¹¹ are exact.
-    const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
-    /// 1/k!.
-    const C: [f64; 13] = {
-        let mut c = [1.0; 13];
-        let mut k = 1;
-        while k < 13 {
-            c[k] = c[k - 1] / k as f64;
-            k += 1;
-        }
-        c
-    };
-    let x = if x > FAR { x } else { FAR };
-    let shifted = x * std::f64::consts::LOG2_E + ROUND;
-    let n = shifted - ROUND;
-    let r = (x - n * LN_2[0]) - n * LN_2[1];
-    // Terms are added in pairs, so that fewer operations have to wait for each other.
-    let r2 = r * r;
-    let r4 = r2 * r2;
-    let low = (C[2] + C[3] * r) + (C[4] + C[5] * r) * r2;
-    let high = ((C[6] + C[7] * r) + (C[8] + C[9] * r) * r2) + ((C[10] + C[11] * r) + C[12] * r2) * r4;
-    let mantissa = 1.0 + (r + r2 * (low + high * r4));
-    f64::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 52))
-}
+use crate::elementary::{exp_of_negative, ln, ln_1p};
 
 #[inline(always)]
 pub(super) fn largest<T: Float>(scores: &[T]) -> f64 {
@@ -63,13 +30,13 @@ fn exponentials<T: Float>(scores: &[T], most: f64, out: &mut [T]) -> f64 {
     let (out, out_rest) = out.as_chunks_mut::<LANES>();
     for (scores, out) in eights.iter().zip(out) {
         for lane in 0..LANES {
-            let e = exp(scores[lane].to_f64() - most);
+            let e = exp_of_negative(scores[lane].to_f64() - most);
             sums[lane] += e;
             out[lane] = T::from_f64(e);
         }
     }
     for (lane, (score, out)) in rest.iter().zip(out_rest).enumerate() {
-        let e = exp(score.to_f64() - most);
+        let e = exp_of_negative(score.to_f64() - most);
         sums[lane] += e;
         *out = T::from_f64(e);
     }
@@ -83,11 +50,11 @@ fn sum_of_exponentials<T: Float>(scores: &[T], most: f64) -> f64 {
     let (eights, rest) = scores.as_chunks::<LANES>();
     for scores in eights {
         for lane in 0..LANES {
-            sums[lane] += exp(scores[lane].to_f64() - most);
+            sums[lane] += exp_of_negative(scores[lane].to_f64() - most);
         }
     }
     for (lane, score) in rest.iter().enumerate() {
-        sums[lane] += exp(score.to_f64() - most);
+        sums[lane] += exp_of_negative(score.to_f64() - most);
     }
     Eight(sums).total()
 }
@@ -113,7 +80,7 @@ impl RowSums {
         let others =
             exponentials(&scores[..class], most, before) + exponentials(&scores[class + 1..], most, &mut after[1..]);
         after[0] = T::from_f64(0.0);
-        RowSums { most, own_score, own: exp(own_score - most), others }
+        RowSums { most, own_score, own: exp_of_negative(own_score - most), others }
     }
 
     /// Returns bit for bit the same as [`RowSums::write`], without writing.
@@ -121,16 +88,16 @@ impl RowSums {
     pub(super) fn of<T: Float>(class: usize, scores: &[T]) -> RowSums {
         let (most, own_score) = (largest(scores), scores[class].to_f64());
         let others = sum_of_exponentials(&scores[..class], most) + sum_of_exponentials(&scores[class + 1..], most);
-        RowSums { most, own_score, own: exp(own_score - most), others }
+        RowSums { most, own_score, own: exp_of_negative(own_score - most), others }
     }
 
     /// Returns log(1 + Σ e^(f_k − f_y)) over the other classes, without losing the digits of a small sum.
     #[inline(always)]
     pub(super) fn loss(&self) -> f64 {
         if self.own_score == self.most {
-            self.others.ln_1p()
+            ln_1p(self.others)
         } else {
-            self.most - self.own_score + (self.others + self.own).ln()
+            self.most - self.own_score + ln(self.others + self.own)
         }
     }
 
@@ -162,6 +129,6 @@ mod tests {
             // The tolerance is two units in the last place.
             assert!((found - truth).abs() <= 4e-16 * truth, "{x} {found:e} {truth:e}");
         }
-        assert_eq!((exp(0.0), exp(-0.0)), (1.0, 1.0));
+        assert_eq!((exp_of_negative(0.0), exp_of_negative(-0.0)), (1.0, 1.0));
     }
 }

@@ -7,6 +7,7 @@ use super::log_link::{self, Deviance, LARGEST_EXPONENT, exp, slope_of_exp};
 use super::{Domain, Link, Loss};
 use crate::control::Control;
 use crate::data::Outputs;
+use crate::elementary::{exp_m1, ln};
 use crate::error::Result;
 
 /// Half the gamma deviance, as a function of the logarithm of the mean.
@@ -24,19 +25,19 @@ impl Loss for Gamma {
 
     /// Returns e^t − 1 − t, with t = ln y − f.
     fn value(&self, y: f64, score: f64) -> f64 {
-        let t = y.ln() - score;
-        if t <= LARGEST_EXPONENT { t.exp_m1() - t } else { exp(t) - (1.0 + t) }
+        let t = ln(y) - score;
+        if t <= LARGEST_EXPONENT { exp_m1(t) - t } else { exp(t) - (1.0 + t) }
     }
 
     /// Returns y e^(−f) − 1.
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
-        let t = y.ln() - score;
-        if t <= LARGEST_EXPONENT { t.exp_m1() } else { slope_of_exp(t) }
+        let t = ln(y) - score;
+        if t <= LARGEST_EXPONENT { exp_m1(t) } else { slope_of_exp(t) }
     }
 
     /// Returns y e^(−f).
     fn curvature(&self, y: f64, score: f64) -> f64 {
-        slope_of_exp(y.ln() - score)
+        slope_of_exp(ln(y) - score)
     }
 
     /// Returns the logarithm of the weighted mean.

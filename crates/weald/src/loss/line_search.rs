@@ -26,6 +26,7 @@ use super::newton::CERTAIN;
 use super::{LARGEST_STEP, LineProblem, Loss};
 use crate::control::Control;
 use crate::data::sort::sort_by;
+use crate::elementary::{ln_1p, power_of_two};
 use crate::error::Result;
 
 /// The method that searches steps without a closed form.
@@ -75,7 +76,7 @@ impl Newton {
         let newton = (slope.abs() / curvature.max(f64::MIN_POSITIVE)).min(f64::MAX);
         let t = (*reach * newton).min(f64::MAX);
         // For the smallest t, the quotient would be 0/0.
-        let damped = if t < f64::EPSILON { newton } else { newton * (t.ln_1p() / t) };
+        let damped = if t < f64::EPSILON { newton } else { newton * (ln_1p(t) / t) };
         let at = |length: f64| (*point - slope.signum() * length).clamp(-LARGEST_STEP, LARGEST_STEP);
         let plain = at(newton);
         let is_plain = t <= CERTAIN && bracket.0 <= plain && plain <= bracket.1;
@@ -166,8 +167,8 @@ fn halved_newton<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, reach: f
             break;
         }
         let whole = (step - slope / curvature).clamp(-reach, reach) - step;
-        let lower = |halvings| -> Result<Option<(f64, f64)>> {
-            let next = step + whole * 0.5f64.powi(halvings);
+        let lower = |halvings: i32| -> Result<Option<(f64, f64)>> {
+            let next = step + whole * power_of_two(-halvings);
             let next_value = problem.loss(loss, next)?;
             Ok((next_value < value).then_some((next, next_value)))
         };

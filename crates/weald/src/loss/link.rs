@@ -16,6 +16,7 @@ use super::log_loss::probability;
 use super::softmax;
 use crate::data::Outputs;
 use crate::data::targets::is_binary;
+use crate::elementary::exp;
 
 /// The meaning of the scores of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,10 +122,10 @@ impl Link {
     pub(crate) fn of_score(self, score: f64) -> f64 {
         match self {
             Link::Identity | Link::Margin => score,
-            Link::Log => score.min(LARGEST_LOG).exp(),
+            Link::Log => exp(score.min(LARGEST_LOG)),
             Link::Share => share(score),
             Link::Logistic | Link::OneAgainstRest => probability(score),
-            Link::Softmax => score.exp(),
+            Link::Softmax => exp(score),
         }
     }
 
@@ -214,7 +215,7 @@ mod tests {
             assert_eq!(of(link, &[3.0, -1.0], 2), [3.0, -1.0]);
         }
         assert!(!Link::Log.has_probabilities());
-        assert_eq!(of(Link::Log, &[0.0, 1.0, -1e9, -3.5], 4), [1.0, 1f64.exp(), 0.0, (-3.5f64).exp()]);
+        assert_eq!(of(Link::Log, &[0.0, 1.0, -1e9, -3.5], 4), [1.0, exp(1.0), 0.0, exp(-3.5)]);
         let far = of(Link::Log, &[1e9, 709.78, 709.0], 3);
         assert!(far.iter().all(|p| p.is_finite()) && far[0] == far[1] && far[2] < far[1], "{far:?}");
         assert_eq!(of(Link::Logistic, &[0.0, 1e3, -1e3], 3), [0.5, 1.0, 0.0]);

@@ -10,6 +10,7 @@ use super::line_search::LineSearch;
 use super::newton::{Regularization, newton_step};
 use super::{LARGEST_STEP, LineProblem, Loss, weight_of_absent};
 use crate::control::Control;
+use crate::elementary::{self, ln};
 use crate::error::Result;
 use crate::exact::reduce::Reduce;
 use crate::exact::{exact_mean_of_all, weighted_sum};
@@ -24,13 +25,13 @@ pub(crate) const NEAR: f64 = 30.0;
 #[inline]
 pub(crate) fn exp(x: f64) -> f64 {
     let clipped = x.min(LARGEST_EXPONENT);
-    clipped.exp() * (1.0 + (x - clipped))
+    elementary::exp(clipped) * (1.0 + (x - clipped))
 }
 
 /// Returns the derivative of [`exp`].
 #[inline]
 pub(crate) fn slope_of_exp(x: f64) -> f64 {
-    x.min(LARGEST_EXPONENT).exp()
+    elementary::exp(x.min(LARGEST_EXPONENT))
 }
 
 /// Returns the logarithm of a mean. A mean of zero has no logarithm: such an output is treated as if there were a
@@ -40,10 +41,10 @@ fn log_of_mean(mean: f64, total: f64) -> f64 {
     if total == 0.0 {
         0.0
     } else if mean > 0.0 {
-        mean.ln()
+        ln(mean)
     } else {
         // Two logarithms are used, because the quotient may underflow.
-        weight_of_absent(total).ln() - total.ln()
+        ln(weight_of_absent(total)) - ln(total)
     }
 }
 

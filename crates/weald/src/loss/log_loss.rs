@@ -8,6 +8,7 @@ use super::rows::{RowLoss, RowSums};
 use super::{Bounds, Domain, LineProblem, Link, Loss, half_log_odds};
 use crate::control::Control;
 use crate::data::Outputs;
+use crate::elementary::{exp, exp_m1, ln, ln_1p};
 use crate::error::Result;
 use crate::loss::line_search::{LineSearch, newton_or_brent};
 
@@ -18,12 +19,12 @@ pub struct LogLoss;
 /// Returns e^(−2|f|), at least the smallest normal number. Curvatures far away from 0 are rounded up, never to zero, so
 /// that Newton steps stay finite and are certain to descend.
 fn tail(score: f64) -> f64 {
-    (-2.0 * score.abs()).exp().max(f64::MIN_POSITIVE)
+    exp(-2.0 * score.abs()).max(f64::MIN_POSITIVE)
 }
 
 /// Returns P(y = 1) for a score.
 pub(crate) fn probability(score: f64) -> f64 {
-    let e = (-2.0 * score.abs()).exp();
+    let e = exp(-2.0 * score.abs());
     if score >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
 }
 
@@ -42,7 +43,7 @@ impl Loss for LogLoss {
 
     fn value(&self, y: f64, score: f64) -> f64 {
         let margin = y * score;
-        (-2.0 * margin).max(0.0) + (-2.0 * margin.abs()).exp().ln_1p()
+        (-2.0 * margin).max(0.0) + ln_1p(exp(-2.0 * margin.abs()))
     }
 
     /// Returns 2y / (1 + e^(2yf)).
@@ -75,7 +76,7 @@ const FAR: f64 = 150.0;
 
 /// Returns log(e^a + e^b), of which one may be zero.
 fn log_of_sum(a: f64, b: f64) -> f64 {
-    a.max(b) + (-(a - b).abs()).exp().ln_1p()
+    a.max(b) + ln_1p(exp(-(a - b).abs()))
 }
 
 /// Returns q(p) = log(1 + p (e^(2v) − 1)), the change of the loss of an absent label if its score moves by v; `off` is
@@ -83,12 +84,12 @@ fn log_of_sum(a: f64, b: f64) -> f64 {
 fn change_off(p: f64, off: f64, v: f64) -> f64 {
     if v.abs() > FAR {
         // The exponential would overflow or underflow.
-        log_of_sum(off.ln(), p.ln() + 2.0 * v)
+        log_of_sum(ln(off), ln(p) + 2.0 * v)
     } else if v < 0.0 && p > 0.5 {
         // This avoids the cancellation in 1 − p (1 − e^(2v)), which may be small.
-        ((2.0 * v).exp() - off * (2.0 * v).exp_m1()).ln()
+        ln(exp(2.0 * v) - off * exp_m1(2.0 * v))
     } else {
-        (p * (2.0 * v).exp_m1()).ln_1p()
+        ln_1p(p * exp_m1(2.0 * v))
     }
 }
 

@@ -6,6 +6,7 @@ use pulp::Arch;
 use super::rows::{ColumnTargets, RowLoss, RowTargets};
 use super::vector::add;
 use super::{Bounds, LogLoss, Loss};
+use crate::elementary::{ln, ln_of_normal};
 
 /// Returns e^x for −87 ≤ x ≤ 88, with a relative error of at most 1.2·10⁻⁷ (the polynomial and the split of ln 2 are
 /// from Cephes `expf`, by S. Moshier).
@@ -89,7 +90,7 @@ impl OffLoss {
     #[inline(always)]
     fn take_logs(&mut self) {
         let product = |lanes: &[f64]| lanes.iter().fold(1.0, |p, x| p * x);
-        self.logs += product(&self.products[..8]).ln() + product(&self.products[8..]).ln();
+        self.logs += ln(product(&self.products[..8])) + ln(product(&self.products[8..]));
         (self.products, self.cells) = ([1.0; LANES], 0);
     }
 
@@ -116,7 +117,7 @@ fn loss_of_few(scores: &[f32]) -> f64 {
         product *= 1.0 + f64::from(tail(f));
         sum += f64::from(positive(f));
     }
-    product.ln() + 2.0 * sum
+    ln(product) + 2.0 * sum
 }
 
 /// Writes the gradients of a row whose labels are all absent, and returns its loss. The row is given in parts of
@@ -287,10 +288,14 @@ impl RowLoss<f32> for LogLossRows {
             let (y, tails) = (y.part(block * BLOCK..block * BLOCK + scores.len()), &mut tails[..scores.len()]);
             self.arch.dispatch(
                 #[inline(always)]
-                || column(y, scores, out, tails),
+                || {
+                    column(y, scores, out, tails);
+                    for ((&f, &e), loss) in scores.iter().zip(&*tails).zip(&mut *losses) {
+                        *loss = ln_of_normal(1.0 + f64::from(e)) + 2.0 * f64::from(positive(f));
+                    }
+                },
             );
-            for (i, ((&f, &e), loss)) in scores.iter().zip(&*tails).zip(losses).enumerate() {
-                *loss = (1.0 + f64::from(e)).ln() + 2.0 * f64::from(positive(f));
+            for (i, (&f, loss)) in scores.iter().zip(losses).enumerate() {
                 y.of(i).each_on(|_| *loss -= 2.0 * f64::from(f));
             }
         }

@@ -91,6 +91,7 @@ use std::fmt::Debug;
 
 use crate::control::{Control, STEPS};
 use crate::data::Outputs;
+use crate::elementary::ln;
 use crate::error::{Purpose, Result};
 use crate::exact::weighted_sum;
 pub use absolute_error::AbsoluteError;
@@ -386,5 +387,5 @@ pub(crate) fn weight_of_absent(total: f64) -> f64 {
 pub(crate) fn half_log_odds(y: &[f64], weights: &[f64]) -> f64 {
     let (positive, negative) = weights_of_signs(y, weights);
     // Two logarithms are used because the quotient may overflow. If all weights are zero, the result is 0.
-    if positive + negative == 0.0 { 0.0 } else { 0.5 * (positive.ln() - negative.ln()) }
+    if positive + negative == 0.0 { 0.0 } else { 0.5 * (ln(positive) - ln(negative)) }
 }

@@ -15,6 +15,7 @@
 
 use super::line_search::LineSearch;
 use super::{LARGEST_STEP, LineProblem, Loss};
+use crate::elementary::exp_m1;
 use crate::error::{Purpose, Result};
 
 /// The regularization of steps that are computed from sums over samples.
@@ -120,7 +121,7 @@ pub(crate) fn self_concordant_bound(falls: f64, bends: f64, reach: f64) -> f64 {
 /// Returns (e^t − t − 1) / t² for t ≥ 0. Near 0, the quotient loses its digits, and the first terms of the series are
 /// precise.
 fn omega(t: f64) -> f64 {
-    if t < 1e-3 { 0.5 + t * (1.0 / 6.0 + t * (1.0 / 24.0 + t / 120.0)) } else { (t.exp_m1() - t) / (t * t) }
+    if t < 1e-3 { 0.5 + t * (1.0 / 6.0 + t * (1.0 / 24.0 + t / 120.0)) } else { (exp_m1(t) - t) / (t * t) }
 }
 
 /// A step up to this length changes a loss by hardly more than the rounding of the float32 scores that it is added to, so

@@ -7,6 +7,7 @@ use super::log_link::{self, Deviance, LARGEST_EXPONENT, NEAR, exp, slope_of_exp}
 use super::{Domain, Link, Loss};
 use crate::control::Control;
 use crate::data::Outputs;
+use crate::elementary::{exp_m1, ln};
 use crate::error::Result;
 
 /// Half the Poisson deviance, as a function of the logarithm of the mean.
@@ -26,8 +27,8 @@ impl Loss for Poisson {
         if y == 0.0 {
             return exp(score);
         }
-        let d = score - y.ln();
-        if d <= NEAR && score <= LARGEST_EXPONENT { y * (d.exp_m1() - d) } else { exp(score) - y * (1.0 + d) }
+        let d = score - ln(y);
+        if d <= NEAR && score <= LARGEST_EXPONENT { y * (exp_m1(d) - d) } else { exp(score) - y * (1.0 + d) }
     }
 
     /// Returns y − e^f.

@@ -9,6 +9,7 @@ use super::exponentials::{RowSums, largest};
 use super::float::Float;
 use super::vector::LANES;
 use super::weight_of_absent;
+use crate::elementary::{exp, exp_m1, ln, ln_1p};
 use crate::error::{Purpose, Result};
 
 /// The purpose of memory with one number for each class, or for each pair of few classes, for error messages.
@@ -48,7 +49,7 @@ const FAR: f64 = 4.0;
 fn of_scores(class: usize, scores: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = scores.clone().fold(f64::NEG_INFINITY, f64::max);
     let of_class = scores.clone().nth(class).unwrap_or(most);
-    most - of_class + scores.map(|score| (score - most).exp()).sum::<f64>().ln()
+    most - of_class + ln(scores.map(|score| exp(score - most)).sum())
 }
 
 /// Returns log Σ p e^v − v of the sample's class: the change of the loss of a sample if its scores move by `steps`.
@@ -62,12 +63,12 @@ pub(crate) fn change<T: Float>(class: usize, scores: &[T], steps: &[f64]) -> f64
     }
     let (mut total, mut moved) = (0.0, 0.0);
     for (score, step) in scores.iter().zip(steps) {
-        let share = (score.to_f64() - most).exp();
+        let share = exp(score.to_f64() - most);
         total += share;
         // Moving all classes by the same amount changes nothing.
-        moved += share * (step - steps[class]).exp_m1();
+        moved += share * exp_m1(step - steps[class]);
     }
-    (moved / total).ln_1p()
+    ln_1p(moved / total)
 }
 
 /// Rows with few classes are computed faster than wide registers can be set up.
@@ -78,7 +79,7 @@ fn on_registers(n_classes: usize) -> Arch {
 /// Computes P(class) from the scores of an output: e^f, divided by their sum.
 pub(crate) fn probabilities(scores: &[f64], out: &mut [f64]) {
     let most = largest(scores);
-    out.iter_mut().zip(scores).for_each(|(p, &f)| *p = (f - most).exp());
+    out.iter_mut().zip(scores).for_each(|(p, &f)| *p = exp(f - most));
     let total: f64 = out.iter().sum();
     out.iter_mut().for_each(|p| *p /= total);
 }
@@ -90,7 +91,7 @@ pub(crate) fn start(class_weights: &[f64]) -> Result<Vec<f64>> {
     if total == 0.0 {
         return CLASSES.filled(0.0, class_weights.len());
     }
-    let of = |&w: &f64| (if w == 0.0 { weight_of_absent(total) } else { w }).ln();
+    let of = |&w: &f64| ln(if w == 0.0 { weight_of_absent(total) } else { w });
     let mut logs = CLASSES.collected(class_weights.iter().map(of))?;
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     logs.iter_mut().for_each(|log| *log -= mean);

@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::data::Weights;
 use crate::data::targets::starts;
 use crate::data::train_y::RealTargets;
+use crate::elementary::{exp, ln};
 use crate::error::{Purpose, Result};
 use crate::exact::{WeightedGrids, exact_mean};
 use crate::pool;
@@ -96,8 +97,8 @@ impl Softmax {
         // The samples whose class is known.
         let weight = if self.skips_unknown { leaf.on.iter().sum() } else { leaf.weight };
         let mean = |k: usize| ((leaf.on[k] - leaf.gradients[k]) / weight).max(0.0) + OF_MEANS;
-        let total: f64 = steps.iter().enumerate().map(|(k, v)| mean(k) * (v - most).exp()).sum();
-        Change { least: -falls - error.falls, most: bound.min(weight * (most + total.ln()) - moved_on) }
+        let total: f64 = steps.iter().enumerate().map(|(k, v)| mean(k) * exp(v - most)).sum();
+        Change { least: -falls - error.falls, most: bound.min(weight * (most + ln(total)) - moved_on) }
     }
 
     /// Returns the change of the loss of an output of a sample if the scores of its classes move.

@@ -15,6 +15,7 @@ use super::softmax::CLASSES;
 use super::vector::{add, dot, vectorised};
 use crate::cholesky;
 use crate::control::Control;
+use crate::elementary::power_of_two;
 use crate::error::{Purpose, Result};
 use crate::exact::{Rounding, WeightedGrid, WeightedPair, weighted_sum};
 use crate::pool;
@@ -367,8 +368,8 @@ impl<T: Float> SoftmaxProblem<'_, T> {
                 }
                 break;
             }
-            let mut lower = |halvings| -> Result<Option<(Vec<f64>, Derivatives)>> {
-                let next = moved(0.5f64.powi(halvings))?;
+            let mut lower = |halvings: i32| -> Result<Option<(Vec<f64>, Derivatives)>> {
+                let next = moved(power_of_two(-halvings))?;
                 let promised: f64 =
                     (here.gradient.iter().zip(next.iter().zip(&steps))).map(|(g, (n, s))| g * (n - s)).sum();
                 let there = self.derivatives(&next, &mut of_rows, grids, control)?;

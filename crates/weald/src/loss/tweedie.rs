@@ -13,6 +13,7 @@ use super::log_link::{self, Deviance, LARGEST_EXPONENT, NEAR, exp, slope_of_exp}
 use super::{Domain, Link, Loss, LossKind, LossParameter};
 use crate::control::Control;
 use crate::data::Outputs;
+use crate::elementary::{self, exp_m1, ln};
 use crate::error::Result;
 
 /// Half the Tweedie deviance, as a function of the logarithm of the mean.
@@ -65,24 +66,24 @@ impl Loss for Tweedie {
         if y == 0.0 {
             return exp(b * score) / b;
         }
-        let ln_y = y.ln();
+        let ln_y = ln(y);
         let (d, (falling, rising)) = (score - ln_y, self.exponents(ln_y, score));
-        let of_y = (b * ln_y).exp();
+        let of_y = elementary::exp(b * ln_y);
         if d.abs() <= NEAR && falling <= LARGEST_EXPONENT && rising <= LARGEST_EXPONENT {
-            return (of_y * ((-a * d).exp_m1() / a + (b * d).exp_m1() / b)).max(0.0);
+            return (of_y * (exp_m1(-a * d) / a + exp_m1(b * d) / b)).max(0.0);
         }
         exp(falling) / a + exp(rising) / b - of_y / (a * b)
     }
 
     /// Returns y e^((1 − p) f) − e^((2 − p) f).
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
-        let (falling, rising) = self.exponents(y.ln(), score);
+        let (falling, rising) = self.exponents(ln(y), score);
         slope_of_exp(falling) - slope_of_exp(rising)
     }
 
     /// Returns (p − 1) y e^((1 − p) f) + (2 − p) e^((2 − p) f).
     fn curvature(&self, y: f64, score: f64) -> f64 {
-        let (falling, rising) = self.exponents(y.ln(), score);
+        let (falling, rising) = self.exponents(ln(y), score);
         (self.power - 1.0) * slope_of_exp(falling) + (2.0 - self.power) * slope_of_exp(rising)
     }
 

@@ -4,6 +4,7 @@ use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::data::Category;
 use crate::data::known::Known;
 use crate::data::known_bits::KnownBits;
+use crate::elementary::exp_m1;
 use crate::forest::Sampling;
 use crate::partition::{Entry, sorted_entries};
 use crate::projection::{NProjections, Projection};
@@ -43,7 +44,7 @@ fn samples_of_a_tree(sampling: Sampling, n: usize) -> usize {
     // As many draws as there are samples hit 1 − 1/e of them on average, if there are many, and s times as many hit
     // 1 − e⁻ˢ.
     const OF_ALL: f64 = 0.64;
-    let of_share = |share: f64| ((OF_ALL * (-share).exp_m1() / (-1.0f64).exp_m1()).min(1.0) * n as f64) as usize;
+    let of_share = |share: f64| ((OF_ALL * exp_m1(-share) / exp_m1(-1.0)).min(1.0) * n as f64) as usize;
     match sampling {
         Sampling::All => n,
         Sampling::Bootstrap(n_draws) => of_share(n_draws.map_or(1.0, |n_draws| n_draws as f64 / n.max(1) as f64)),

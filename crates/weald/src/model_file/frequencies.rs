@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use crate::data::Outputs;
+use crate::elementary::power_of_two;
 use crate::tree::LeafTable;
 use crate::tree::leaves::{Amounts, Indices, Layout};
 
@@ -107,7 +108,7 @@ fn of_means(table: &LeafTable, n_classes: &[u32]) -> Sums {
                 found.wrong |= !is_frequency(value);
                 sum += value;
             }
-            found.add(sum, 1.0, 2f64.powi(-9) + f64::from(k) * 2f64.powi(-23));
+            found.add(sum, 1.0, power_of_two(-9) + f64::from(k) * power_of_two(-23));
         }
     }
     found.sums()

@@ -18,6 +18,7 @@ use super::stored_column::{Lookup, split_by_column};
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::control::Control;
 use crate::data::SparseColumns;
+use crate::elementary::{exp, log2};
 use crate::error::{self, Purpose};
 use crate::partition::lottery::{Lottery, NEVER};
 
@@ -154,8 +155,8 @@ impl<'a> SparsePartitioner<'a> {
         let found = stored * n_drawn / n_features;
         // The approximate probability that none of the drawn features is stored in the node (Poisson). In this case,
         // further columns are drawn until one is, and the positions of the features in the rows are needed, too.
-        let none = (-found).exp();
-        let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
+        let none = exp(-found);
+        let bisection = cost::BISECTION * n_node * log2(per_column.max(2.0));
         let column = draw + jump + bisection.min(cost::MAPPING * per_column);
         let later = none * n_features / stored * (column + (lottery.later_turns() - lottery.turns()) * cost::TURN);
         let columns = n_drawn * column + later + found * cost::FOUND_IN_COLUMN;
@@ -462,7 +463,7 @@ impl Partitioner for SparsePartitioner<'_> {
             self.columns.cut(span, &self.samples);
         }
         let column = self.columns.column(feature);
-        let halvings = (self.columns.per_row() + 2.0).log2();
+        let halvings = log2(self.columns.per_row() + 2.0);
         if f64::from(span.n_samples()) * halvings * cost::BISECTION < column.len() as f64 * cost::MAPPING {
             // The node has few samples, each of which is looked up in its own row.
             let by_row = &self.x.by_row;

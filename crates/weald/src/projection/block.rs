@@ -1,9 +1,8 @@
 //! Blocks of vectors, on which subspace iteration operates.
 
-use rand_distr::{Distribution, StandardNormal};
-
 use super::pca::PURPOSE;
 use crate::control::Control;
+use crate::elementary::Squared;
 use crate::error::Result;
 use crate::rng::{Key, Stream};
 
@@ -27,7 +26,7 @@ impl Block {
             let mut stream = Stream::new(Key::from_seed(START));
             let mut pulse = control.pulse();
             for x in &mut values {
-                *x = StandardNormal.sample(&mut stream);
+                *x = stream.normal();
                 pulse.after(1)?;
             }
         }
@@ -54,7 +53,7 @@ impl Block {
         for row in self.rows() {
             pulse.after(self.width)?;
             for (k, x) in row.iter().enumerate().filter(|(k, _)| largest[*k] > 0.0) {
-                squares[k] += (x / largest[k]).powi(2);
+                squares[k] += (x / largest[k]).squared();
             }
         }
         PURPOSE.collected(largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()))
@@ -148,7 +147,7 @@ impl Block {
 
     /// Returns |C v − λ v| of vector k.
     pub(super) fn residual(&self, image: &Block, k: usize, value: f64) -> f64 {
-        self.rows().zip(image.rows()).map(|(v, c)| (c[k] - value * v[k]).powi(2)).sum::<f64>().sqrt()
+        self.rows().zip(image.rows()).map(|(v, c)| (c[k] - value * v[k]).squared()).sum::<f64>().sqrt()
     }
 
     /// Returns the sign of the largest entry of vector k; of equal ones, the first.

@@ -2,6 +2,7 @@
 
 use super::pca::PURPOSE;
 use crate::control::Control;
+use crate::elementary::hypot;
 use crate::error::Result;
 use crate::exact::FixedPoint;
 
@@ -54,8 +55,8 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> R
 /// Returns the cosine and sine of the rotation that makes the entry `pq` zero, with the smaller of the two angles.
 fn rotation(pp: f64, pq: f64, qq: f64) -> (f64, f64) {
     let tau = (qq - pp) / (2.0 * pq);
-    let t = 1.0f64.copysign(tau) / (tau.abs() + tau.hypot(1.0));
-    let c = 1.0 / t.hypot(1.0);
+    let t = 1.0f64.copysign(tau) / (tau.abs() + hypot(tau, 1.0));
+    let c = 1.0 / hypot(t, 1.0);
     (c, t * c)
 }
 

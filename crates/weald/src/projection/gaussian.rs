@@ -1,7 +1,5 @@
 //! Dense projections with normally distributed entries.
 
-use rand_distr::{Distribution, StandardNormal};
-
 use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::error::Result;
@@ -12,9 +10,6 @@ pub(super) fn draw(n_projections: usize, n_outputs: usize, key: Key, control: &C
     let scale = 1.0 / (n_projections as f64).sqrt();
     ProjectionMatrix::dense_by_rows(n_projections, n_outputs, control, |k| {
         let mut stream = Stream::new(key.child(k as u64));
-        move |_| {
-            let normal: f64 = StandardNormal.sample(&mut stream);
-            normal * scale
-        }
+        move |_| stream.normal() * scale
     })
 }

@@ -71,6 +71,7 @@ pub use matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::data::{Outputs, Targets, Weights};
+use crate::elementary::ln;
 use crate::error::{Error, Purpose, Result};
 use crate::rng::Key;
 use crate::setters::setters;
@@ -155,7 +156,7 @@ impl NProjections {
     pub fn resolve(self, n_outputs: usize) -> Result<usize> {
         let d = n_outputs as f64;
         match self {
-            NProjections::Log => Ok(((0.5 + d.ln()) as usize).max(1)),
+            NProjections::Log => Ok(((0.5 + ln(d)) as usize).max(1)),
             NProjections::Count(0) => Err(Error::invalid("n_projections", 0, "be at least 1")),
             NProjections::Count(q) => Ok(q),
             NProjections::Fraction(f) if f > 0.0 && f <= 1.0 => Ok(((f * d) as usize).max(1)),
@@ -402,5 +403,5 @@ pub fn johnson_lindenstrauss_dim(n_samples: usize, eps: f64) -> Result<usize> {
     if !(eps > 0.0 && eps < 1.0) {
         return Err(Error::invalid("eps", eps, "be in (0, 1)"));
     }
-    Ok(((8.0 * (n_samples as f64).ln() / (eps * eps)).ceil() as usize).max(1))
+    Ok(((8.0 * ln(n_samples as f64) / (eps * eps)).ceil() as usize).max(1))
 }

@@ -17,6 +17,7 @@ use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::Weights;
 use crate::data::train_y::TrainY;
+use crate::elementary::{Squared, acosh, ln};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::Reduce;
 use crate::exact::{FixedPoint, exact_mean_of_all, exponent_above};
@@ -136,7 +137,7 @@ impl<'a> Covariance<'a> {
                 if reach > 0.0 {
                     below_one = FixedPoint::with_bits(reach, 0);
                 }
-                let square = |row: u32| deviations(row).map(|z| below_one.up(z).powi(2)).sum::<f64>();
+                let square = |row: u32| deviations(row).map(|z| below_one.up(z).squared()).sum::<f64>();
                 let mut largest = 0.0;
                 for &row in rows {
                     pulse.after(n_outputs)?;
@@ -271,7 +272,7 @@ impl<'a> Covariance<'a> {
     /// Applies a polynomial of C that is small on [0, edge] to a block whose image is known.
     fn filtered(&self, block: Block, image: Block, largest: f64, edge: f64) -> Result<Block> {
         let x = 2.0 * largest / edge - 1.0;
-        let degree = if edge > 0.0 && x > 1.0 { (MOST_GAIN.ln() / x.acosh()) as usize } else { 1 };
+        let degree = if edge > 0.0 && x > 1.0 { (ln(MOST_GAIN) / acosh(x)) as usize } else { 1 };
         if degree <= 1 {
             return Ok(image);
         }
@@ -355,7 +356,6 @@ fn add(sums: &mut [i64], steps: &[i64]) {
 mod tests {
     use ndarray::Array2;
     use proptest::prelude::*;
-    use rand_distr::{Distribution, StandardNormal};
 
     use super::*;
     use crate::data::{LabelView, Targets};
@@ -403,7 +403,7 @@ mod tests {
     /// Returns numbers of rank `rank`, plus constant columns, whose eigenvalues decrease by the factor `ratio`.
     fn numbers(seed: u64, n: usize, d: usize, rank: usize, ratio: f64) -> Array2<f64> {
         let mut stream = Stream::new(Key::from_seed(seed));
-        let mut normal = || -> f64 { StandardNormal.sample(&mut stream) };
+        let mut normal = || stream.normal();
         let left = Array2::from_shape_simple_fn((n, rank), &mut normal);
         let right =
             Array2::from_shape_fn((rank, d), |(k, j)| if j % 7 == 3 { 0.0 } else { normal() * ratio.powi(k as i32) });

@@ -2,6 +2,7 @@
 
 use super::matrix::ProjectionMatrix;
 use crate::control::Control;
+use crate::elementary::{exp_m1, ln_1p};
 use crate::error::Result;
 use crate::rng::{Key, Stream};
 
@@ -95,18 +96,18 @@ struct Gaps {
 
 impl Gaps {
     fn new(p: f64, n: usize) -> Self {
-        let log_miss = (-p).ln_1p();
-        Gaps { log_miss, any: -(n as f64 * log_miss).exp_m1(), last: n - 1 }
+        let log_miss = ln_1p(-p);
+        Gaps { log_miss, any: -exp_m1(n as f64 * log_miss), last: n - 1 }
     }
 
     /// Returns the number of zeros before the first non-zero entry, given that there is one: P(first > j), restricted
     /// to j below n. Redrawing rows until one has an entry has the same distribution, but need not end.
     fn first(&self, u: f64) -> usize {
-        ((-u * self.any).ln_1p() / self.log_miss).min(self.last as f64) as usize
+        (ln_1p(-u * self.any) / self.log_miss).min(self.last as f64) as usize
     }
 
     /// Returns the number of zeros before the next non-zero entry.
     fn gap(&self, u: f64) -> f64 {
-        ((-u).ln_1p() / self.log_miss).floor()
+        (ln_1p(-u) / self.log_miss).floor()
     }
 }

@@ -29,6 +29,7 @@ use crate::criterion::{NodeCriterion, SideSum};
 use crate::data::MOST_CATEGORIES;
 use crate::data::sort::{sort_by, sort_by_value};
 use crate::data::{Category, category_of};
+use crate::elementary::Squared;
 use crate::error::{Purpose, Result};
 use crate::partition::decision::Side;
 use crate::partition::{BitSet, Column, Entry, PlainColumn};
@@ -222,11 +223,11 @@ impl Order {
             let product: f64 = of(i).map(|(number, sum)| sum.as_f64() * direction[*number as usize]).sum();
             product / sums.weight[i].as_f64()
         };
-        let mean_square: f64 = numbers.iter().map(|&number| mean[number as usize].powi(2)).sum();
+        let mean_square: f64 = numbers.iter().map(|&number| mean[number as usize].squared()).sum();
         let (mut first, mut variation) = ((None, 0.0), 0.0);
         for i in sums.places() {
             let weight = sums.weight[i].as_f64();
-            let square: f64 = of(i).map(|(_, sum)| (sum.as_f64() / weight).powi(2)).sum();
+            let square: f64 = of(i).map(|(_, sum)| (sum.as_f64() / weight).squared()).sum();
             let share = weight * (square - 2.0 * along(mean, i) + mean_square);
             variation += share;
             if share > first.1 {
@@ -252,7 +253,7 @@ impl Order {
                 of(i).for_each(|(number, sum)| next[*number as usize] += deviation * sum.as_f64());
             }
             numbers.iter().for_each(|&j| next[j as usize] -= total * mean[j as usize]);
-            let square = |v: &[f64]| numbers.iter().map(|&j| v[j as usize].powi(2)).sum::<f64>();
+            let square = |v: &[f64]| numbers.iter().map(|&j| v[j as usize].squared()).sum::<f64>();
             let (length, product) =
                 (square(next).sqrt(), numbers.iter().map(|&j| next[j as usize] * direction[j as usize]).sum::<f64>());
             // All means are equal up to rounding.
@@ -266,8 +267,8 @@ impl Order {
             }
         }
         let of_mean: f64 = numbers.iter().map(|&j| mean[j as usize] * direction[j as usize]).sum();
-        let square: f64 = numbers.iter().map(|&j| direction[j as usize].powi(2)).sum();
-        let along_it = |at: usize| sums.weight[at].as_f64() * (along(direction, at) - of_mean).powi(2);
+        let square: f64 = numbers.iter().map(|&j| direction[j as usize].squared()).sum();
+        let along_it = |at: usize| sums.weight[at].as_f64() * (along(direction, at) - of_mean).squared();
         let variation_along_it = sums.places().map(along_it).sum::<f64>() / square;
         if variation_along_it < variation {
             *share_along = variation_along_it / variation;

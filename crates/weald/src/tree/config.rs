@@ -40,7 +40,7 @@ impl MaxFeatures {
         let k = match self {
             MaxFeatures::All => n_features,
             MaxFeatures::Sqrt => p.sqrt() as usize,
-            MaxFeatures::Log2 => p.log2() as usize,
+            MaxFeatures::Log2 => n_features.checked_ilog2().unwrap_or(0) as usize,
             MaxFeatures::Half => n_features.div_ceil(2).max(4),
             MaxFeatures::Count(0) => return Err(Error::invalid(what, 0, "be at least 1")),
             MaxFeatures::Count(k) => k,

@@ -23,6 +23,7 @@
 //!
 //! Lengths are in units of 1/max|g|: a length is the displacement of the leaf that moves most, and M is then 2.
 
+use crate::elementary::exp_m1;
 use crate::error::{Purpose, Result};
 use crate::loss::LARGEST_STEP;
 use crate::loss::log_loss_rows::exp;
@@ -196,7 +197,7 @@ impl LeafLine<'_> {
 fn omega(t: f64) -> f64 {
     // Near 0 the quotient loses its digits. It is convex and decreases to the left, so that its tangent is a lower
     // bound.
-    if t > -1e-3 { 0.5 + t / 6.0 } else { (t.exp_m1() - t) / (t * t) }
+    if t > -1e-3 { 0.5 + t / 6.0 } else { (exp_m1(t) - t) / (t * t) }
 }
 
 impl LeafModel {

@@ -5,8 +5,8 @@ use crate::centroid::config::{CentroidForestConfig, CentroidPrecision, Clusterin
 use crate::centroid::fit::GROWTH;
 use crate::centroid::grow::{CHILDREN, CLUSTERS, FEATURES, OTHER_TRIES, REFINEMENT, SAMPLE, TRIES};
 use crate::centroid::project::DIRECTIONS;
+use crate::elementary::exp_of_negative;
 use crate::forest::bootstrap::tree_key;
-use crate::loss::exponentials::exp;
 use crate::rng::{Key, Stream};
 
 /// The labels of samples, and their weights: positive whole numbers.
@@ -302,7 +302,7 @@ impl Tree<'_> {
             let x = &self.data.x[row];
             let products: Vec<f32> = weights.iter().map(|w| product(x, w)).collect();
             let most = products.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            let shares: Vec<f64> = products.iter().map(|p| exp(f64::from(p - most))).collect();
+            let shares: Vec<f64> = products.iter().map(|p| exp_of_negative(f64::from(p - most))).collect();
             let factor = (1.0 / shares.iter().sum::<f64>()) as f32;
             let step = rate * (f64::from(self.data.weights[row]) / mean_weight) as f32;
             for (c, weights) in weights.iter_mut().enumerate() {

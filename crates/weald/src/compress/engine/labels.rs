@@ -14,6 +14,7 @@ use super::{Keeper, LossRows, PURPOSE, Step, Verdict, dot};
 use crate::compress::indicators::Indicators;
 use crate::compress::rows::LabelRows;
 use crate::control::Control;
+use crate::elementary::Squared;
 use crate::error::Result;
 
 /// The samples with their labels, the squares, and what determines residuals.
@@ -109,7 +110,7 @@ impl Labels {
             nodes.all_sums(tree, rows.width, add, |k, c| {
                 let w = scores.mass.weight[k];
                 let units = rows.root.iter().zip(labels.centre());
-                squares[k] = c.iter().zip(units).map(|(c, (root, b))| (root * c - w * b).powi(2)).sum();
+                squares[k] = c.iter().zip(units).map(|(c, (root, b))| (root * c - w * b).squared()).sum();
                 pulse.after(rows.width)
             })?;
         }

@@ -8,6 +8,7 @@ use super::{CommonRows, Gradients, LossRows, PURPOSE};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::data::targets::{is_binary, starts};
+use crate::elementary::ln;
 use crate::error::Result;
 use crate::loss::{LogLoss, Loss, softmax};
 
@@ -193,8 +194,8 @@ impl LossRows for OddsRows {
     fn predicted(&self, _: usize, p: &[f64], out: &mut [f64]) {
         for ((f, p), unit) in out.iter_mut().zip(p).zip(self.rows.units().each()) {
             *f = match self.odds {
-                Odds::Labels => unit.of_path(0.5 * (p.max(LEAST) / (1.0 - p).max(LEAST)).ln()),
-                Odds::Classes { .. } => p.max(LEAST).ln(),
+                Odds::Labels => unit.of_path(0.5 * ln(p.max(LEAST) / (1.0 - p).max(LEAST))),
+                Odds::Classes { .. } => ln(p.max(LEAST)),
             };
         }
     }

@@ -5,6 +5,7 @@ use super::unknown::{Unknown, UnknownOfRow, unknown_output};
 use super::{CommonRows, Gradients, LossRows, PURPOSE};
 use crate::control::Control;
 use crate::data::train_y::RealTargets;
+use crate::elementary::Squared;
 use crate::error::{Error, Result};
 
 /// The samples and their residuals.
@@ -58,14 +59,14 @@ pub(super) fn reported_of_columns(
             mistakes.count(score, on, unknown)
         }
         // The squares of columns have the weights that they have in the units of the scores.
-        Some(_) | None => residuals.iter().map(|r| r.powi(2)).sum::<f64>(),
+        Some(_) | None => residuals.iter().map(|r| r.squared()).sum::<f64>(),
     };
     sum / rows.report.n_outputs_of(row)
 }
 
 /// Returns the mean over the outputs of squares in the units of y.
 fn mean_square(rows: &CommonRows, row: usize, residuals: &[f64]) -> f64 {
-    residuals.iter().zip(&rows.scale).map(|(r, s)| (r * s).powi(2)).sum::<f64>() / rows.report.n_outputs_of(row)
+    residuals.iter().zip(&rows.scale).map(|(r, s)| (r * s).squared()).sum::<f64>() / rows.report.n_outputs_of(row)
 }
 
 /// Writes the residuals of predictions of columns of 0 and 1, in units of these roots.
@@ -189,7 +190,7 @@ fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &Unknown) -
             return Err(Error::invalid("y", got, "have values in each output that are equal or at least 1e-150 apart"));
         }
         let mean = of_training().map(|i| rows.weight[i] * (values[at(i)] - some)).sum::<f64>() / total;
-        let square = |i: usize| (values[at(i)] - some - mean).powi(2);
+        let square = |i: usize| (values[at(i)] - some - mean).squared();
         let variance = of_training().map(|i| rows.weight[i] * square(i)).sum::<f64>() / total;
         let scale = if variance > 0.0 { variance.sqrt() } else { 1.0 };
         for i in 0..n {

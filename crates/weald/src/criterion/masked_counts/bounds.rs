@@ -5,6 +5,7 @@
 
 use super::outputs::LANES;
 use crate::criterion::least_weight;
+use crate::elementary::Squared;
 use crate::vectorised::vectorised;
 
 /// Below this weight, products of two weights are exact.
@@ -38,7 +39,7 @@ impl Bounds {
     /// Adds a label that occurs in the node.
     pub(super) fn add(&mut self, t: f64, weight: f64) {
         self.perfect += t;
-        self.squares += (t / weight).powi(2);
+        self.squares += (t / weight).squared();
         let n_digits = (u64::BITS - (weight as u64).leading_zeros()) as usize;
         self.most_gains[n_digits.min(DIGITS)] += t - t * t / weight;
     }

@@ -226,12 +226,12 @@ fn draws_are_pinned() {
     let firsts: Vec<_> = random_families().iter().map(first).collect();
     let (three, root) = (3f64.sqrt(), 40f64.sqrt().sqrt());
     let normal = [
-        (0, 1.5240993615300853),
-        (1, 3.040741307365878),
-        (2, -0.47016379054387464),
-        (3, -1.0528294070868365),
-        (4, -1.1477088503698287),
-        (5, -0.1825197370826306),
+        (0, 1.5240993615311724),
+        (1, 3.0407413073564116),
+        (2, -0.4701637905447871),
+        (3, -1.052829407089628),
+        (4, -1.1477088503708954),
+        (5, -0.18251973708320138),
     ];
     let expected = [
         &normal[..],
@@ -245,7 +245,7 @@ fn draws_are_pinned() {
     for (first, expected) in firsts.iter().zip(expected) {
         assert_eq!(first, expected);
     }
-    // So many draws include the tails of the ziggurat.
+    // Those of the ziggurat of the crate `rand_distr`, to six digits. So many draws include its tails.
     let mut hash = 0u64;
     for v in &draw(&Projection::Gaussian, 983, 25, 7).dense() {
         hash = Key::from_seed(hash ^ ((v * 1e6).round() as i64 as u64)).bits();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::rows::{StoredRows, StoredValues};
 use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder, PURPOSE};
+use crate::elementary::power_of_two;
 use crate::error::Result;
 use crate::exact::exponent_above;
 
@@ -77,7 +78,7 @@ impl Precision {
             return Some(1.0);
         }
         let exponent = exponent_above(largest) - (exponent_above(self.reach().1) - 1);
-        (exponent >= -1022).then(|| 2f64.powi(exponent))
+        (exponent >= -1022).then(|| power_of_two(exponent))
     }
 
     /// Returns the scales of columns with these largest magnitudes, or `Some(None)` if all scales are 1. `None` if a
@@ -131,10 +132,10 @@ impl LeafTable {
             if exponent < -1021 {
                 return self.try_clone();
             }
-            if (largest / 2f64.powi(exponent)).round_ties_even() > f64::from(i8::MAX) {
+            if (largest / power_of_two(exponent)).round_ties_even() > f64::from(i8::MAX) {
                 exponent += 1;
             }
-            let scale = 2f64.powi(exponent);
+            let scale = power_of_two(exponent);
             let codes = self.value(leaf).map(|(column, value)| (column, (value / scale).round_ties_even()));
             builder.push_rounded(codes.filter(|(_, code)| *code != 0.0))?;
             PURPOSE.push(&mut builder.leaf_scales, scale)?;

@@ -1,6 +1,7 @@
 //! Chances of what comes first in a random order of features, as whole numbers: sums of them are exact whatever the order.
 
 use super::PURPOSE;
+use crate::elementary::power_of_two;
 use crate::error::Result;
 
 /// Numbers of features whose chances are looked up: of more they are products.
@@ -21,7 +22,7 @@ impl Chances {
     /// Those of which `n_rows` can be added up.
     pub(crate) fn for_sums_of(n_rows: usize) -> Result<Chances> {
         let bits = n_rows.max(1).next_power_of_two().trailing_zeros();
-        let scale = 2f64.powi((BITS_OF_SUMS - bits) as i32);
+        let scale = power_of_two((BITS_OF_SUMS - bits) as i32);
         let mut table = PURPOSE.filled(0, TABLED * TABLED)?;
         for p in 0..TABLED {
             for q in 0..TABLED {

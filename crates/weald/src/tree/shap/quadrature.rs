@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use crate::elementary::cos;
 use crate::error::{Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the nodes of a quadrature");
@@ -35,7 +36,7 @@ impl Rule {
         let mut weight = PURPOSE.filled(1.0, m)?;
         for i in 0..m.div_ceil(2) {
             // Falls from the largest root; the others are its mirror image.
-            let mut x = (PI * (i as f64 + 0.75) / (m as f64 + 0.5)).cos();
+            let mut x = cos(PI * (i as f64 + 0.75) / (m as f64 + 0.5));
             // The start is within the root's own valley for any m, and each step squares the error.
             for _ in 0..8 {
                 let (value, slope) = legendre(m, x);
