@@ -27,7 +27,7 @@ class Counter:
 
 def sent(X, Y, n_stages, **parameters):
     counter = Counter()
-    model = weald.GradientBoostingClassifier(n_estimators=n_stages, random_state=0, **parameters)
+    model = weald.GradientBoostingClassifier(n_estimators=n_stages, max_features=None, random_state=0, **parameters)
     weald.distribute.fit_part(model, X, Y, counter, n_samples=X.shape[0])
     return np.array([counter.n_bytes, counter.n_calls])
 

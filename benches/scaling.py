@@ -21,9 +21,9 @@ import weald
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
 from _data import continuous, named, smooth
-from _harness import AbsentDataError
+from _harness import PLAIN_BOOSTING, AbsentDataError
 
-ROUNDS = {"random_state": 0, "early_stopping": False}
+ROUNDS = {**PLAIN_BOOSTING, "random_state": 0, "early_stopping": False}
 LEAVES = {**ROUNDS, "n_estimators": 100, "max_leaf_nodes": 31}
 
 

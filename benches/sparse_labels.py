@@ -166,7 +166,9 @@ def time_topk(repeat: int) -> None:
 
 
 def boosting() -> weald.GradientBoostingClassifier:
-    return weald.GradientBoostingClassifier(n_estimators=30, relabel_leaves=False, random_state=0, n_jobs=1)
+    return weald.GradientBoostingClassifier(
+        n_estimators=30, learning_rate=0.1, max_features=None, relabel_leaves=False, random_state=0, n_jobs=1
+    )
 
 
 PARTS = ["metrics", "folds", "thresholds", "topk"]

@@ -36,6 +36,9 @@ from _records import PeersCache, append, environment, heading, read, runs_weald
 # The exit code of a measurement whose data is missing.
 ABSENT = 77
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+# Boosting with the steps of other libraries and all samples and features in each stage, for comparisons of the time of
+# equal work. These were its defaults up to 0.1.0.
+PLAIN_BOOSTING: dict[str, Any] = {"learning_rate": 0.1, "subsample": 1.0, "max_features": None}
 UNITS = {"seconds": (1.0, "s"), "model_bytes": (1e6, "MB"), "peak_bytes": (1e6, "MB")}
 
 

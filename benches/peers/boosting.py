@@ -43,7 +43,7 @@ from _data import (
     smooth,
     standard_y,
 )
-from _harness import Case, Data, Side, main, n_trees
+from _harness import PLAIN_BOOSTING, Case, Data, Side, main, n_trees
 from _reach import Contender, Curve, curve
 from _scores import macro_r2, ranking_precision
 from scipy.special import expit
@@ -51,7 +51,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 
 Make = Callable[[], Any]
 
-# The defaults of boosting, and its previous defaults.
+# Leaves by default, and those of releases before 0.1.0.
 NEWTON: dict[str, Any] = {"leaf_estimation": "newton", "min_weight_leaf": 2.0, "l2_regularization": 1.0}
 LINE_SEARCH: dict[str, Any] = {"leaf_estimation": "line_search", "min_weight_leaf": 0.0}
 
@@ -64,7 +64,7 @@ def defaults(regressor: bool = False, **parameters: Any) -> Make:
 
 def ours(regressor: bool = False, **parameters: Any) -> Make:
     """All parameters that determine the work of a round, independently of the defaults."""
-    said = NEWTON | {"max_depth": 6, "max_leaf_nodes": None, "output_strategy": "projected"}
+    said = PLAIN_BOOSTING | NEWTON | {"max_depth": 6, "max_leaf_nodes": None, "output_strategy": "projected"}
     return defaults(regressor, **(said | parameters))
 
 

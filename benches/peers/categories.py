@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 import weald
-from _harness import Case, Data, Side, main, n_trees
+from _harness import PLAIN_BOOSTING, Case, Data, Side, main, n_trees
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -120,7 +120,7 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     rounds = n_trees(args, usual=100, quick=10)
 
     def boosting() -> Any:
-        return weald.GradientBoostingRegressor(n_estimators=rounds, random_state=0, n_jobs=1)
+        return weald.GradientBoostingRegressor(**PLAIN_BOOSTING, n_estimators=rounds, random_state=0, n_jobs=1)
 
     def scikit_learn() -> Any:
         return HistGradientBoostingRegressor(max_iter=rounds, early_stopping=False, random_state=0)

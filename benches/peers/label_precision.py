@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 import weald
 from _data import named
+from _harness import PLAIN_BOOSTING
 from _linear_start import Linear, Words, halves
 from _records import append, environment, heading
 from _scores import ranking_precision
@@ -67,7 +68,7 @@ CHOSEN = {"delicious": 2, "bibtex": 5}
 
 
 def model(settings: Settings) -> Any:
-    said = {"output_strategy": "projected", "min_samples_leaf": 5, "random_state": 0, "n_jobs": 1}
+    said = PLAIN_BOOSTING | {"output_strategy": "projected", "min_samples_leaf": 5, "random_state": 0, "n_jobs": 1}
     return weald.GradientBoostingClassifier(**(said | {k: v for k, v in settings.items() if k != "start"}))
 
 

@@ -50,6 +50,8 @@ def cases(args: argparse.Namespace) -> list[Case]:
 
     def model() -> Any:
         return weald.GradientBoostingClassifier(
+            subsample=1.0,
+            max_features=None,
             loss="squared_error",
             relabel_leaves=False,
             n_estimators=m,

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import weald
+from _harness import PLAIN_BOOSTING
 from _records import environment, heading
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
@@ -52,7 +53,13 @@ def main() -> None:
         for _ in range(repeat):
             ours.append(
                 a_round(
-                    lambda m: weald.GradientBoostingClassifier(n_estimators=m, n_jobs=1, random_state=0), X, y, 2, 12
+                    lambda m: weald.GradientBoostingClassifier(
+                        **PLAIN_BOOSTING, n_estimators=m, n_jobs=1, random_state=0
+                    ),
+                    X,
+                    y,
+                    2,
+                    12,
                 )
             )
             theirs.append(a_round(lambda m: lightgbm.LGBMClassifier(n_estimators=m, n_jobs=1, verbose=-1), X, y, 1, 2))

@@ -20,7 +20,7 @@ import sklearn.ensemble
 import weald
 from _boosters import LightGBM
 from _data import by_column, continuous, filled, fortran, plain, text
-from _harness import Case, Data, Side, main, n_trees
+from _harness import PLAIN_BOOSTING, Case, Data, Side, main, n_trees
 
 SHARE = 0.1
 
@@ -88,7 +88,7 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
         yield Case(name, gappy(text), sides, {"seconds": 1 / 1.3}, score=score)
 
     def boosting() -> Any:
-        return weald.GradientBoostingRegressor(n_estimators=rounds, random_state=0, n_jobs=1)
+        return weald.GradientBoostingRegressor(**PLAIN_BOOSTING, n_estimators=rounds, random_state=0, n_jobs=1)
 
     name = "boosting, 50 000 x 30, a tenth missing"
     yield Case(f"{name}, against filled", gappy(continuous), pair(boosting, fortran), {"seconds": 1 / 1.3}, score=score)

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import weald
+from _harness import PLAIN_BOOSTING
 from _records import environment, heading
 from scipy import sparse
 from weald.export import to_onnx, to_sklearn, to_treelite
@@ -81,7 +82,7 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
         model = weald.RandomForestRegressor(100, max_depth=8, **options).fit(few, one)
         shape = {"boosting_type": "rf", "max_depth": 8, "num_leaves": 256, "subsample": 0.6, "subsample_freq": 1}
         return model, X, lightgbm(few, one, min_child_samples=1, **shape)
-    model = weald.GradientBoostingRegressor(n_estimators=100, **options).fit(few, one)
+    model = weald.GradientBoostingRegressor(**PLAIN_BOOSTING, n_estimators=100, **options).fit(few, one)
     return model, X, lightgbm(few, one, num_leaves=31)
 
 

@@ -91,7 +91,12 @@ def main() -> None:
 
             def fit(n_stages: int, parameters: dict[str, str] = parameters) -> object:
                 model = weald.GradientBoostingClassifier(
-                    n_estimators=n_stages, max_leaf_nodes=None, max_depth=6, random_state=0, **parameters
+                    n_estimators=n_stages,
+                    max_features=None,
+                    max_leaf_nodes=None,
+                    max_depth=6,
+                    random_state=0,
+                    **parameters,
                 )
                 return weald.distribute.fit_samples(model, blocks, client)
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 import weald
 from _data import continuous, delicious
-from _harness import Case, Data, Side, main, n_trees
+from _harness import PLAIN_BOOSTING, Case, Data, Side, main, n_trees
 
 ROWS = {"shallow": 2000, "deep": 100, "boosting": 2000, "dense": 200, "labels": 32, "background": 50}
 BACKGROUND = 100
@@ -108,7 +108,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
         Case(
             name="boosting, depth 6",
             data=lambda: some(continuous(), "boosting"),
-            sides=sides(lambda: weald.GradientBoostingRegressor(**boosting)),
+            sides=sides(lambda: weald.GradientBoostingRegressor(**PLAIN_BOOSTING, **boosting)),
             aims={"seconds": 5},
             work="predict",
             notes=f"{boosting['n_estimators']} trees, {ROWS['boosting']} rows, one output",

@@ -30,6 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 import weald
 from _data import named
+from _harness import PLAIN_BOOSTING
 from _linear_start import Linear, Words, halves
 from _records import append, environment, heading
 from _scores import ranking_precision
@@ -51,7 +52,7 @@ def recipe(X: Any, y: Any, *, rounds: int = ROUNDS, strengths: tuple[float, ...]
     C = max(strengths, key=lambda C: precision_at_k(y, margins[C], k=1)) if len(strengths) > 1 else strengths[0]
     linear = Linear(C).fit(A, y)
     boosting = weald.GradientBoostingClassifier(
-        n_estimators=rounds, output_strategy="projected", n_jobs=1, random_state=0
+        **PLAIN_BOOSTING, n_estimators=rounds, output_strategy="projected", n_jobs=1, random_state=0
     )
     boosting.fit(X, y, base_margin=margins[C])
     return lambda X: boosting.decision_function(X, base_margin=linear.decision_function(words.transform(X)))
@@ -68,7 +69,7 @@ def start_alone(X: Any, y: Any) -> Fitted:
 
 def boosting(rounds: int) -> Callable[[Any, Any], Fitted]:
     def fit(X: Any, y: Any) -> Fitted:
-        model = weald.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0)
+        model = weald.GradientBoostingClassifier(**PLAIN_BOOSTING, n_estimators=rounds, n_jobs=1, random_state=0)
         return model.fit(X, y).decision_function
 
     return fit

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 import weald
 from _data import named
-from _harness import Side
+from _harness import PLAIN_BOOSTING, Side
 from _reach import Contender, Curve, curve
 from _records import append, environment, heading
 from _scores import ranking_precision
@@ -58,7 +58,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def ours(rounds: int, settings: dict[str, Any]) -> Any:
-    return weald.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0, **settings)
+    return weald.GradientBoostingClassifier(
+        **{**PLAIN_BOOSTING, "n_estimators": rounds, "n_jobs": 1, "random_state": 0, **settings}
+    )
 
 
 def fit_boomer(X: Any, y: Any, X_test: Any, y_test: Any, most: float) -> tuple[float, float]:
