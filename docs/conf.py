@@ -119,6 +119,7 @@ PAGES = {
     "changelog": HERE.parent / "CHANGELOG.md",
     "contributing": HERE.parent / "CONTRIBUTING.md",
     "defaults": HERE.parent / "benches" / "defaults" / "README.md",
+    "tables": HERE.parent / "benches" / "tables" / "README.md",
     "security": HERE.parent / "SECURITY.md",
 }
 

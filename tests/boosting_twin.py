@@ -18,6 +18,8 @@ from scipy.special import expit, log_softmax, softmax, xlogy
 from sklearn.tree import DecisionTreeRegressor
 
 LARGEST_STEP = 1e3
+# Each stage of the twin sees all samples and all features.
+WHOLE = {"subsample": 1.0, "max_features": None}
 Array = np.ndarray
 
 

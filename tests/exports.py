@@ -205,7 +205,7 @@ def score_size(model):
         _, columns, values = engine.tree(t).leaf_values()
         largest = np.zeros(width)
         if isinstance(model._engine, weald._weald.Boosted) and model._model.term == "rank_one":
-            largest = np.abs(values).max(initial=0.0) * np.abs(model.learning_rate * model.step_sizes_[t])
+            largest = np.abs(values).max(initial=0.0) * np.abs(model.learning_rate_ * model.step_sizes_[t])
         elif has_columns(model):
             largest[t % width] = np.abs(values).max(initial=0.0)
         else:

@@ -350,7 +350,8 @@ def test_warm_start_refuses_what_cannot_be_added(name):
     changes = {"loss": loss, "output_strategy": "joint", "learning_rate": 0.2, "relabel_leaves": False}
     for parameter, value in changes.items():
         old = getattr(model, parameter)
-        message = f"{parameter} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}"
+        kept = model._shared[parameter]
+        message = f"{parameter} must be {kept!r} with warm_start=True, as in the previous fit, got {value!r}"
         check_refused(model.set_params(**{parameter: value}), ValueError, message, X, y)
         model.set_params(**{parameter: old})
     model.set_params(estimator=Ridge(), relabel_leaves=False)

@@ -47,7 +47,7 @@ pytestmark = cases(has_outputs)
 
 def defaults():
     for name in BOOSTING:
-        yield make(name, random_state=None)
+        yield make(name, n_estimators=40, random_state=None)
         for strategy in STRATEGIES:
             yield make(name, learning_rate=0.5, **strategy)
 
@@ -56,26 +56,33 @@ def variations():
     for name in BOOSTING:
         for strategy in STRATEGIES:
             yield make(name, max_bins=None, learning_rate=0.5, **strategy)
-        yield make(name, max_leaf_nodes=6, max_features=0.7, n_jobs=2, n_estimators=10)
-        yield make(name, leaf_estimation="line_search")
-        yield make(name, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0, min_weight_leaf=0.0)
+        yield make(name, max_leaf_nodes=6, max_features=0.7, n_jobs=2, n_estimators=20)
+        yield make(name, leaf_estimation="line_search", learning_rate=0.3)
+        yield make(name, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0, min_weight_leaf=0.0, learning_rate=0.3)
         yield make(name, learning_rate=0.5, subsample=0.7)
-        yield make(name, warm_start=True)
+        yield make(name, warm_start=True, learning_rate=0.3)
         # Steps along directions that separate the labels are as long as the engine allows. A small learning rate keeps
         # the probabilities from reaching 1, where the checks could not tell the order of the scores.
         params = {"learning_rate": 0.01} if name == CLASSIFIER else {}
         yield make(name, leaf_estimation="line_search", line_search="brent", n_estimators=50, **params)
         if name == REGRESSOR:  # classes with the log loss do not support this
-            yield make(name, step_dtype="float8", relabel_leaves=False)
+            yield make(name, step_dtype="float8", relabel_leaves=False, learning_rate=0.3)
         # Iterations for sparse X end so late that they do not tell a weight of two from two samples.
-        linear = Ridge(alpha=1e-3, solver="lsqr", tol=1e-12)
-        yield make(name, estimator=linear, output_strategy="joint", **params)
-        yield make(name, estimator=linear, relabel_leaves=False, **params)
+        # With `estimator`, `subsample` draws samples whatever their weights.
+        weak = {
+            "estimator": Ridge(alpha=1e-3, solver="lsqr", tol=1e-12),
+            "subsample": 1.0,
+            "learning_rate": 0.1,
+            **params,
+        }
+        yield make(name, output_strategy="joint", **weak)
+        yield make(name, relabel_leaves=False, **weak)
     yield make(REGRESSOR, loss="absolute_error", learning_rate=0.5, n_estimators=20)
     yield make(CLASSIFIER, loss="exponential")
     yield make(CLASSIFIER, loss="hinge")
     yield make(CLASSIFIER, loss="squared_error")
-    yield make(CLASSIFIER, class_weight="balanced")
+    # Without drawn features no two splits of these data are equally good within the rounding of such weights.
+    yield make(CLASSIFIER, class_weight="balanced", max_features=None)
 
 
 # No check is expected to fail. The checks that fit twice leave a warm start with no stages to add, hence the filter.
@@ -99,13 +106,53 @@ def test_scikit_learn_checks_of_labels(check, params):
     check(CLASSIFIER, make(CLASSIFIER, **params))
 
 
+@pytest.mark.parametrize(("outputs", "rate", "share"), [("single", 0.05, "half"), ("several", 0.07, None)])
+@pytest.mark.parametrize("extra", [{}, {"warm_start": True}, {"max_features_by_tree": 8}])
+def test_what_auto_stands_for(outputs, rate, share, extra):
+    X, y = make_data(CLASSIFIER, outputs=outputs)
+    found = make(CLASSIFIER, **extra).fit(X, y)
+    same = make(CLASSIFIER, learning_rate=rate, max_features=share, **extra).fit(X, y)
+    assert model_bytes(found) == model_bytes(same)
+    assert (found.max_features_, found.learning_rate_) == (same.max_features_, rate)
+    assert found.estimators_[0].max_features == share
+    np.testing.assert_array_equal(
+        found.set_params(n_estimators=7).fit(X, y)._scores(X), same.set_params(n_estimators=7).fit(X, y)._scores(X)
+    )
+    np.testing.assert_array_equal(
+        found.refit_leaves(X[::2], y[::2])._scores(X), same.refit_leaves(X[::2], y[::2])._scores(X)
+    )
+    again = clone(found)
+    assert (again.learning_rate, again.max_features) == ("auto", "auto")
+
+
+@pytest.mark.parametrize(("n_classes", "rate"), [(2, 0.05), (10, 0.05), (11, 0.07)])
+def test_what_auto_stands_for_depends_on_the_number_of_classes(n_classes, rate):
+    X, _ = make_data(CLASSIFIER)
+    y = np.arange(len(X)) % n_classes
+    found = make(CLASSIFIER).fit(X, y)
+    same = make(CLASSIFIER, learning_rate=rate, max_features="half" if rate == 0.05 else None).fit(X, y)
+    assert model_bytes(found) == model_bytes(same)
+
+
+def test_regressors_have_no_auto():
+    X, y = make_data(REGRESSOR)
+    for name in ("learning_rate", "max_features"):
+        with pytest.raises(ValueError, match=f"'{name}' parameter of GradientBoostingRegressor must be.*Got 'auto'"):
+            make(REGRESSOR, **{name: "auto"}).fit(X, y)
+
+
 def test_parameters_that_scikit_learn_has_are_its(name):
     theirs = getattr(sklearn.ensemble, name)
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(weald, name), theirs))
     # Friedman's improvement and pruning are not supported, and quantiles have a parameter of their own.
     assert set(there) - set(here) == {"criterion", "ccp_alpha"} | ({"alpha"} if name == REGRESSOR else set())
     # The defaults of the trees are those of scikit-learn's histogram gradient boosting.
+    # Those of boosting are chosen by a study (benches/defaults).
     others = {"max_depth": None, "max_leaf_nodes": 31}
+    if name == REGRESSOR:
+        others |= {"learning_rate": 0.05, "n_estimators": 300, "max_features": "half", "subsample": 0.7}
+    else:
+        others |= {"learning_rate": "auto", "n_estimators": 200, "max_features": "auto"}
     for parameter in set(here) & set(there):
         assert here[parameter].default == others.get(parameter, there[parameter].default), parameter
 
@@ -196,7 +243,7 @@ def test_scores_are_sums_over_trees(name, params, outputs):
             expected += np.column_stack([tree.predict(X) for tree in trees])
         else:
             added = model[stage].predict(X).reshape(len(X), -1)
-            expected += added if added.shape[1] == width else model.learning_rate * steps * added
+            expected += added if added.shape[1] == width else model.learning_rate_ * steps * added
     found = model._scores(X)
     np.testing.assert_allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
 
@@ -329,7 +376,7 @@ def test_balanced_classes_weigh_the_same(outputs, weighted):
         expected *= (w.sum() / (len(classes) * np.bincount(codes, w)))[codes]
     # In small nodes of deep trees splits can be equally good, and sums of a few weights can equal the minimum weight of
     # a leaf.
-    params = {"max_depth": 3, "min_weight_leaf": 0.0}
+    params = {"max_depth": 3, "min_weight_leaf": 0.0, "max_features": None}
     model = make(CLASSIFIER, class_weight="balanced", **params).fit(X, y, sample_weight=w if weighted else None)
     same = make(CLASSIFIER, **params).fit(X, y, sample_weight=expected)
     np.testing.assert_allclose(model.decision_function(X), same.decision_function(X), rtol=0, atol=1e-7)
@@ -472,6 +519,7 @@ WEAK = [{"output_strategy": "joint"}, {"relabel_leaves": False}]
 def test_weak_models_of_scikit_learn(name, outputs, params, container):
     X, y = make_data(name, outputs=outputs, n=120)
     weak = Ridge(alpha=1.0)
+    params = {"subsample": 1.0, **params} if name == REGRESSOR else params
     model = make(name, estimator=weak, learning_rate=0.5, n_estimators=20, **params).fit(container(X), y)
     assert [type(part) for part in model.estimators_] == [Ridge] * 20
     assert not hasattr(weak, "coef_")
@@ -500,7 +548,14 @@ def test_trees_as_weak_models_are_the_trees_of_the_engine(params, loss):
     limits = {"max_depth": 2, "min_samples_leaf": 10}
     # Weak models do not have leaves that the engine could give Newton steps of their own, so that the trees use line
     # searches.
-    shared = {"learning_rate": 0.5, "loss": loss, "leaf_estimation": "line_search", **params}
+    shared = {
+        "learning_rate": 0.5,
+        "loss": loss,
+        "leaf_estimation": "line_search",
+        "subsample": 1.0,
+        "max_features": None,
+        **params,
+    }
     trees = make(REGRESSOR, max_bins=None, **limits, **shared).fit(X, Y, sample_weight=w)
     weak = weald.DecisionTreeRegressor(**limits)
     other = make(REGRESSOR, estimator=weak, **shared).fit(X.astype(np.float32), Y, sample_weight=w)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 import weald
-from boosting_twin import OBJECTS, in_domain, loss_object
+from boosting_twin import OBJECTS, WHOLE, in_domain, loss_object
 from conftest import check_refused, make, make_data, model_bytes
 from exports import HalfSquares
 from model_files import taken_apart
@@ -118,7 +118,8 @@ def test_quantiles_are_those_of_scikit_learn(alpha):
     X, y = sklearn.datasets.make_friedman1(300, noise=1.0, random_state=0)
     X = X.astype(np.float32)
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    shared: dict[str, Any] = {"n_estimators": 10, "min_samples_leaf": 20, "max_depth": 2, "random_state": 0}
+    shared: dict[str, Any] = {**WHOLE, "learning_rate": 0.1, "n_estimators": 10, "min_samples_leaf": 20, "max_depth": 2}
+    shared["random_state"] = 0
     params = {"loss": Quantile(alpha), "leaf_estimation": "newton", "max_bins": None, **shared}
     ours = weald.GradientBoostingRegressor(**params).fit(X, y, sample_weight=w)
     start = DummyRegressor(strategy="constant", constant=ours.start_[0])
@@ -170,7 +171,7 @@ def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_
     X, w = X + rng.normal(size=X.shape), rng.uniform(0.5, 2, len(X))
     quantiles = [0.25, 0.5, 0.875]
     params = {"leaf_estimation": leaf_estimation, "output_strategy": "single_target"}
-    params |= {"max_depth": 2, "min_samples_leaf": 20, "max_bins": None}
+    params |= {"max_depth": 2, "min_samples_leaf": 20, "max_bins": None, **WHOLE}
     model = make(NAME, loss=Quantile(quantiles), **params).fit(X, Y, sample_weight=w)
     apart = [make(NAME, loss=Quantile(q), **params).fit(X, y, w) for y, q in zip(Y.T, quantiles, strict=True)]
     np.testing.assert_array_equal(model.predict(X), np.column_stack([part.predict(X) for part in apart]))

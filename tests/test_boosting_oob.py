@@ -101,7 +101,14 @@ def test_definitions_are_those_of_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.random((4000, 4))
     y = 3 * X[:, 0] + rng.normal(scale=0.3, size=4000)
-    params = {"n_estimators": 8, "subsample": 0.5, "max_depth": 3, "random_state": 0}
+    params = {
+        "n_estimators": 8,
+        "subsample": 0.5,
+        "max_features": None,
+        "learning_rate": 0.1,
+        "max_depth": 3,
+        "random_state": 0,
+    }
     theirs = sklearn.ensemble.GradientBoostingRegressor(**params).fit(X, y)
     ours = weald.GradientBoostingRegressor(**params, max_leaf_nodes=None, l2_regularization=0.0).fit(X, y)
     # Losses are means over 2000 samples, which differ by about 3 %.
@@ -219,7 +226,7 @@ def test_watching_a_fit_changes_no_loss():
 def test_they_are_absent_where_a_round_left_no_samples_out():
     X, y = data(REGRESSOR, "single")
     half = make(REGRESSOR, subsample=0.5, warm_start=True).fit(X, y)
-    whole = make(REGRESSOR, warm_start=True).fit(X, y)
+    whole = make(REGRESSOR, subsample=1.0, warm_start=True).fit(X, y)
     refitted = half.refit_leaves(X, y)
     without = [make(REGRESSOR), whole, refitted, make(REGRESSOR, subsample=0.5).fit(X[:1], y[:1])]
     for model in without:
@@ -269,7 +276,7 @@ def test_lines_are_those_that_scikit_learn_prints(capsys, params):
 def test_above_one_every_round_has_a_line_and_none_a_bar(capsys, monkeypatch, verbose):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     X, y = data(REGRESSOR, "single")
-    model = make(REGRESSOR, n_estimators=33, verbose=verbose).fit(X, y, X_val=X, y_val=y)
+    model = make(REGRESSOR, n_estimators=33, subsample=1.0, verbose=verbose).fit(X, y, X_val=X, y_val=y)
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
     assert printed.err == ""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weald
-from boosting_twin import Newton, Twin, in_domain, loss_object
+from boosting_twin import WHOLE, Newton, Twin, in_domain, loss_object
 from weald.projection import GaussianProjection, RademacherProjection
 
 N_STAGES = 6
@@ -60,7 +60,14 @@ def setting(strategy: str, d: int, seed: int = 0) -> tuple[dict[str, Any], dict[
 def make(kind: str, rule: str = "line_search", **params: Any) -> Any:
     # Brent's search is as exact as values of the loss allow; the Newton search is compared with it below.
     search = {"line_search": "brent", **RULES[rule]}
-    fixed = {"n_estimators": N_STAGES, "max_bins": None, "min_weight_leaf": 0.0, "random_state": 0}
+    fixed = {
+        **WHOLE,
+        "learning_rate": 0.1,
+        "n_estimators": N_STAGES,
+        "max_bins": None,
+        "min_weight_leaf": 0.0,
+        "random_state": 0,
+    }
     params = {**fixed, **search, **LIMITS, **params}
     return getattr(weald, f"GradientBoosting{kind}")(**params)
 

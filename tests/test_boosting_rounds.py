@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 import weald
+from boosting_twin import WHOLE
 from conftest import BOOSTING, make, make_data
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
@@ -321,7 +322,7 @@ def test_the_first_stages_are_a_model(name, outputs, params):
 @pytest.mark.parametrize("params", STRATEGIES)
 def test_leaves_fitted_again_to_the_same_samples_are_the_same(name, outputs, params, leaf_estimation):
     X, y = make_data(name, outputs=outputs)
-    params = {**parameters(name, outputs, params), "leaf_estimation": leaf_estimation}
+    params = {**parameters(name, outputs, params), "leaf_estimation": leaf_estimation, "subsample": 1.0}
     w = np.random.default_rng(0).integers(0, 3, len(X))
     model = make(name, n_estimators=5, **params).fit(X, y, sample_weight=w)
     again = model.refit_leaves(X, y, sample_weight=w)
@@ -338,7 +339,7 @@ def test_leaves_fitted_again_to_the_same_samples_are_the_same(name, outputs, par
 def test_leaves_fitted_again_leave_out_unknown_values(name, outputs, params):
     X, y = make_data(name, outputs=outputs)
     mask = np.random.default_rng(0).random(y.shape) < 0.3
-    model = make(name, n_estimators=5, **parameters(name, outputs, params)).fit(X, y, y_mask=mask)
+    model = make(name, n_estimators=5, subsample=1.0, **parameters(name, outputs, params)).fit(X, y, y_mask=mask)
     for known, hidden in ((y, mask), (np.where(mask, 1 - y, y), sparse.csr_array(mask))):
         again = model.refit_leaves(X, known, y_mask=hidden)
         np.testing.assert_array_equal(again._scores(X), model._scores(X))
@@ -360,7 +361,7 @@ def test_samples_without_a_known_class_are_as_absent_in_refits():
 
 def test_leaves_fitted_to_other_samples_fit_them():
     X, y = make_data(REGRESSOR, n=200)
-    model = make(REGRESSOR, n_estimators=40).fit(X, y)
+    model = make(REGRESSOR, n_estimators=40, subsample=1.0).fit(X, y)
     moved = model.refit_leaves(X, 3 * y + 5)
     assert r2_score(3 * y + 5, moved.predict(X)) > r2_score(3 * y + 5, model.predict(X))
     # 3y + 5 is rounded, and so are the sums over 40 stages.
@@ -380,7 +381,7 @@ def test_refits_draw_no_projections(relabel):
         return np.random.default_rng(random_state).normal(size=(n_projections, n_outputs))
 
     params = {"output_projection": phi, "relabel_leaves": relabel, "n_projections": 2 if relabel else 1}
-    model = make(REGRESSOR, output_strategy="projected", **params).fit(X, Y)
+    model = make(REGRESSOR, output_strategy="projected", subsample=1.0, **params).fit(X, Y)
     assert len(calls) == model.n_estimators_
     refitted = model.refit_leaves(X, Y)
     assert len(calls) == model.n_estimators_
@@ -413,7 +414,7 @@ def test_a_few_columns_of_scores_get_a_tree_each():
 def test_weights_that_are_counted_as_samples():
     X = np.arange(8, dtype=np.float32)[:, None]
     y = np.array([0, 5, 1, 4, 2, 9, 0, 3.0])
-    shared = {"n_estimators": 1, "learning_rate": 1.0, "l2_regularization": 0.0}
+    shared = {"n_estimators": 1, "learning_rate": 1.0, "l2_regularization": 0.0, "subsample": 1.0}
     weighty = weald.GradientBoostingRegressor(min_weight_leaf=2.0, **shared).fit(X, y)
     counted = weald.GradientBoostingRegressor(min_weight_leaf=0.0, min_samples_leaf=2, **shared).fit(X, y)
     np.testing.assert_array_equal(weighty.predict(X), counted.predict(X))
@@ -429,7 +430,7 @@ def test_weights_that_are_counted_as_samples():
 @pytest.mark.parametrize("max_bins", [None, 255])
 def test_the_least_weight_of_a_leaf_is_in_units_of_the_weights(weight, max_bins):
     X, y = make_data(REGRESSOR, n=40)
-    params = {"n_estimators": 1, "max_leaf_nodes": None, "l2_regularization": 0.0, "max_bins": max_bins}
+    params = {"n_estimators": 1, "max_leaf_nodes": None, "l2_regularization": 0.0, "max_bins": max_bins, **WHOLE}
     of_weight = weald.GradientBoostingRegressor(min_weight_leaf=4 * weight, **params)
     of_weight.fit(X, y, sample_weight=np.full(40, weight))
     of_samples = weald.GradientBoostingRegressor(min_weight_leaf=0.0, min_samples_leaf=4, **params).fit(X, y)

@@ -176,7 +176,7 @@ def test_leaf_values_are_what_leaves_add(case):
         assert not np.diff(tree.leaf_values.indptr)[tree.children_left >= 0].any()
         added = tree.leaf_values[tree.apply(X)].toarray()
         if isinstance(model._engine, weald._weald.Boosted) and model._model.term == "rank_one":
-            scores += added * (model.learning_rate * model.step_sizes_[t])
+            scores += added * (model.learning_rate_ * model.step_sizes_[t])
         elif has_columns:
             scores[:, [t % scores.shape[1]]] += added
         else:

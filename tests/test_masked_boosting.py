@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 import test_boosting_oracle as oracle
 import weald
-from boosting_twin import Twin
+from boosting_twin import WHOLE, Twin
 from test_masked_outputs import masked_r2, problem
 from weald.metrics import brier, make_label_scorer, micro_f1, roc_auc
 
@@ -53,7 +53,7 @@ def test_the_training_loss_of_known_cells_never_rises(
     kind: str, loss: str, strategy: dict[str, Any], leaf_estimation: str
 ) -> None:
     X, y, mask = data(kind, loss)
-    model = boosting(kind, loss=loss, learning_rate=1.0, leaf_estimation=leaf_estimation, **strategy)
+    model = boosting(kind, loss=loss, learning_rate=1.0, subsample=1.0, leaf_estimation=leaf_estimation, **strategy)
     losses = model.fit(X, y, y_mask=mask).train_score_
     assert np.isfinite(losses).all()
     # The scores are float32 sums, which are rounded at each stage.
@@ -160,7 +160,7 @@ WITHOUT_TIES = [pair for pair in ALL if pair[1] not in ("absolute_error", "quant
 @pytest.mark.parametrize(("kind", "loss"), WITHOUT_TIES)
 def test_single_targets_are_models_of_the_samples_that_know_them(kind: str, loss: str) -> None:
     X, y, mask = data(kind, loss)
-    parameters = {"loss": loss, "output_strategy": "single_target", "max_bins": None, "max_features": None}
+    parameters = {"loss": loss, "output_strategy": "single_target", "max_bins": None, "learning_rate": 0.1, **WHOLE}
     found = scores(boosting(kind, **parameters).fit(X, y, y_mask=mask), X)
     for j in range(y.shape[1]):
         known = ~mask[:, j]
@@ -174,7 +174,13 @@ def test_single_targets_are_models_of_the_samples_that_know_them(kind: str, loss
 def test_a_joint_stage_is_one_tree_on_residuals_and_means_of_those_that_are_known() -> None:
     X, y, mask = data("numbers", "squared_error")
     model = boosting(
-        "numbers", n_estimators=1, learning_rate=1.0, output_strategy="joint", max_bins=None, l2_regularization=0.0
+        "numbers",
+        n_estimators=1,
+        learning_rate=1.0,
+        output_strategy="joint",
+        max_bins=None,
+        l2_regularization=0.0,
+        **WHOLE,
     ).fit(X, y, y_mask=mask)
     start = np.array([y[~mask[:, j], j].mean() for j in range(4)])
     residuals = np.where(mask, 0.0, y - start)
@@ -421,7 +427,7 @@ def test_masked_models_grow_on_and_are_kept_by_files(tmp_path: Any) -> None:
 def test_leaves_fitted_again_to_the_known_values_are_the_same(kind: str, loss: str, strategy: dict[str, Any]) -> None:
     X, y, mask = data(kind, loss)
     w = np.random.default_rng(0).integers(0, 3, len(X))
-    model = boosting(kind, loss=loss, **strategy).fit(X, y, sample_weight=w, y_mask=mask)
+    model = boosting(kind, loss=loss, subsample=1.0, **strategy).fit(X, y, sample_weight=w, y_mask=mask)
     junk = np.where(mask, 1 - y if kind == "labels" else y + 3, y)
     for other, given in ((y, mask), (junk, sp.csr_array(mask)), (np.where(mask, NAN, y), None)):
         again = model.refit_leaves(X, other, sample_weight=w, y_mask=given)

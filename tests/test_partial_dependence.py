@@ -130,7 +130,9 @@ def test_boosting_adds_up_what_its_trees_say(X, y, params):
         if params == {"output_strategy": "single_target"}:
             expected[column] += by_recursion(model, [0], grid)[column::3].sum(axis=0)
         elif params == {"relabel_leaves": False}:
-            expected[column] += (0.1 * model.step_sizes_[:, [column]] * by_recursion(model, [0], grid)).sum(axis=0)
+            expected[column] += (
+                model.learning_rate_ * model.step_sizes_[:, [column]] * by_recursion(model, [0], grid)
+            ).sum(axis=0)
         else:
             expected[column] += by_recursion(model, [0], grid, column).sum(axis=0)
     np.testing.assert_allclose(found["average"], expected, **CLOSE)

@@ -54,7 +54,7 @@ def test_trees_of_single_targets_are_those_of_separate_models(weighted: bool) ->
     X, Y = problem()
     X = X[:, :1]
     told = {"sample_weight": np.arange(80) % 4} if weighted else {}
-    inner = boosting(output_strategy="single_target")
+    inner = boosting(output_strategy="single_target", subsample=1.0, max_features=None)
     model = QuantileBoostingRegressor(inner, quantiles=[0.9, 0.1, 0.5]).fit(X, Y, **told)
     np.testing.assert_array_equal(model.predict_quantiles(X), by_hand(inner, LEVELS, X, Y, X, **told))
     np.testing.assert_array_equal(model.quantiles_, LEVELS)
@@ -63,7 +63,7 @@ def test_trees_of_single_targets_are_those_of_separate_models(weighted: bool) ->
 @pytest.mark.parametrize("strategy", ["joint", "projected", "single_target"])
 def test_quantiles_are_the_sorted_columns_of_one_model_whose_loss_is_never_larger(strategy: str) -> None:
     X, Y = problem()
-    inner = boosting(output_strategy=strategy, min_samples_leaf=1, n_estimators=30)
+    inner = boosting(output_strategy=strategy, min_samples_leaf=1, n_estimators=30, learning_rate=0.1, subsample=1.0)
     model = QuantileBoostingRegressor(inner, quantiles=[0.4, 0.5, 0.6]).fit(X, Y)
     loss = Quantile([0.4, 0.5, 0.6] * 2)
     wide = clone(inner).set_params(loss=loss).fit(X, np.repeat(Y, 3, axis=1))
@@ -131,7 +131,7 @@ def test_unknown_values_of_an_output_are_left_out(d: int) -> None:
     X = X[:, :1]
     mask = np.random.default_rng(1).random(Y.shape) < 0.3
     Y, mask = Y[:, :d], mask[:, :d]
-    inner = boosting(output_strategy="single_target")
+    inner = boosting(output_strategy="single_target", subsample=1.0, max_features=None)
     model = QuantileBoostingRegressor(inner, quantiles=[0.2, 0.8]).fit(X, Y[:, 0] if d == 1 else Y, y_mask=mask)
     found = model.predict_quantiles(X).reshape(80, d, 2)
     for j in range(d):

@@ -47,7 +47,11 @@ BASE: dict[str, Any] = {
     "min_samples_leaf": 5,
     "learning_rate": 0.1,
     "n_estimators": 300,
+    "subsample": 1.0,
+    "max_features": None,
 }
+# The leaves and strategies of the defaults.
+DEFAULTS: dict[str, Any] = {"output_strategy": "auto", "min_weight_leaf": 2.0, "min_samples_leaf": 1}
 ROUNDS = (100, 200, 300)
 SETTINGS: dict[str, dict[str, Any]] = {
     "line search, depth 3": {
@@ -74,14 +78,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "0.3 p features": {"max_features": 0.3},
     "half the rows": {"subsample": 0.5},
     "line search": {"leaf_estimation": "line_search"},
+    **{f"defaults, rate {rate}": {**DEFAULTS, "learning_rate": rate} for rate in (0.05, 0.07, 0.1, 0.2, 0.3)},
     **{
-        f"defaults, learning rate {rate}": {
-            "output_strategy": "auto",
-            "min_weight_leaf": 2.0,
-            "min_samples_leaf": 1,
+        f"defaults, rate {rate}, half the features, {share} of the samples": {
+            **DEFAULTS,
             "learning_rate": rate,
+            "max_features": "half",
+            "subsample": share,
         }
-        for rate in (0.1, 0.2, 0.3)
+        for rate, share in ((0.05, 1.0), (0.05, 0.7), (0.07, 1.0), (0.1, 1.0), (0.1, 0.7))
     },
 }
 

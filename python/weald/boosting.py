@@ -16,6 +16,7 @@ from weald import loss as losses
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
+from weald._fit.boosting_parameters import FEW_COLUMNS
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor, label_probabilities
 from weald._fitted.at_once import of_one_fit
@@ -53,6 +54,10 @@ if TYPE_CHECKING:
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
+# What "auto" stands for with one output of up to ten classes, and with more classes or outputs, such as labels. Chosen over
+# many data sets (docs/defaults.md).
+_AUTO: dict[str, tuple[Any, Any]] = {"learning_rate": (0.05, 0.07), "max_features": ("half", None)}
+
 
 def _has_probabilities(estimator: BaseModel) -> bool:
     try:
@@ -87,9 +92,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         `gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
         contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
         same, and needs a loss again for another fit.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.05
         Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
-    n_estimators : int, default=100
+    n_estimators : int, default=300
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
@@ -176,7 +181,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
         rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
         Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
-    subsample : float, default=1.0
+    subsample : float, default=0.7
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
         average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
         the draw.
@@ -188,7 +193,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     max_leaf_nodes : int, default=31
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split.
-    max_features : int, float, {"sqrt", "log2", "half"} or None, default=None
+    max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
         constant in the node do not count.
@@ -346,8 +351,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         The number of stages: `n_estimators`, or fewer if the fit stopped early.
     estimators_ : sequence of DecisionTreeRegressor, or list
         The weak models. Trees are created when they are accessed, and share the memory of the model.
+    learning_rate_ : float
+        The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
     step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
-        The factor of each stage for each column of scores, before `learning_rate`: 1 if the leaves hold the values that
+        The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values that
         they add, 0 if a stage adds nothing to a column.
     start_ : ndarray of shape (n_columns,)
         The constant initial scores.
@@ -437,8 +444,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         self,
         *,
         loss: object = "squared_error",
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
+        learning_rate: float = 0.05,
+        n_estimators: int = 300,
         output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
         output_projection: OutputProjection = "gaussian",
         n_projections: NProjections = 1,
@@ -453,11 +460,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         min_sum_hessian_in_leaf: float = 1e-3,
         line_search: Literal["newton", "brent"] = "newton",
         step_dtype: Literal["float64", "float8"] = "float64",
-        subsample: float = 1.0,
+        subsample: float = 0.7,
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = 31,
-        max_features: MaxFeatures = None,
+        max_features: MaxFeatures = "half",
         max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -547,9 +554,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
         contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
         same, and needs a loss again for another fit.
-    learning_rate : float, default=0.1
-        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
-    n_estimators : int, default=100
+    learning_rate : float or "auto", default="auto"
+        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.05
+        if y has one output of up to ten classes, and 0.07 for more classes, or several outputs, such as labels.
+    n_estimators : int, default=200
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
@@ -658,10 +666,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     max_leaf_nodes : int, default=31
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split.
-    max_features : int, float, {"sqrt", "log2", "half"} or None, default=None
+    max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
         constant in the node do not count.
+        "auto": "half" if y has one output of up to ten classes, and all features otherwise.
     max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
         values are those of `max_features`. The time of growing a tree is in proportion to it.
@@ -827,8 +836,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         The number of stages: `n_estimators`, or fewer if the fit stopped early.
     estimators_ : sequence of DecisionTreeRegressor, or list
         The weak models. Trees are created when they are accessed, and share the memory of the model.
+    learning_rate_ : float
+        The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
     step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
-        The factor of each stage for each column of scores, before `learning_rate`: 1 if the leaves hold the values that
+        The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values that
         they add, 0 if a stage adds nothing to a column.
     start_ : ndarray of shape (n_columns,)
         The constant initial scores.
@@ -920,14 +931,15 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
+        **{name: [*BaseBoosting._parameter_constraints[name], StrOptions({"auto"})] for name in _AUTO},
     }
 
     def __init__(
         self,
         *,
         loss: object = "log_loss",
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
+        learning_rate: float | Literal["auto"] = "auto",
+        n_estimators: int = 200,
         output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
         output_projection: OutputProjection = "gaussian",
         n_projections: NProjections = 1,
@@ -945,7 +957,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | None = 31,
-        max_features: MaxFeatures = None,
+        max_features: MaxFeatures | Literal["auto"] = "auto",
         max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -971,6 +983,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         verbose: int = 0,
     ) -> None:
         keep(self, locals())
+
+    def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
+        value = getattr(self, name)
+        is_auto = name in _AUTO and isinstance(value, str) and value == "auto"
+        return _AUTO[name][n_outputs > 1 or n_columns > FEW_COLUMNS] if is_auto else value
 
     @of_one_fit
     def predict(

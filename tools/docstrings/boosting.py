@@ -277,9 +277,13 @@ n_estimators_ : int
 estimators_ : sequence of DecisionTreeRegressor, or list
     The weak models. Trees are created when they are accessed, and share the memory of the model.
 """,
+    "learning_rate_": """
+learning_rate_ : float
+    The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
+""",
     "step_sizes_": """
 step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
-    The factor of each stage for each column of scores, before `learning_rate`: 1 if the leaves hold the values that
+    The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values that
     they add, 0 if a stage adds nothing to a column.
 """,
     "start_": """
@@ -325,6 +329,7 @@ max_features_ : int
     "scores_of_stages": """
 {n_estimators_}
 {estimators_}
+{learning_rate_}
 {step_sizes_}
 {start_}
 {train_score_}
@@ -380,6 +385,15 @@ min_sum_hessian_in_leaf : float, default={default}
 }
 
 BOOSTING_CLASSIFIERS = {
+    "learning_rate": """
+learning_rate : float or "auto", default={default}
+    Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.05
+    if y has one output of up to ten classes, and 0.07 for more classes, or several outputs, such as labels.
+""",
+    "max_features": BOOSTING["max_features"].replace('"half"} or None', '"half", "auto"} or None')
+    + """\
+    "auto": "half" if y has one output of up to ten classes, and all features otherwise.
+""",
     "init": """
 init : estimator, "linear" or "auto", default={default}
     The model whose predictions are the initial scores.

@@ -229,8 +229,14 @@ class BoostedModel(BaseEnsemble):
         return self._fitted("start_").start()
 
     @property
+    def learning_rate_(self) -> float:
+        """The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for."""
+        self._fitted("learning_rate_")
+        return float(self._shared["learning_rate"])
+
+    @property
     def step_sizes_(self) -> Float:
-        """The factor of each stage for each column of scores, before `learning_rate`.
+        """The factor of each stage for each column of scores, before `learning_rate_`.
 
         A copy of shape (`n_estimators_`, n_columns), in float64 for any `step_dtype`.
         """
@@ -391,7 +397,7 @@ class BoostedModel(BaseEnsemble):
         With `output_strategy="single_target"`, each stage has a tree for each column of scores. Trees are created as
         estimators when they are accessed, and share the memory of the model. They predict what the stage adds to the
         scores. An exception is "projected" with `relabel_leaves=False`: there they predict one number, which is
-        multiplied by `learning_rate * step_sizes_[stage]` and added to the columns of scores.
+        multiplied by `learning_rate_ * step_sizes_[stage]` and added to the columns of scores.
         """
         check_fitted(self)
         fitted = self._twin()
@@ -400,7 +406,8 @@ class BoostedModel(BaseEnsemble):
     def _member(self, index: int) -> BaseTree:
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
         shared -= {"random_state", "output_projection", "n_projections"}
-        return self._as_member(index, {name: getattr(self, name) for name in shared}, self.max_features_)
+        params = {name: self._asked(name, self.n_outputs_, self._model.width) for name in shared}
+        return self._as_member(index, params, self.max_features_)
 
     def _grows_trees(self) -> bool:
         return grows_trees(self)

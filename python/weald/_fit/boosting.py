@@ -393,9 +393,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
     def _describe(self, target: Target) -> dict[str, Any]:
         """Set the attributes of outputs and features; return the parameters that all stages share."""
         self._set_outputs(target)
-        self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
-        shared = {name: getattr(self, name) for name in _SHARED}
-        shared["output_strategy"] = self._strategy(self._n_columns(target))
+        shape = target.n_outputs, self._n_columns(target)
+        max_features = self._asked("max_features", *shape)
+        self.max_features_ = n_drawn_features(max_features, self._n_features_of_tree())
+        shared = {name: self._asked(name, *shape) for name in _SHARED}
+        shared["learning_rate"] = float(shared["learning_rate"])
+        shared["output_strategy"] = self._strategy(shape[1])
         shared["loss"] = losses.kept(boosting_checks.loss_of(self))
         shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
         return shared
@@ -524,6 +527,5 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         of_labels = label_weight.of_labels(self, target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,
-            "learning_rate": float(self._shared["learning_rate"]),
             "n_iter_no_change": None,
         }

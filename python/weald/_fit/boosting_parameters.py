@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from weald._weald import _BoostConfig, _OutputProjection, _TreeConfig
 
 # With at most this number of columns of scores, "auto" grows one tree for each: see `benches/defaults`.
-_FEW_COLUMNS = 10
+FEW_COLUMNS = 10
 # Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
 _PATIENCE = 10
 
@@ -46,7 +46,7 @@ class BoostingParameters(BoostedModel):
 
     # A name, a loss, or an object with the methods of a loss.
     loss: object
-    learning_rate: float
+    learning_rate: float | Literal["auto"]
     n_estimators: int
     output_strategy: Literal["auto", "projected", "joint", "single_target"]
     output_projection: OutputProjection
@@ -64,7 +64,7 @@ class BoostingParameters(BoostedModel):
     max_bins: int | None
     max_depth: int | None
     max_leaf_nodes: int | None
-    max_features: MaxFeatures
+    max_features: MaxFeatures | Literal["auto"]
     max_features_by_tree: MaxFeatures
     min_samples_split: float
     min_samples_leaf: float
@@ -169,8 +169,8 @@ class BoostingParameters(BoostedModel):
         asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
         if self.monotonic_cst is not None and constraints.has_directions(self) and not asked:
             # A projection combines outputs with different signs, which does not preserve directions.
-            return "single_target" if n_columns <= _FEW_COLUMNS else "joint"
-        return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"
+            return "single_target" if n_columns <= FEW_COLUMNS else "joint"
+        return "single_target" if n_columns <= FEW_COLUMNS and not asked else "projected"
 
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""
@@ -178,6 +178,10 @@ class BoostingParameters(BoostedModel):
         if self.early_stopping is False or (self.early_stopping == "auto" and not is_asked):
             return None
         return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
+
+    def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
+        """The value of a parameter for y with so many outputs and columns of scores."""
+        return getattr(self, name)
 
     def _n_features_of_tree(self) -> int:
         return n_drawn_features(self.max_features_by_tree, self.n_features_in_)
@@ -209,6 +213,7 @@ class BoostingParameters(BoostedModel):
             tree["output_weights"] = of_labels.tolist()
         config = self._plain_boost_config(tree, strategy, projection, self._n_features_of_tree())
         loss = boosting_checks.loss_of(self)
+        config["learning_rate"] = self._shared["learning_rate"]
         config["loss"] = loss if isinstance(loss, CustomLoss) else loss.name
         config["loss_parameter"] = getattr(loss, "_parameter", None)
         return config
@@ -216,11 +221,11 @@ class BoostingParameters(BoostedModel):
     def _plain_boost_config(
         self, tree: _TreeConfig, strategy: str, projection: _OutputProjection | None, max_features_by_tree: int
     ) -> _BoostConfig:
-        """The same with the squared error as loss."""
+        """The same with the squared error as loss and a learning rate of 1."""
         return {
             "tree": tree,
             "n_estimators": int(self.n_estimators),
-            "learning_rate": float(self.learning_rate),
+            "learning_rate": 1.0,
             "loss": "squared_error",
             "loss_parameter": None,
             "strategy": strategy,

@@ -73,7 +73,8 @@ def _refused(X: Raw) -> str | None:
         return ", which has no order of samples: pass a list"
     if isinstance(X, Iterator):
         return ": list(X) has all samples"
-    return None if any(hasattr(X, name) for name in ("__array__", "__len__", "shape")) else ""
+    is_container = hasattr(X, "__array__") or hasattr(X, "__len__") or hasattr(X, "shape")
+    return None if is_container else ""
 
 
 def _check_samples(X: Raw, what: str) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 
 from weald._parameters.types import MaxFeatures
 
 
-def n_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
-    """The number of features that each node draws."""
-    if max_features is None:
+def n_drawn_features(max_features: MaxFeatures | Literal["auto"], n_features: int) -> int:
+    """The number of features that each node draws; all for "auto", in whose place boosting puts its choice."""
+    if max_features is None or max_features == "auto":
         return n_features
     if max_features == "sqrt":
         return max(1, int(np.sqrt(n_features)))
