@@ -273,6 +273,13 @@ BENCH_FLAGS ?= --quick --made
 bench: $(VENV)/built-release $(VENV)/group-demo  ## Build weald and run the benchmarks, on made data unless BENCH_FLAGS is given
 	$(BIN)/python benches/peers/run_all.py $(BENCH_FLAGS)
 
+# Of the data sets of benches/data.py, all that can be fetched. Fails if a source does not answer or has other values.
+DATA := $(or $(WEALD_DATA),target/data)
+
+.PHONY: data
+data: $(VENV)/group-data  ## Download the data sets of the benchmarks to target/data, or to WEALD_DATA
+	$(BIN)/python benches/data.py fetch all --folder '$(DATA)'
+
 .PHONY: clean
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,8 +1,10 @@
 """What an installed wheel has to do: fit, predict, save and load, with no other file of the repository."""
 
+import json
 import sys
 import sysconfig
 import tempfile
+from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
@@ -19,4 +21,8 @@ assert np.array_equal(forest.predict(X), loaded.predict(X))
 assert (forest.predict(X) == y).mean() > 0.9
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
     assert not sys._is_gil_enabled(), "an import switched the GIL on"
+# The bill of materials names the crates that the wheel is built of.
+[bill] = [file for file in files("weald") if file.name.endswith(".cyclonedx.json")]
+assert bill.parent.name == "sboms"
+assert {"pyo3", "weald"} <= {part["name"] for part in json.loads(bill.read_text())["components"]}
 print("weald", weald.__version__, "on Python", sys.version, ":", weald.build_info())

@@ -21,6 +21,8 @@ def toml(path: str) -> dict:
 
 
 PROJECT = toml("pyproject.toml")["project"]
+RECIPE = "conda/recipe.yaml"
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def test_one_version():
@@ -29,6 +31,22 @@ def test_one_version():
     assert weald.__version__ == citation == cargo["package"]["version"]
     assert cargo["dependencies"]["weald"]["version"] == f"={citation}"
     assert f"\n## {citation} (" in (ROOT / "CHANGELOG.md").read_text()
+    assert f'\n  version: "{citation}"\n' in (ROOT / RECIPE).read_text()
+
+
+def test_the_recipe_for_conda_forge_has_the_dependencies_of_the_project():
+    text = (ROOT / RECIPE).read_text()
+
+    def listed(section):
+        [block] = re.findall(rf"^  {section}:\n((?:    .*\n)+)", text, re.MULTILINE)
+        return {line.removeprefix("- ").replace(" ", "") for line in map(str.strip, block.splitlines())}
+
+    assert listed("run") == {"python", *PROJECT["dependencies"]}
+    assert listed("host") == {"python", "pip", *toml("pyproject.toml")["build-system"]["requires"]}
+    assert f'skip: match(python, "<{PROJECT["requires-python"].removeprefix(">=")}")' in text
+    assert f"  license: {PROJECT['license']}\n" in text
+    assert f"  summary: {PROJECT['description']}\n" in text
+    assert all(f"    - {name}\n" in text for name in PROJECT["license-files"])
 
 
 def test_the_oldest_python_is_the_same_everywhere():
@@ -72,12 +90,31 @@ def test_every_crate_has_a_digest_and_comes_from_the_public_index(lock):
     assert elsewhere[0]["source"].startswith("registry+https://github.com/rust-lang/")
 
 
-@pytest.mark.parametrize("path", sorted(path.name for path in (ROOT / ".github" / "workflows").glob("*.yml")))
+# Scorecard's service accepts only actions.
+@pytest.mark.parametrize(
+    "path", [path for path in WORKFLOWS if path.name != "scorecard.yml"], ids=lambda path: path.name
+)
 def test_workflows_call_targets_that_exist(path):
-    called = re.findall(r"\bmake ([a-z][a-z-]*)", (ROOT / ".github" / "workflows" / path).read_text())
+    called = re.findall(r"\bmake ([a-z][a-z-]*)", path.read_text())
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert called
     assert set(called) <= set(targets)
+
+
+def test_actions_are_named_by_commit_and_the_same_everywhere():
+    used = {line for path in WORKFLOWS for line in re.findall(r"\buses: (.+)$", path.read_text(), re.MULTILINE)}
+    # RELEASING.md has the step that pins it.
+    used.remove("pypa/gh-action-pypi-publish@release/v1")
+    pinned = [re.fullmatch(r"([\w./-]+)@[0-9a-f]{40} # v\d+(?:\.\d+)*", line) for line in used]
+    assert len(pinned) > 10
+    assert all(pinned), used
+    assert len({match[1] for match in pinned}) == len(pinned), used
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_may_write_nothing_but_what_a_job_says(path):
+    [granted] = re.findall(r"^permissions:(.*(?:\n  .+)*)", path.read_text(), re.MULTILINE)
+    assert granted in (" {}", "\n  contents: read")
 
 
 def test_the_gate_waits_for_every_job():
@@ -87,13 +124,25 @@ def test_the_gate_waits_for_every_job():
     assert sorted([*needed.split(", "), "gate"]) == sorted(jobs)
 
 
-@pytest.mark.parametrize("path", ["RELEASING.md", "SUPPORT.md", "docs/promises.md"])
+PAGES = ["AGENTS.md", "GOVERNANCE.md", "RELEASING.md", "SECURITY.md", "SUPPORT.md", "docs/promises.md"]
+
+
+@pytest.mark.parametrize("path", PAGES)
 def test_files_that_are_named_exist(path):
     text = (ROOT / path).read_text()
-    named = re.findall(r"`([\w./-]+\.(?:md|yml|toml|lock|py|cff))`", text)
+    named = re.findall(r"`([\w./-]+\.(?:md|yml|yaml|toml|lock|py|cff))`", text)
     assert named
     for name in named:
-        assert any((folder / name).is_file() for folder in (ROOT, ROOT / ".github" / "workflows")), name
+        if name != "recipes/weald/recipe.yaml":  # in conda-forge's repository
+            assert any((folder / name).is_file() for folder in (ROOT, ROOT / ".github", WORKFLOWS[0].parent)), name
+
+
+def test_what_coding_tools_are_told_exists():
+    text = (ROOT / "AGENTS.md").read_text()
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {"test", "lint"} <= set(re.findall(r"\bmake ([a-z][a-z-]*)", text)) <= set(targets)
+    for line in re.findall(r"^\| (`.+?) \|", text, re.MULTILINE):
+        assert all((ROOT / folder).is_dir() for folder in re.findall(r"`(.+?)`", line)), line
 
 
 def test_messages_name_packages_of_the_extras():
