@@ -280,16 +280,6 @@ def _parents(node: nodes.Element) -> Iterator[nodes.Element]:
         yield node
 
 
-def _name_none(
-    app: Any, what: str, name: str, member: Any, options: Any, lines: list[str]
-) -> None:
-    """Let the types of parameters whose default is None name it, which scikit-learn's style leaves out."""
-    for i, line in enumerate(lines):
-        found = re.fullmatch(r"(\s*\w+ : )(.+)(, default=None.*)", line)
-        if found and not re.search(r"\bNone\b", found[2]):
-            lines[i] = f"{found[1]}{found[2]} or None{found[3]}"
-
-
 def _is_left_out(
     app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any
 ) -> bool | None:
@@ -299,8 +289,6 @@ def _is_left_out(
 
 def setup(app: Any) -> None:
     app.connect("source-read", _read)
-    # Before numpydoc, which makes fields of the lines.
-    app.connect("autodoc-process-docstring", _name_none, priority=400)
     app.connect("autodoc-skip-member", _is_left_out)
     app.connect("doctree-resolved", _link_names)
     app.connect("doctree-resolved", _let_pictures_scroll)

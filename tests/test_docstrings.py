@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 import weald
@@ -142,6 +143,17 @@ def test_defaults_that_are_described_are_those_of_the_constructor(estimator):
             assert ast.literal_eval(said[1]) == parameter.default, name
         else:
             assert parameter.default is inspect.Parameter.empty, name
+
+
+def test_types_of_parameters_whose_default_is_none_name_it():
+    root = Path(weald.__file__).parent
+    typed = [
+        (path.name, found[0].strip(), found[1])
+        for path in root.rglob("*.py")
+        for found in re.finditer(r"^ *[\w, *]+ : (.+), default=None$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(typed) > 400
+    assert not [line for line in typed if not re.search(r"\bNone\b", line[2])]
 
 
 def test_fits_return_their_estimator_in_types_too():

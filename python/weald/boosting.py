@@ -131,21 +131,21 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Leaf values and steps minimize the unscaled loss. Importances and `min_impurity_decrease` refer to the scaled
         gradients. It has no effect with `output_strategy="single_target"`, and is not supported with `estimator`. It takes
         memory for one table of gradients before the first stage.
-    output_weights : array-like of shape (n_outputs,), default=None
+    output_weights : array-like of shape (n_outputs,) or None, default=None
         Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the gradients,
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
         ratios matter. The loss, leaf values and steps are not weighted. It has no effect with
         `output_strategy="single_target"`, and is not supported with `estimator`.
-    estimator : regressor of scikit-learn, default=None
+    estimator : regressor of scikit-learn or None, default=None
         Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
         `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
         of trees do not apply to it.
-    init : estimator, default=None
+    init : estimator or None, default=None
         Model whose predictions are the initial scores. It is cloned and fitted to the same data, or used as it is if it is
         wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
         used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
         sparse text, a linear model ranks labels well, and trees on top of it rank better.
-    init_cv : int, default=None
+    init_cv : int or None, default=None
         Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
         `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
         linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
@@ -185,12 +185,12 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
         average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
         the draw.
-    max_bins : int, default=255
+    max_bins : int or None, default=255
         Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
         split exactly, as are categorical features. None: all features are split exactly.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
-    max_leaf_nodes : int, default=31
+    max_leaf_nodes : int or None, default=31
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
@@ -251,14 +251,14 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
         search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
         these are used already. Not supported for further stages with `warm_start`.
-    n_iter_no_change : int, default=None
+    n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
         early_stopping=True, or with `cv`, None means 10.
     tol : float, default=0.0001
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
         first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
         unit of the score.
-    callbacks : object or list of objects, default=None
+    callbacks : object, list of objects or None, default=None
         Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
         from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
         the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
@@ -325,7 +325,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     warm_start : bool, default=False
         If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
         same data, the result is the model that a single fit would have grown.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -500,9 +500,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
             converted once, and CSC is transposed.
-        n_stages : int, default=None
+        n_stages : int or None, default=None
             Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
             Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns
@@ -598,11 +598,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. Not supported with
         `estimator`. If some values of y are unknown, p is the fraction of the samples of which the label is known, and
         propensities count these.
-    estimator : regressor of scikit-learn, default=None
+    estimator : regressor of scikit-learn or None, default=None
         Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
         `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
         of trees do not apply to it.
-    init : estimator, "linear" or "auto", default=None
+    init : estimator, "linear", "auto" or None, default=None
         The model whose predictions are the initial scores.
 
         - "linear": a `LinearClassifier` with its defaults. The initial scores of training samples are those of linear models of
@@ -617,7 +617,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
           log-odds. It receives X as float32, dense or sparse.
 
         All predictions include it.
-    init_cv : int, default=None
+    init_cv : int or None, default=None
         Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
         `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
         linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
@@ -658,12 +658,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
         average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
         the draw.
-    max_bins : int, default=255
+    max_bins : int or None, default=255
         Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
         split exactly, as are categorical features. None: all features are split exactly.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
-    max_leaf_nodes : int, default=31
+    max_leaf_nodes : int or None, default=31
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
@@ -725,14 +725,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
         search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
         these are used already. Not supported for further stages with `warm_start`.
-    n_iter_no_change : int, default=None
+    n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
         early_stopping=True, or with `cv`, None means 10.
     tol : float, default=0.0001
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
         first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
         unit of the score.
-    callbacks : object or list of objects, default=None
+    callbacks : object, list of objects or None, default=None
         Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
         from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
         the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
@@ -799,7 +799,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     warm_start : bool, default=False
         If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
         same data, the result is the model that a single fit would have grown.
-    class_weight : "balanced", dict or list of dict, default=None
+    class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         Products that are not multiples of 1/64 are rounded: see `sample_weight` of `fit`.
     multi_label : {"auto", True, False}, default="auto"
@@ -810,7 +810,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
           or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
           values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -1000,9 +1000,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
             converted once, and CSC is transposed.
-        n_stages : int, default=None
+        n_stages : int or None, default=None
             Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
             Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns
@@ -1030,9 +1030,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, as in `predict`.
-        n_stages : int, default=None
+        n_stages : int or None, default=None
             Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
             Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns
@@ -1076,9 +1076,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, as in `predict`.
-        n_stages : int, default=None
+        n_stages : int or None, default=None
             Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
             Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns

@@ -170,7 +170,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
 
             If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
             does so whether it is stored or not.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
             A sample with weight zero is treated as if it were absent: its y is not read, and its features have no
@@ -180,7 +180,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             With `refine=False`, `bootstrap=False` and `sample_size=None`, a sample with weight 2 counts exactly as two
             consecutive samples. Otherwise it does not: `refine` makes one step of twice the length for it, and
             `sample_size` draws it as one sample.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
             read.
 
@@ -198,10 +198,10 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             sample, unknown outputs have the factor 1. Unknown values are not supported with `output_projection="pca"` for
             classes and labels. With a mask, leaves of labels store frequencies in place of the lists of their samples, which
             takes more memory, and y of weighted labels with an `output_projection` is held as a float64 array.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        trees : range, default=None
+        trees : range or None, default=None
             Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
             these trees does. Parts can be fitted in several processes or on several machines and put together by
             `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
@@ -378,7 +378,7 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More directions separate clusters better and take
         longer. Numerical outputs are clustered without projections if there are no more outputs than directions. With
         `output_projection`, the default is limited by the number of outputs.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
         Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. A callable is called once for each tree. A single output of classes supports None
@@ -386,14 +386,14 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
     projection_scope : {"node", "tree", "forest"}, default="node"
         Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"), or
         all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
-    max_centroid_features : int, default=None
+    max_centroid_features : int or None, default=None
         Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
         `min_centroid_weight` keeps, which ranks labels better for the same memory.
     min_centroid_weight : float, default=0.1
         Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to below
         1. Such features take most of the memory of a model: with 0, the model is several times as large, and often does not
         rank labels better.
-    sample_size : int, default=None
+    sample_size : int or None, default=None
         Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
         the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
     n_passes : int, default=3
@@ -419,7 +419,7 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and the trees still
         differ by their random directions. Samples with weight zero are never drawn. If all weights are whole numbers with a
         mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
         as many as there are training samples.
     oob_score : bool or callable, default=False
@@ -429,7 +429,7 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
 
         - the accuracy for classes and for at most ten labels, where all labels of a sample must be right;
         - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
         samples cannot be separated.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
@@ -441,7 +441,7 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         - None: all labels have the same weight.
 
         Leaves and predictions are unweighted frequencies. Only for labels.
-    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+    class_weight : {"balanced", "balanced_subsample"}, dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
@@ -455,7 +455,7 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample
         and tree. `weald.inspection.similar_rows` needs them. Model files contain them.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -588,7 +588,7 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More directions separate clusters better and take
         longer. Numerical outputs are clustered without projections if there are no more outputs than directions. With
         `output_projection`, the default is limited by the number of outputs.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
         Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. A callable is called once for each tree. A single output of classes supports None
@@ -596,14 +596,14 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
     projection_scope : {"node", "tree", "forest"}, default="node"
         Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"), or
         all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
-    max_centroid_features : int, default=None
+    max_centroid_features : int or None, default=None
         Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
         `min_centroid_weight` keeps, which ranks labels better for the same memory.
     min_centroid_weight : float, default=0.1
         Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to below
         1. Such features take most of the memory of a model: with 0, the model is several times as large, and often does not
         rank labels better.
-    sample_size : int, default=None
+    sample_size : int or None, default=None
         Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
         the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
     n_passes : int, default=3
@@ -629,16 +629,16 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and the trees still
         differ by their random directions. Samples with weight zero are never drawn. If all weights are whole numbers with a
         mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
         as many as there are training samples.
     oob_score : bool or callable, default=False
         If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
         trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
         samples cannot be separated.
-    output_weights : array-like of shape (n_outputs,), default=None
+    output_weights : array-like of shape (n_outputs,) or None, default=None
         Factors by which the outputs are multiplied in the clustering of samples: finite numbers, none of them negative and
         at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. The
         inverse of its standard deviation for each output lets all outputs count the same. Leaves and predictions are in the
@@ -646,7 +646,7 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample
         and tree. `weald.inspection.similar_rows` needs them. Model files contain them.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None

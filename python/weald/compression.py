@@ -42,7 +42,7 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
 
     Parameters
     ----------
-    estimator : tree or forest of weald, default=None
+    estimator : tree or forest of weald, or None, default=None
         The model to compress, which is cloned and fitted. None: `ExtraTreesRegressor()`. If its `random_state` or `n_jobs` is
         None, it gets that of this estimator. A fitted model in `sklearn.frozen.FrozenEstimator(model)` is used as it is:
         the samples that `fit` receives then only determine the coefficients, and the forests of the folds are grown on
@@ -58,7 +58,7 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
         The loss to minimize, as a name or an object of `weald.loss`. Several outputs are scaled to unit variance in it.
     step_size : float, default=0.01
         Length of a stagewise step, for outputs that are scaled to unit variance.
-    step_outputs : int, default=None
+    step_outputs : int or None, default=None
         Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
         gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
         stored as sparse columns. It has no effect for solver="lasso".
@@ -73,21 +73,21 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
         with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
         `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
         number of folds is reduced with a warning. Each fold grows a forest of its own.
-    max_steps : int, default=None
+    max_steps : int or None, default=None
         Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
     standardize : bool, default=False
         If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less.
-    max_test_nodes : int, default=None
+    max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum size of the saved model in bytes. None: no limit.
-    max_loss_increase : float, default=None
+    max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
         forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
     keep_path : bool, default=False
         If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
         without them.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -226,7 +226,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
 
     Parameters
     ----------
-    estimator : tree or forest of weald, default=None
+    estimator : tree or forest of weald, or None, default=None
         The model to compress, which is cloned and fitted. None: `ExtraTreesClassifier()`. If its `random_state` or `n_jobs` is
         None, it gets that of this estimator. A fitted model in `sklearn.frozen.FrozenEstimator(model)` is used as it is:
         the samples that `fit` receives then only determine the coefficients, and the forests of the folds are grown on
@@ -248,7 +248,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
           for more classes.
     step_size : float, default=0.01
         Length of a stagewise step.
-    step_outputs : int, default=None
+    step_outputs : int or None, default=None
         Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
         gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
         stored as sparse columns. It has no effect for solver="lasso".
@@ -263,15 +263,15 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
         with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
         `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
         number of folds is reduced with a warning. Each fold grows a forest of its own.
-    max_steps : int, default=None
+    max_steps : int or None, default=None
         Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
     standardize : bool, default=False
         If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less.
-    max_test_nodes : int, default=None
+    max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum size of the saved model in bytes. None: no limit.
-    max_loss_increase : float, default=None
+    max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
         forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
     keep_path : bool, default=False
@@ -294,7 +294,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
         therefore those of the coefficients times the square root of weight / (mean of the weights that are not zero). A
         label with weight zero is treated as if it were absent: it influences no choice, and its scores remain the initial
         constant. Scores and probabilities are those of each label, without weights.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -434,7 +434,7 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
 
     Parameters
     ----------
-    estimator : tree or forest of weald, default=None
+    estimator : tree or forest of weald, or None, default=None
         The model whose nodes are the candidates, which is cloned and fitted. None: `ExtraTreesRegressor()`. If its
         `random_state` or `n_jobs` is None, it gets that of this estimator. A fitted model in
         `sklearn.frozen.FrozenEstimator(model)` is used as it is: the samples that `fit` receives then only determine which
@@ -443,7 +443,7 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
         The loss to minimize, as a name or an object of `weald.loss`. Several outputs are scaled to unit variance in it.
     learning_rate : float, default=0.1
         The fraction of its best weight that a node gets, above 0 and up to 1.
-    candidate_window : int, default=None
+    candidate_window : int or None, default=None
         The number of nodes that each step draws at random to choose the best of them. None: each step considers all nodes.
     n_nodes : "cv", int or None, default="cv"
         Number of nodes that get a weight:
@@ -456,19 +456,19 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
         with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
         `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
         number of folds is reduced with a warning. Each fold grows a forest of its own.
-    max_nodes : int, default=None
+    max_nodes : int or None, default=None
         Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
-    max_test_nodes : int, default=None
+    max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum size of the saved model in bytes. None: no limit.
-    max_loss_increase : float, default=None
+    max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
         forest, instead of the model with the smallest loss. At least -1; it requires n_nodes="cv".
     keep_path : bool, default=False
         If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
         without them.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -604,7 +604,7 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
 
     Parameters
     ----------
-    estimator : tree or forest of weald, default=None
+    estimator : tree or forest of weald, or None, default=None
         The model whose nodes are the candidates, which is cloned and fitted. None: `ExtraTreesClassifier()`. If its
         `random_state` or `n_jobs` is None, it gets that of this estimator. A fitted model in
         `sklearn.frozen.FrozenEstimator(model)` is used as it is: the samples that `fit` receives then only determine which
@@ -619,7 +619,7 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
           for more classes.
     learning_rate : float, default=0.1
         The fraction of its best weight that a node gets, above 0 and up to 1.
-    candidate_window : int, default=None
+    candidate_window : int or None, default=None
         The number of nodes that each step draws at random to choose the best of them. None: each step considers all nodes.
     n_nodes : "cv", int or None, default="cv"
         Number of nodes that get a weight:
@@ -632,13 +632,13 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
         with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
         `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
         number of folds is reduced with a warning. Each fold grows a forest of its own.
-    max_nodes : int, default=None
+    max_nodes : int or None, default=None
         Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
-    max_test_nodes : int, default=None
+    max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
-    max_bytes : int, default=None
+    max_bytes : int or None, default=None
         Maximum size of the saved model in bytes. None: no limit.
-    max_loss_increase : float, default=None
+    max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
         forest, instead of the model with the smallest loss. At least -1; it requires n_nodes="cv".
     multi_label : {"auto", True, False}, default="auto"
@@ -650,7 +650,7 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
     keep_path : bool, default=False
         If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
         without them.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None

@@ -81,7 +81,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
 
     Parameters
     ----------
-    estimator : regressor or Pipeline, default=None
+    estimator : regressor, Pipeline or None, default=None
         Any regressor of weald or scikit-learn, or a pipeline that ends with one. None is a `weald.RandomForestRegressor` at its
         defaults. An estimator in `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples
         that it was not fitted to.
@@ -217,17 +217,17 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Numbers. Those of samples of weight zero are not read. A dense copy of sparse y is made.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
             zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns. The mask is passed
             to the `fit` of the estimator. Each output is calibrated on its known values, and regions on the samples
             in which all outputs are known.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        groups : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,) or None, default=None
             The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
             other `cv` they raise an error.
 
@@ -439,7 +439,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
-        alpha : float, default=None
+        alpha : float or None, default=None
             The fraction of samples that the intervals of an output may miss. None is the parameter `alpha`.
 
         Returns
@@ -467,7 +467,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
-        alpha : float, default=None
+        alpha : float or None, default=None
             The fraction of samples that may be outside of their box, in any output. None is the parameter `alpha`.
 
         Returns
@@ -501,9 +501,9 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
             Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Values of the outputs.
-        alpha : float, default=None
+        alpha : float or None, default=None
             The fraction of samples that may be outside of their region. None is the parameter `alpha`.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown values of y, in addition to those that are NaN. Then the result is whether the region holds
             the known values together with any values of the others.
         region : {"box", "ellipsoid"}, default="box"
@@ -545,7 +545,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
-        alpha : float, default=None
+        alpha : float or None, default=None
             The fraction of samples that may be outside of their region. None is the parameter `alpha`.
         region : {"box", "ellipsoid"}, default="box"
             The region, as in `contains`.
@@ -579,7 +579,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
 
         Parameters
         ----------
-        alpha : float, default=None
+        alpha : float or None, default=None
             The fraction of samples that may be outside of their ellipsoid. None is the parameter `alpha`.
 
         Returns
@@ -609,9 +609,9 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
             Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The true values.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN.
 
         Returns
@@ -675,7 +675,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
 
     Parameters
     ----------
-    estimator : classifier or Pipeline, default=None
+    estimator : classifier, Pipeline or None, default=None
         Any classifier of weald or scikit-learn with `predict_proba`, or a pipeline that ends with one. None is a
         `weald.RandomForestClassifier` at its defaults. An estimator in `sklearn.frozen.FrozenEstimator` is not refitted;
         `fit` must then be called with samples that it was not fitted to.
@@ -789,16 +789,16 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
             Training samples, in any form that the estimator accepts.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes. Those of samples of weight zero are not read.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
             zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns. The mask is passed
             to the `fit` of the estimator, and each output is calibrated on its known values.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        groups : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,) or None, default=None
             The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
             other `cv` they raise an error.
 
@@ -975,7 +975,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
-        alpha : float, default=None
+        alpha : float or None, default=None
             The fraction of samples whose set may miss the true class. None is the parameter `alpha`.
 
         Returns
@@ -1012,9 +1012,9 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
             Samples, in any form that the estimator accepts.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN.
 
         Returns
@@ -1176,16 +1176,16 @@ class ConformalLabels(WithScores):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
             zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and the threshold is chosen on the known entries.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        groups : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,) or None, default=None
             The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
             other `cv` they raise an error.
 
@@ -1281,9 +1281,9 @@ class ConformalLabels(WithScores):
             Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN.
 
         Returns
@@ -1319,11 +1319,11 @@ def coverage(
         Intervals of shape (n_samples, 2) or (n_samples, n_outputs, 2), as of `ConformalRegressor.predict_interval` and
         `predict_region`; or sets, bool of shape (n_samples, n_classes) or a list of them, as of
         `ConformalClassifier.predict_sets`.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         Marks values of y to leave out by True or 1, in addition to those that are NaN.
-    classes : array-like of shape (n_classes,) or list of them, default=None
+    classes : array-like of shape (n_classes,), list of them or None, default=None
         The classes of sets, the attribute `classes_` of the classifier. None are the numbers from 0.
     joint : bool, default=False
         Whether a sample counts if all of its known values are inside, as of `predict_region`, in place of each output by
@@ -1371,7 +1371,7 @@ def size(
     ----------
     predicted : ndarray or list of ndarray
         Intervals or sets, as in `coverage`.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     joint : bool, default=False
         Whether the result is the mean natural logarithm of the volume of boxes, or of the number of combinations of classes,
@@ -1405,7 +1405,7 @@ def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> 
 
     Parameters
     ----------
-    alpha : float, default=None
+    alpha : float or None, default=None
         The level that intervals and sets are asked for. None is that of the estimator.
     joint : bool, default=False
         Whether the scorer takes regions (`predict_region`), and sets of all outputs together.
@@ -1443,7 +1443,7 @@ def make_size_scorer(alpha: float | None = None, *, joint: bool = False) -> Scor
 
     Parameters
     ----------
-    alpha : float, default=None
+    alpha : float or None, default=None
         The level that intervals and sets are asked for. None is that of the estimator.
     joint : bool, default=False
         Whether the scorer takes regions (`predict_region`), and sets of all outputs together.

@@ -78,13 +78,13 @@ def fit(
     executor : concurrent.futures.Executor
         An executor, or any object with a method `submit` that returns `concurrent.futures.Future`. If it has a method
         `scatter`, this method is called with the data, and its result is passed to tasks in place of the data.
-    n_parts : int, default=None
+    n_parts : int or None, default=None
         Number of parts. Each part is a range of trees, or of labels of a linear model, and the ranges have nearly equal
         lengths. There are never more parts than trees or labels. If None, it is the number of workers of the executor if
         that is known, and otherwise the number of processors of this machine.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
-    timeout : float, default=None
+    timeout : float or None, default=None
         Number of seconds after which all parts must be complete. If None, there is no limit.
     max_retries : int, default=2
         Maximum number of times that a lost part is repeated.
@@ -177,18 +177,18 @@ def predict_topk(
         The number of labels per sample, from 1 to the number of labels.
     executor : concurrent.futures.Executor
         An executor, as in `fit`.
-    n_parts : int, default=None
+    n_parts : int or None, default=None
         Number of blocks of samples. If None, it is chosen as in `fit`.
     scores : {"auto", "probability", "margin"}, default="auto"
         The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
         `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
         probabilities if there are any, and margins otherwise.
-    min_score : float, default=None
+    min_score : float or None, default=None
         Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
         number for margins. None returns all.
-    exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+    exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
         Labels that are not returned, as in `weald.topk`.
-    timeout : float, default=None
+    timeout : float or None, default=None
         Number of seconds after which all blocks must be complete. If None, there is no limit.
     max_retries : int, default=2
         Maximum number of times that a lost block is repeated.
@@ -274,13 +274,13 @@ def cross_validate(
         An executor, as in `fit`. Each task is one setting on one fold.
     settings : sequence of dict, default=({},)
         Parameter settings to evaluate. Use `list(sklearn.model_selection.ParameterGrid(grid))` for a grid.
-    cv : int, cross-validation generator or iterable, default=None
+    cv : int, cross-validation generator, iterable or None, default=None
         The folds, as in `weald.model_selection.check_cv`. They are generated once, in the calling process.
-    scoring : str or callable, default=None
+    scoring : str, callable or None, default=None
         A single score. If None, the `score` method of the estimator is used.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown entries of y, as in `weald.model_selection.cross_validate`.
-    timeout : float, default=None
+    timeout : float or None, default=None
         Number of seconds after which all tasks must be complete. If None, there is no limit.
     max_retries : int, default=2
         Maximum number of times that a lost task is repeated.

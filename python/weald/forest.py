@@ -52,7 +52,7 @@ class RandomForestClassifier(BaseForestClassifier):
         - "entropy" and "log_loss": the entropy in bits;
         - "squared_error": only with `output_projection`, where it means the same as "gini". The entropy is not supported
           there.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -68,7 +68,7 @@ class RandomForestClassifier(BaseForestClassifier):
 
         For labels of sparse text with thousands of words, a fraction of 0.05 ranked labels better than "sqrt" on all five
         data sets (`benches/defaults`), and took up to 3.2 times as long.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
@@ -83,7 +83,7 @@ class RandomForestClassifier(BaseForestClassifier):
 
         - the accuracy for classes and for at most ten labels, where all labels of a sample must be right;
         - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -105,7 +105,7 @@ class RandomForestClassifier(BaseForestClassifier):
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
         same data, the result is the forest that a single fit would have grown.
-    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+    class_weight : {"balanced", "balanced_subsample"}, dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
@@ -116,7 +116,7 @@ class RandomForestClassifier(BaseForestClassifier):
         - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
           or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
           values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
         as many as there are training samples.
     ccp_alpha : float, default=0.0
@@ -132,7 +132,7 @@ class RandomForestClassifier(BaseForestClassifier):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -197,7 +197,7 @@ class RandomForestClassifier(BaseForestClassifier):
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
         supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
         of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
-    max_bins : int, default=None
+    max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
@@ -347,7 +347,7 @@ class RandomForestRegressor(BaseForestRegressor):
         for each value of y and each tree that is being grown. It considers sets of categories in the order of their means,
         which may miss the best set. It does not support unknown values of y, `output_projection`, `monotonic_cst`, or
         pruning other than by `ccp_alpha`.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -360,7 +360,7 @@ class RandomForestRegressor(BaseForestRegressor):
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
         square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
         that are constant in the node do not count.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
@@ -371,7 +371,7 @@ class RandomForestRegressor(BaseForestRegressor):
     oob_score : bool or callable, default=False
         If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
         trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -393,7 +393,7 @@ class RandomForestRegressor(BaseForestRegressor):
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
         same data, the result is the forest that a single fit would have grown.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
         as many as there are training samples.
     ccp_alpha : float, default=0.0
@@ -409,7 +409,7 @@ class RandomForestRegressor(BaseForestRegressor):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -470,12 +470,12 @@ class RandomForestRegressor(BaseForestRegressor):
         Leaves and predictions are in the units of y. Impurities, importances, `min_impurity_decrease` and `ccp_alpha` refer
         to the scaled outputs. Outputs are scaled before they are projected. Not supported with `criterion="poisson"` and
         "absolute_error". Scaling by "variance" takes two passes over y.
-    output_weights : array-like of shape (n_outputs,), default=None
+    output_weights : array-like of shape (n_outputs,) or None, default=None
         Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the outputs,
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
         ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
         supported with `criterion="poisson"` and "absolute_error".
-    max_bins : int, default=None
+    max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
@@ -600,7 +600,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         - "entropy" and "log_loss": the entropy in bits;
         - "squared_error": only with `output_projection`, where it means the same as "gini". The entropy is not supported
           there.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -616,7 +616,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
         For labels of sparse text with thousands of words, a fraction of 0.05 ranked labels better than "sqrt" on four of five
         data sets (`benches/defaults`), and took 1.5 to 3.3 times as long.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
@@ -631,7 +631,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
         - the accuracy for classes and for at most ten labels, where all labels of a sample must be right;
         - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -653,7 +653,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
         same data, the result is the forest that a single fit would have grown.
-    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+    class_weight : {"balanced", "balanced_subsample"}, dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
@@ -664,7 +664,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
           or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
           values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
         as many as there are training samples.
     ccp_alpha : float, default=0.0
@@ -680,7 +680,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -871,7 +871,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         for each value of y and each tree that is being grown. It considers sets of categories in the order of their means,
         which may miss the best set. It does not support unknown values of y, `output_projection`, `monotonic_cst`, or
         pruning other than by `ccp_alpha`.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -884,7 +884,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
         square root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features
         that are constant in the node do not count.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
@@ -895,7 +895,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     oob_score : bool or callable, default=False
         If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
         trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -917,7 +917,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
         same data, the result is the forest that a single fit would have grown.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
         as many as there are training samples.
     ccp_alpha : float, default=0.0
@@ -933,7 +933,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -994,7 +994,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Leaves and predictions are in the units of y. Impurities, importances, `min_impurity_decrease` and `ccp_alpha` refer
         to the scaled outputs. Outputs are scaled before they are projected. Not supported with `criterion="poisson"` and
         "absolute_error". Scaling by "variance" takes two passes over y.
-    output_weights : array-like of shape (n_outputs,), default=None
+    output_weights : array-like of shape (n_outputs,) or None, default=None
         Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the outputs,
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
         ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not

@@ -85,7 +85,7 @@ def feature_importances(
     ----------
     estimator : estimator
         A fitted estimator of weald.
-    outputs : sequence of int or str, or "all", default=None
+    outputs : sequence of int or str, "all" or None, default=None
         The outputs whose impurity is measured at the splits of a tree or forest:
 
         - None measures the impurity by which the splits were chosen. The result equals
@@ -432,10 +432,10 @@ def export_rules(
         A fitted tree or forest of weald.
     tree : int, default=0
         The index of the tree in a forest. Negative indices count from the end.
-    feature_names : sequence of str, default=None
+    feature_names : sequence of str or None, default=None
         The name of each feature. If None, `estimator.feature_names_in_` is used if it exists, and "feature_0" and so on
         otherwise.
-    class_names : sequence of str, default=None
+    class_names : sequence of str or None, default=None
         The names of what is predicted: the classes in the order of `classes_` (one sequence per output if there are
         several), the labels, or the regression targets. If None, `classes_` is used for classes. For labels and
         regression targets, `estimator.target_names_in_` is used if it exists, and otherwise "y0" and so on if there are
@@ -443,7 +443,7 @@ def export_rules(
     decimals : int or None, default=3
         Number of decimal places of thresholds and values. None uses as many as are needed to distinguish different
         floating-point numbers.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         If given, splits at this depth are exported as if they were leaves.
     top_k : int, default=5
         Maximum number of classes, labels or regression targets of a leaf. Classes and labels are sorted by descending
@@ -533,7 +533,7 @@ def export_centroids(
         The index of the tree. Negative indices count from the end.
     node : int, default=0
         The index of the node in the tree. The root has index 0.
-    feature_names : sequence of str, default=None
+    feature_names : sequence of str or None, default=None
         The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None,
         `estimator.feature_names_in_` is used if it exists, and "feature_0" and so on otherwise.
     n_features : int, default=10
@@ -612,7 +612,7 @@ def top_features(
         Maximum number of features to return.
     sign : {"positive", "negative", "both"}, default="positive"
         Which weights are returned: those that speak for the label, those that speak against it, or both.
-    feature_names : sequence of str, default=None
+    feature_names : sequence of str or None, default=None
         The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None, the names that the model or
         the step before it in a pipeline knows are used if there are any, and "feature_0" and so on otherwise.
 

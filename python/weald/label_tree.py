@@ -109,7 +109,7 @@ class LabelTreeClassifier(OfPreparedX):
         - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
           or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
           values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -260,21 +260,21 @@ class LabelTreeClassifier(OfPreparedX):
             Labels, or one output of classes. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
             never made dense; see also the parameter `multi_label`. If y has several columns of floats, NaN marks an unknown
             value. Several outputs of classes are not supported.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1. The
             loss of a sample is multiplied by its weight: a sample with weight 2 counts exactly as two samples.
 
             A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
             not be infinite.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are
             not read. A sample has no part in the fit of a label that is unknown for it, nor of the nodes above, unless it has
             another label there. A sample without any known value is treated as if it were absent, and a label without any
             known value raises a ValueError.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        trees : range, default=None
+        trees : range or None, default=None
             Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
             trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.
             `random_state` must then be an integer.

@@ -114,7 +114,7 @@ class LinearClassifier(OfPreparedX):
         Whether margins are turned into log-odds by a slope and an intercept for each label, fitted to the margins of held-out
         samples. If False, the margins are the log-odds, `predict` is not affected by held-out samples, and with a given `C` and
         `features` a fit takes about a third of the time.
-    class_weight : "balanced", dict or list of dict, default=None
+    class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels.
     multi_label : {"auto", True, False}, default="auto"
@@ -125,7 +125,7 @@ class LinearClassifier(OfPreparedX):
         - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
           or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
           values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -282,21 +282,21 @@ class LinearClassifier(OfPreparedX):
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is never made
             dense; see also the parameter `multi_label`. If y has several columns of floats, NaN marks an unknown value.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1. The
             loss of a sample is multiplied by its weight: a sample with weight 2 counts exactly as two samples.
 
             A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
             not be infinite.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are
             not read. A sample has no part in the fit of the labels that are unknown for it. A sample without any known
             value is treated as if it were absent, and an output without any known value raises a ValueError. Not supported
             with `class_weight`.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        labels : range, default=None
+        labels : range or None, default=None
             Fit only these columns of y, which must be labels. The result is a part of the model, in which the other labels have
             no weights. Parts can be fitted in several processes or on several machines, each to all samples and all columns of
             y, and put together by `weald.merge`. `random_state` must then be an integer. Each part chooses `C` and `features` by

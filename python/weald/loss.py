@@ -211,13 +211,13 @@ class CustomLoss(_Value):
 
         None for the loss of a model that was loaded from a file: it has a name, a domain and a link, which predictions
         need, and cannot be fitted.
-    name : str, default=None
+    name : str or None, default=None
         The name that models and their files keep. None: the attribute `name` of `functions` if it is a string, or the
         name of its class.
-    domain : {"numbers", "not_negative", "positive", "signs", "numbers_and_signs"}, default=None
+    domain : {"numbers", "not_negative", "positive", "signs", "numbers_and_signs"} or None, default=None
         Which y the loss is defined for; a label or class is 1 if it is present, and if it is absent -1 where the domain
         contains signs, and 0 otherwise. None: the attribute `domain` of `functions` if it is a string, or "numbers".
-    link : {"identity", "log", "half_logit"}, default=None
+    link : {"identity", "log", "half_logit"} or None, default=None
         What scores are, see the module. None: the attribute `link` of `functions` if it is a string. If there is
         none, scores of numerical outputs are predictions, and those of labels and classes are positive for those that
         are predicted.

@@ -71,10 +71,10 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
         The estimators with their names, which are classifiers with `predict_proba` or regressors: of weald, of scikit-learn,
         or pipelines. `fit` fits clones of them. An estimator in `sklearn.frozen.FrozenEstimator` is not fitted again. "drop" in
         place of an estimator leaves it out, as in scikit-learn. `set_params` and `get_params` know them by their names.
-    weights : array-like of shape (n_estimators,), default=None
+    weights : array-like of shape (n_estimators,) or None, default=None
         The weight of each estimator: finite numbers, none of them negative and at least one of them positive. Only their
         ratios matter. An estimator with the weight zero is fitted, and left out of the mean. None: all have the same weight.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads of those estimators whose own `n_jobs` is None, in `fit` and in predictions; -1 means all processors.
         None changes nothing. Estimators are fitted one after another, so that the memory of one fit suffices. The results do
         not depend on it.
@@ -312,12 +312,12 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
             Training samples, in any form that all estimators accept.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The target values, as in `weald.RandomForestClassifier` and `weald.RandomForestRegressor`.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights. Samples of weight zero are treated as if they were absent.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. All estimators that are fitted must support
             them.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
@@ -723,10 +723,10 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
             The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
             `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
             probabilities if there are any, and margins otherwise.
-        min_score : float, default=None
+        min_score : float or None, default=None
             Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
             number for margins. None returns all.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+        exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
             Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
             samples.
 
@@ -772,9 +772,9 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
             Samples, in any form that all estimators accept.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The true values, classes or labels. If y has several columns of floats, NaN marks unknown values.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 

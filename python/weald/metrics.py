@@ -87,7 +87,7 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None 
         True labels, 0 or 1. NaN in a dense array marks an unknown entry.
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
         Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
@@ -121,7 +121,7 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
         contains ranked labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
@@ -163,7 +163,7 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
         contains ranked labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
@@ -201,7 +201,7 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
         contains ranked labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
@@ -292,7 +292,7 @@ def psp_at_k(
     propensities : array-like of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
         labels of the training samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
@@ -341,7 +341,7 @@ def psndcg_at_k(
     propensities : array-like of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
         labels of the training samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
@@ -383,7 +383,7 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: 
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
         contains ranked labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
@@ -419,7 +419,7 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
         True labels, 0 or 1.
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
         Scores of all labels. Entries of a sparse matrix that are not stored have score zero.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out of the
         ranking.
 
@@ -463,7 +463,7 @@ def micro_f1(
         True labels, 0 or 1. NaN in a dense array marks an unknown entry.
     y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
         Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value to return if `y_true` has no labels and none are predicted.
@@ -501,7 +501,7 @@ def macro_f1(
         True labels, 0 or 1. NaN in a dense array marks an unknown entry.
     y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
         Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The score of a label that no sample has and that is never predicted. With NaN such labels are left out of the
@@ -554,9 +554,9 @@ def roc_auc(
         "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
         "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
         together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
         Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
@@ -620,9 +620,9 @@ def average_precision(
         "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
         "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
         together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
         Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
@@ -682,9 +682,9 @@ def log_loss(
         "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
         "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
         together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
         Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
@@ -743,9 +743,9 @@ def brier(
         "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
         "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
         together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
         Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
@@ -813,7 +813,7 @@ def make_topk_scorer(
         `predict_topk` returns. `k` is passed to the callable if it has a parameter of that name.
     k : int
         The number of highest-scoring labels, from 1 to the number of labels.
-    greater_is_better : bool, default=None
+    greater_is_better : bool or None, default=None
         Whether a larger value of the metric is better. If False, the scorer returns the negative of the metric. If
         None, it is False for `one_error` and True for all other metrics.
     **options
@@ -881,7 +881,7 @@ def make_label_scorer(
         `roc_auc`, `average_precision`, `log_loss` or `brier`, or the name of one of them. Or a callable
         `metric(y_true, y_score, **options)`, where `y_score` are probabilities, or margins if there are none. Sample
         weights are passed to it as `sample_weight`, if the scorer gets any.
-    greater_is_better : bool, default=None
+    greater_is_better : bool or None, default=None
         Whether a larger value of the metric is better. If False, the scorer returns the negative of the metric. If
         None, it is False for `log_loss` and `brier`, and True for all other metrics.
     **options

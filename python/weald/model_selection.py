@@ -150,7 +150,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
             frequent in all folds.
         groups : object
             Always ignored, exists for compatibility.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN.
 
         Yields
@@ -264,7 +264,7 @@ class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
             frequent in all folds as groups allow.
         groups : array-like of shape (n_samples,)
             The group of each sample: numbers or strings.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN.
 
         Yields
@@ -338,7 +338,7 @@ def check_cv(
     ----------
     cv : int, cross-validation generator, iterable or None, default=5
         The number of folds, at least 2, or what determines the folds. None means 5.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
         Targets, whose unknown values may be NaN if there are several columns.
     classifier : bool, default=False
         Whether the folds are stratified if y has a single column of classes.
@@ -411,9 +411,9 @@ def cross_validate(
         The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
         Targets. Sparse y is not made dense; formats other than CSR are converted to CSR once.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
@@ -463,9 +463,9 @@ def cross_val_score(
         The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
         Targets. Sparse y is not made dense.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
@@ -515,14 +515,14 @@ def cross_val_predict(
         The estimator to fit.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
         Targets. Sparse y is not made dense.
     method : str, default="predict"
         The method to predict with: "predict", "predict_proba", "predict_log_proba", "decision_function" or
         "predict_topk".
-    k : int, default=None
+    k : int or None, default=None
         The number of labels per sample. Required with "predict_topk", and must be None with all other methods.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
@@ -608,7 +608,7 @@ def cross_val_predict_topk(
         Labels, 0 or 1. Sparse labels are not made dense.
     k : int
         The number of labels per sample, from 1 to the number of labels.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
@@ -691,7 +691,7 @@ def learning_curve(
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets. Sparse y is not made dense.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
@@ -736,7 +736,7 @@ def validation_curve(
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets. Sparse y is not made dense.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
@@ -789,9 +789,9 @@ def permutation_test_score(
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets. Sparse y is not made dense.
-    groups : array-like of shape (n_samples,), default=None
+    groups : array-like of shape (n_samples,) or None, default=None
         Groups of the samples. If given, y is permuted within groups.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options

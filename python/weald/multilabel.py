@@ -208,14 +208,14 @@ class TunedThresholds(WithScores):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit and for the objective. Samples of weight zero do not count, but they are assigned
             to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and thresholds are tuned on the known entries. Rates per sample (`n_labels_named_` and the
             limit of "label_count") then count as one sample as many known entries as there are labels.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
@@ -300,9 +300,9 @@ class TunedThresholds(WithScores):
             Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. They are left out.
 
         Returns
@@ -445,13 +445,13 @@ class CalibratedLabels(LabelsOnUnseen):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit and for the calibration. Samples of weight zero do not count, but they are
             assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and each label is calibrated on its known entries.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
@@ -605,9 +605,9 @@ class CalibratedLabels(LabelsOnUnseen):
             Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 

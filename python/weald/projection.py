@@ -350,7 +350,7 @@ class PCAProjection(Projection):
             As in the other families.
         y : {array-like, sparse matrix} of shape (n_samples, n_outputs)
             Dense regression targets, or sparse labels of 0 and 1. This parameter is required.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights. They must not be negative, and not all zero.
 
         Returns
@@ -463,7 +463,7 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
         outputs of `fit`.
     n_components : int, default=100
         The number q of random features, or of outputs of `fit` that are drawn. If `fit` has fewer outputs, all are used.
-    kernel_params : dict, default=None
+    kernel_params : dict or None, default=None
         Parameters of a kernel with a name: "gamma", "degree" and "coef0" with the defaults of `sklearn.metrics.pairwise`.
         Random features have "gamma", which is 1 / (number of columns of Y) by default. Keyword arguments of a callable.
     random_state : int, RandomState instance or None, default=None
@@ -610,7 +610,7 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
         ----------
         Z : array-like of shape (n_samples, `n_components_`)
             Predictions of a regressor that was fitted to the targets.
-        candidates : as Y in `transform`, default=None
+        candidates : as Y in `transform`, or None, default=None
             The outputs among which to choose. None: those of `fit`.
 
         Returns

@@ -47,7 +47,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
 
     Parameters
     ----------
-    estimator : GradientBoostingRegressor, default=None
+    estimator : GradientBoostingRegressor or None, default=None
         The parameters of boosting. `fit` fits a clone of it with `loss=weald.loss.Quantile(...)`. Its `loss` must be
         "squared_error", the default, or "quantile", and its `scoring` must be None; `warm_start` has no effect. Arrays that
         have a value for each output (`output_scaling`, `output_weights`, `monotonic_cst`) have one for each output of y, not
@@ -167,19 +167,19 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
             Training samples, as in `weald.GradientBoostingRegressor`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Numbers. Those of samples of weight zero are not read. A dense copy with a column for each output and level is made.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights, as in `weald.GradientBoostingRegressor`.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        X_val, y_val : as X and y, default=None
+        X_val, y_val : as X and y, or None, default=None
             Validation samples, for early stopping and `estimator_.validation_score_`: the mean pinball loss over all outputs
             and levels. `y_val` has the outputs of y; NaN marks unknown values of several columns.
-        sample_weight_val : array-like of shape (n_samples_val,), default=None
+        sample_weight_val : array-like of shape (n_samples_val,) or None, default=None
             Weights of the validation samples.
-        eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
+        eval_sets : list or dict of (X, y) or (X, y, sample_weight), or None, default=None
             Additional sets of samples to monitor, as in `weald.GradientBoostingRegressor`, with the outputs of y. The losses
             are in `estimator_.eval_results_`.
 
@@ -320,7 +320,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
-        q : float or array-like of shape (n_quantiles,), default=None
+        q : float, array-like of shape (n_quantiles,) or None, default=None
             Levels among `quantiles_`, from which they may differ by 1e-9. None: all of them, in increasing order.
 
         Returns
@@ -383,9 +383,9 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
             Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The true values. If y has several columns of floats, NaN marks unknown values.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 

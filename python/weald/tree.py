@@ -50,7 +50,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     splitter : {"best", "random"}, default="best"
         How the threshold of a split is chosen. "best": the best threshold of each feature that the node draws. "random":
         one threshold for each of these features, drawn uniformly between the smallest and the largest value in the node.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -65,11 +65,11 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
-    class_weight : dict, list of dict or "balanced", default=None
+    class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
@@ -93,7 +93,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -152,12 +152,12 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
         supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
         of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
-    max_bins : int, default=None
+    max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
@@ -301,7 +301,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     splitter : {"best", "random"}, default="best"
         How the threshold of a split is chosen. "best": the best threshold of each feature that the node draws. "random":
         one threshold for each of these features, drawn uniformly between the smallest and the largest value in the node.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -316,7 +316,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
@@ -333,7 +333,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -388,17 +388,17 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         Leaves and predictions are in the units of y. Impurities, importances, `min_impurity_decrease` and `ccp_alpha` refer
         to the scaled outputs. Outputs are scaled before they are projected. Not supported with `criterion="poisson"` and
         "absolute_error". Scaling by "variance" takes two passes over y.
-    output_weights : array-like of shape (n_outputs,), default=None
+    output_weights : array-like of shape (n_outputs,) or None, default=None
         Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the outputs,
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
         ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
         supported with `criterion="poisson"` and "absolute_error".
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
-    max_bins : int, default=None
+    max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
@@ -494,7 +494,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     splitter : {"best", "random"}, default="random"
         How the threshold of a split is chosen. "best": the best threshold of each feature that the node draws. "random":
         one threshold for each of these features, drawn uniformly between the smallest and the largest value in the node.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -509,11 +509,11 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
-    class_weight : dict, list of dict or "balanced", default=None
+    class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
@@ -537,7 +537,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -596,12 +596,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
         supported with `monotonic_cst`. The search for splits takes several times as long as without weights. If some values
         of y are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
-    max_bins : int, default=None
+    max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
@@ -699,7 +699,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     splitter : {"best", "random"}, default="random"
         How the threshold of a split is chosen. "best": the best threshold of each feature that the node draws. "random":
         one threshold for each of these features, drawn uniformly between the smallest and the largest value in the node.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
@@ -714,7 +714,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         that are constant in the node do not count.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
@@ -731,7 +731,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
         probability of the second class. Constraints are not supported with more than two classes, on categorical features,
         with output projections, or with unknown values of y.
-    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
         hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
         "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
@@ -786,17 +786,17 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Leaves and predictions are in the units of y. Impurities, importances, `min_impurity_decrease` and `ccp_alpha` refer
         to the scaled outputs. Outputs are scaled before they are projected. Not supported with `criterion="poisson"` and
         "absolute_error". Scaling by "variance" takes two passes over y.
-    output_weights : array-like of shape (n_outputs,), default=None
+    output_weights : array-like of shape (n_outputs,) or None, default=None
         Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the outputs,
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
         ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
         supported with `criterion="poisson"` and "absolute_error".
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
-    max_bins : int, default=None
+    max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
         Features with at most this number of distinct values are split exactly, as are categorical features. Random forests

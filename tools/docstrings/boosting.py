@@ -67,7 +67,7 @@ output_scaling : "variance", array-like of shape (n_outputs,) or None, default={
     memory for one table of gradients before the first stage.
 """,
     "output_weights": """
-output_weights : array-like of shape (n_outputs,), default={default}
+output_weights : array-like of shape (n_outputs,) or None, default={default}
     Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the gradients,
     after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
     ratios matter. The loss, leaf values and steps are not weighted. It has no effect with
@@ -92,20 +92,20 @@ label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or No
     propensities count these.
 """,
     "estimator": """
-estimator : regressor of scikit-learn, default={default}
+estimator : regressor of scikit-learn or None, default={default}
     Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
     `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
     of trees do not apply to it.
 """,
     "init": """
-init : estimator, default={default}
+init : estimator or None, default={default}
     Model whose predictions are the initial scores. It is cloned and fitted to the same data, or used as it is if it is
     wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
     used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
     sparse text, a linear model ranks labels well, and trees on top of it rank better.
 """,
     "init_cv": """
-init_cv : int, default={default}
+init_cv : int or None, default={default}
     Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
     `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
     linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
@@ -146,16 +146,16 @@ subsample : float, default={default}
     the draw.
 """,
     "max_bins": """
-max_bins : int, default={default}
+max_bins : int or None, default={default}
     Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
     split exactly, as are categorical features. None: all features are split exactly.
 """,
     "max_depth": """
-max_depth : int, default={default}
+max_depth : int or None, default={default}
     Maximum depth of a tree. None: no limit.
 """,
     "max_leaf_nodes": """
-max_leaf_nodes : int, default={default}
+max_leaf_nodes : int or None, default={default}
     Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
     parameter forbids the split.
 """,
@@ -225,7 +225,7 @@ refit : bool, default={default}
     these are used already. Not supported for further stages with `warm_start`.
 """,
     "n_iter_no_change": """
-n_iter_no_change : int, default={default}
+n_iter_no_change : int or None, default={default}
     Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
     early_stopping=True, or with `cv`, None means 10.
 """,
@@ -236,7 +236,7 @@ tol : float, default={default}
     unit of the score.
 """,
     "callbacks": """
-callbacks : object or list of objects, default={default}
+callbacks : object, list of objects or None, default={default}
     Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
     from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
     the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
@@ -265,7 +265,7 @@ warm_start : bool, default={default}
     same data, the result is the model that a single fit would have grown.
 """,
     "class_weight": """
-class_weight : "balanced", dict or list of dict, default={default}
+class_weight : "balanced", dict, list of dict or None, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
     Products that are not multiples of 1/64 are rounded: see `sample_weight` of `fit`.
 """,
@@ -395,7 +395,7 @@ learning_rate : float or "auto", default={default}
     "auto": "half" if y has one output of up to ten classes, and all features otherwise.
 """,
     "init": """
-init : estimator, "linear" or "auto", default={default}
+init : estimator, "linear", "auto" or None, default={default}
     The model whose predictions are the initial scores.
 
     - "linear": a `LinearClassifier` with its defaults. The initial scores of training samples are those of linear models of
@@ -412,7 +412,7 @@ init : estimator, "linear" or "auto", default={default}
     All predictions include it.
 """,
     "init_cv": """
-init_cv : int, default={default}
+init_cv : int or None, default={default}
     Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
     `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
     linear models of many words do, the stages learn more this way, because they see the errors on other samples. It

@@ -21,7 +21,7 @@ n_projections : int, float or "log", default={default}
     `output_projection`, the default is limited by the number of outputs.
 """,
     "output_projection": """
-output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default={default}
+output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default={default}
     The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
     Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
     `weald.projection` describes. A callable is called once for each tree. A single output of classes supports None
@@ -33,7 +33,7 @@ projection_scope : {"node", "tree", "forest"}, default={default}
     all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
 """,
     "max_centroid_features": """
-max_centroid_features : int, default={default}
+max_centroid_features : int or None, default={default}
     Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
     `min_centroid_weight` keeps, which ranks labels better for the same memory.
 """,
@@ -44,7 +44,7 @@ min_centroid_weight : float, default={default}
     rank labels better.
 """,
     "sample_size": """
-sample_size : int, default={default}
+sample_size : int or None, default={default}
     Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
     the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
 """,
@@ -80,7 +80,7 @@ idf : bool, default={default}
     `sklearn.feature_extraction.text.TfidfVectorizer`.
 """,
     "max_depth": """
-max_depth : int, default={default}
+max_depth : int or None, default={default}
     Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
     samples cannot be separated.
 """,
@@ -100,7 +100,7 @@ label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or No
     Leaves and predictions are unweighted frequencies. Only for labels.
 """,
     "output_weights": """
-output_weights : array-like of shape (n_outputs,), default={default}
+output_weights : array-like of shape (n_outputs,) or None, default={default}
     Factors by which the outputs are multiplied in the clustering of samples: finite numbers, none of them negative and
     at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. The
     inverse of its standard deviation for each output lets all outputs count the same. Leaves and predictions are in the

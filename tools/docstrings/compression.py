@@ -4,7 +4,7 @@ from __future__ import annotations
 
 COMPRESSION = {
     "estimator": """
-estimator : tree or forest of weald, default={default}
+estimator : tree or forest of weald, or None, default={default}
     The model to compress, which is cloned and fitted. None: {default_estimator}. If its `random_state` or `n_jobs` is
     None, it gets that of this estimator. A fitted model in `sklearn.frozen.FrozenEstimator(model)` is used as it is:
     the samples that `fit` receives then only determine the coefficients, and the forests of the folds are grown on
@@ -28,7 +28,7 @@ step_size : float, default={default}
     Length of a stagewise step{on_the_scale}.
 """,
     "step_outputs": """
-step_outputs : int, default={default}
+step_outputs : int or None, default={default}
     Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
     gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
     stored as sparse columns. It has no effect for solver="lasso".
@@ -49,7 +49,7 @@ cv : int, splitter, iterable of (train, test) or None, default={default}
     number of folds is reduced with a warning. Each fold grows a forest of its own.
 """,
     "max_steps": """
-max_steps : int, default={default}
+max_steps : int or None, default={default}
     Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
 """,
     "standardize": """
@@ -57,15 +57,15 @@ standardize : bool, default={default}
     If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less.
 """,
     "max_test_nodes": """
-max_test_nodes : int, default={default}
+max_test_nodes : int or None, default={default}
     Maximum number of splits of the model, from 0. None: no limit.
 """,
     "max_bytes": """
-max_bytes : int, default={default}
+max_bytes : int or None, default={default}
     Maximum size of the saved model in bytes. None: no limit.
 """,
     "max_loss_increase": """
-max_loss_increase : float, default={default}
+max_loss_increase : float or None, default={default}
     If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
     forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
 """,
@@ -129,7 +129,7 @@ estimators_ : sequence of DecisionTreeRegressor
 # What differs for forests that are grown under a budget.
 INDUCED = {
     "estimator": """
-estimator : tree or forest of weald, default={default}
+estimator : tree or forest of weald, or None, default={default}
     The model whose nodes are the candidates, which is cloned and fitted. None: {default_estimator}. If its
     `random_state` or `n_jobs` is None, it gets that of this estimator. A fitted model in
     `sklearn.frozen.FrozenEstimator(model)` is used as it is: the samples that `fit` receives then only determine which
@@ -140,7 +140,7 @@ learning_rate : float, default={default}
     The fraction of its best weight that a node gets, above 0 and up to 1.
 """,
     "candidate_window": """
-candidate_window : int, default={default}
+candidate_window : int or None, default={default}
     The number of nodes that each step draws at random to choose the best of them. None: each step considers all nodes.
 """,
     "n_nodes": """
@@ -152,7 +152,7 @@ n_nodes : "cv", int or None, default={default}
     - None: the growth ends when no node decreases the loss, or at a limit.
 """,
     "max_nodes": """
-max_nodes : int, default={default}
+max_nodes : int or None, default={default}
     Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
 """,
     "max_loss_increase": COMPRESSION["max_loss_increase"].replace('l1_norm="cv"', 'n_nodes="cv"'),

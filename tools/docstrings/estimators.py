@@ -29,7 +29,7 @@ random_state : int, RandomState instance or None, default={default}
     Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
 """,
     "n_jobs": """
-n_jobs : int, default={default}
+n_jobs : int or None, default={default}
     Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
     do not depend on it.
 """,
@@ -164,7 +164,7 @@ splitter : {"best", "random"}, default={default}
     one threshold for each of these features, drawn uniformly between the smallest and the largest value in the node.
 """,
     "max_depth": """
-max_depth : int, default={default}
+max_depth : int or None, default={default}
     Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
 """,
     "max_features": """
@@ -174,7 +174,7 @@ max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
     that are constant in the node do not count.
 """,
     "max_leaf_nodes": """
-max_leaf_nodes : int, default={default}
+max_leaf_nodes : int or None, default={default}
     Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
 """,
     "ccp_alpha": """
@@ -183,7 +183,7 @@ ccp_alpha : float, default={default}
     `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
 """,
     "class_weight": """
-class_weight : dict, list of dict or "balanced", default={default}
+class_weight : dict, list of dict, "balanced" or None, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
     "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
 """,
@@ -193,20 +193,20 @@ n_projections : int, float or "log", default={default}
     d outputs.
 """,
     "output_projection": """
-output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default={default}
+output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default={default}
     Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
     hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
     "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
 """,
     "n_jobs": """
-n_jobs : int, default={default}
+n_jobs : int or None, default={default}
     Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
     do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
     with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
     samples are computed in parallel.
 """,
     "max_bins": """
-max_bins : int, default={default}
+max_bins : int or None, default={default}
     Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
     weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
     Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
@@ -287,7 +287,7 @@ output_scaling : "variance", array-like of shape (n_outputs,) or None, default={
     "absolute_error". Scaling by "variance" takes two passes over y.
 """,
     "output_weights": """
-output_weights : array-like of shape (n_outputs,), default={default}
+output_weights : array-like of shape (n_outputs,) or None, default={default}
     Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the outputs,
     after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
     ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
@@ -314,7 +314,7 @@ warm_start : bool, default={default}
     same data, the result is the forest that a single fit would have grown.
 """,
     "max_samples": """
-max_samples : int or float, default={default}
+max_samples : int, float or None, default={default}
     Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
     as many as there are training samples.
 """,
@@ -370,7 +370,7 @@ oob_score : bool or callable, default={default}
     - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
 """,
     "class_weight": """
-class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default={default}
+class_weight : {"balanced", "balanced_subsample"}, dict, list of dict or None, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
     "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
 """,

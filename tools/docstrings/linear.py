@@ -70,7 +70,7 @@ calibrate : bool, default={default}
     `features` a fit takes about a third of the time.
 """,
     "class_weight": """
-class_weight : "balanced", dict or list of dict, default={default}
+class_weight : "balanced", dict, list of dict or None, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
     "balanced" raises a ValueError for more than 10 labels.
 """,

@@ -56,7 +56,7 @@ n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples
 one unit.
 """,
     "sample_weight_of_trees": """
-sample_weight : array-like of shape (n_samples,), default=None
+sample_weight : array-like of shape (n_samples,) or None, default=None
     Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
     {weight_zero}
@@ -70,7 +70,7 @@ sample_weight : array-like of shape (n_samples,), default=None
     trees holds weights divided by a power of two.
 """,
     "y_mask": """
-y_mask : {array-like, sparse matrix} of the shape of y, default=None
+y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
     Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
     read.
 
@@ -88,20 +88,20 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     every criterion and with `ccp_alpha`.
 """,
     "trees": """
-trees : range, default=None
+trees : range or None, default=None
     Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
     these trees does. Parts can be fitted in several processes or on several machines and put together by
     `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
     scores.
 """,
     "trees_of_labels": """
-trees : range, default=None
+trees : range or None, default=None
     Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
     trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.
     `random_state` must then be an integer.
 """,
     "labels_of_part": """
-labels : range, default=None
+labels : range or None, default=None
     Fit only these columns of y, which must be labels. The result is a part of the model, in which the other labels have
     no weights. Parts can be fitted in several processes or on several machines, each to all samples and all columns of
     y, and put together by `weald.merge`. `random_state` must then be an integer. Each part chooses `C` and `features` by
@@ -109,7 +109,7 @@ labels : range, default=None
     `features` and `calibrate=False` nothing is done twice.
 """,
     "label_names": """
-label_names : array-like of shape (n_labels,) of str, default=None
+label_names : array-like of shape (n_labels,) of str or None, default=None
     Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
     which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 """,
@@ -143,7 +143,7 @@ any other fit. Every block prepares X again, which costs time where trees are sm
 parts of `weald.distribute.fit`, and fits that meta-estimators calibrate out of bag, do not.
 """,
     "y_mask_of_boosting": """
-y_mask : {array-like, sparse matrix} of the shape of y, default=None
+y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
     Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
     read. In `y_val` and in the y of `eval_sets`, NaN marks unknown values.
 
@@ -163,7 +163,7 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     holds y as a float64 array with a column for each score.
 """,
     "y_mask_of_compression": """
-y_mask : {array-like, sparse matrix} of the shape of y, default=None
+y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
     Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
     read. Only for compressed forests with solver="stagewise".
 
@@ -173,7 +173,7 @@ y_mask : {array-like, sparse matrix} of the shape of y, default=None
     a ValueError.
 """,
     "y_mask_of_score": """
-y_mask : {array-like, sparse matrix} of the shape of y, default=None
+y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
     Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
     score has an attribute `n_cells`, the number of values that were used.
 """,
@@ -208,7 +208,7 @@ scores : {"auto", "probability", "margin"}, default="auto"
     The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
     `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
     probabilities if there are any, and margins otherwise.
-min_score : float, default=None
+min_score : float or None, default=None
     Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
     number for margins. None returns all.
 """,
@@ -216,7 +216,7 @@ min_score : float, default=None
 k : int
     The number of labels per sample, from 1 to the number of labels.
 {scores_of_labels}
-exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
     Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
     samples.
 """,
@@ -228,7 +228,7 @@ scores : float64 ndarray of shape (n_samples, k)
     Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
 """,
     "excluded_labels": """
-exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
     Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
     or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
 """,
@@ -252,9 +252,9 @@ n_nodes_ptr : ndarray of shape (n_estimators + 1,)
     The columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]` belong to tree i.
 """,
     "n_stages_and_margin": """
-n_stages : int, default=None
+n_stages : int or None, default=None
     Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
-base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
     Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 """,
     "y_true_and_score": """
@@ -279,7 +279,7 @@ y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of
     Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
 """,
     "y_mask_of_metrics": """
-y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
     True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 """,
     "labels_and_all_scores": """
@@ -300,9 +300,9 @@ average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
     "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
     "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
     together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-sample_weight : array-like of shape (n_samples,), default=None
+sample_weight : array-like of shape (n_samples,) or None, default=None
     Sample weights.
-y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
     True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 return_counts : bool, default=False
     Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,

@@ -32,7 +32,7 @@ class CoverageDisplay:
         The size at each level.
     size_label : str, default="size"
         Label of the vertical axis of sizes.
-    name : str, default=None
+    name : str or None, default=None
         Name of the model in the legend.
 
     Attributes
@@ -101,19 +101,19 @@ class CoverageDisplay:
             Samples.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their true values or classes.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN.
-        alphas : array-like of float, default=None
+        alphas : array-like of float or None, default=None
             Values of alpha, above 0 and below 1. None are 0.5, 0.4, 0.3, 0.2, 0.1 and 0.05.
         joint : bool, default=False
             Whether regions of all outputs together are plotted, and the mean logarithm of their volume.
-        name : str, default=None
+        name : str or None, default=None
             Name of the model in the legend. None is the name of its class.
-        ax : sequence of two matplotlib Axes, default=None
+        ax : sequence of two matplotlib Axes or None, default=None
             Axes of coverage and of size. None creates a figure.
-        line_kw : dict, default=None
+        line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for both lines.
 
         Returns
@@ -161,11 +161,11 @@ class CoverageDisplay:
 
         Parameters
         ----------
-        ax : sequence of two matplotlib Axes, default=None
+        ax : sequence of two matplotlib Axes or None, default=None
             Axes of coverage and of size. None creates a figure.
-        name : str, default=None
+        name : str or None, default=None
             Name of the model in the legend. None uses the name that was given when the display was created.
-        line_kw : dict, default=None
+        line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for both lines.
 
         Returns

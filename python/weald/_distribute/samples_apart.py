@@ -87,7 +87,7 @@ def fit_part(
         timeout, since lost and slow workers are not detected in any other way.
     n_samples : int
         Total number of samples of all workers. It is only used to check that no samples are missing.
-    sample_weight : array-like of shape (n_samples_of_this_worker,), default=None
+    sample_weight : array-like of shape (n_samples_of_this_worker,) or None, default=None
         Weights of the samples of this worker, which may be all zero. If other workers have weights and this one has
         none, its samples have weight 1.
     keep_stages : bool, default=False

@@ -326,7 +326,7 @@ def load(path: object, *, mmap_mode: Literal["r"] | None = None) -> Any:
     ----------
     path : str, os.PathLike or binary file object
         The path of the file, or an object with a method `read` that returns all bytes of the file.
-    mmap_mode : {"r"}, default=None
+    mmap_mode : {"r"} or None, default=None
         If "r", the file is mapped into memory instead of being read in pieces, which requires a path. The model itself
         is in memory in both cases. The file must not be truncated while it is being loaded, since the operating system
         would terminate the process.

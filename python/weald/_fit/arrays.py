@@ -272,7 +272,7 @@ class LeafIndicators:
             The training samples, as in `fit`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The target values, as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights, as in `fit`.
         **fit_params
             Other parameters of `fit`.
@@ -293,7 +293,7 @@ class LeafIndicators:
 
         Parameters
         ----------
-        input_features : array-like of shape (n_features,) of str, default=None
+        input_features : array-like of shape (n_features,) of str or None, default=None
             Only for compatibility with scikit-learn: they must be the names of the features of `fit` if these have
             names, and are not part of the result.
 

@@ -116,7 +116,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
             stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
             is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
             A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
@@ -133,7 +133,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
             n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
             one unit.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
             read. In `y_val` and in the y of `eval_sets`, NaN marks unknown values.
 
@@ -151,23 +151,23 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
 
             A fit with unknown values takes several times as long as one without, because leaves are searched one by one, and it
             holds y as a float64 array with a column for each score.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        X_val, y_val : as X and y, default=None
+        X_val, y_val : as X and y, or None, default=None
             Validation samples. The loss on them after every stage is in `validation_score_`. With `n_iter_no_change`,
             they decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those
             of y.
-        sample_weight_val : array-like of shape (n_samples_val,), default=None
+        sample_weight_val : array-like of shape (n_samples_val,) or None, default=None
             Weights of the validation samples. `class_weight` does not apply to them.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
             Initial scores of the samples, instead of a constant. For classifiers, they are in the unit of
             `decision_function`; for regressors, in the unit of `predict`, or of its logarithm for "poisson", "gamma"
             and "tweedie". They are not part of the model: pass those of the samples to predict to the methods of
             prediction.
-        base_margin_val : as base_margin, default=None
+        base_margin_val : as base_margin or None, default=None
             Initial scores of the validation samples, required if there are both `base_margin` and validation samples.
-        eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
+        eval_sets : list or dict of (X, y) or (X, y, sample_weight), or None, default=None
             Additional sets of samples to monitor. After every stage, the loss on each set, and with `scoring` the
             score, is in `eval_results_`. They never stop the fit and do not influence the model. The sets of a list
             have the names "eval_0", "eval_1" and so on; the keys of a dict are names. X, y and weights are as in
@@ -483,11 +483,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             Samples, as in `fit`, with the same features.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Targets, as in `fit`, with the same outputs and classes.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights. None: all weights are equal.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y, as in `fit`. Each output must have a known value.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
             Scores to which those of the model are added, as in `fit`.
 
         Returns

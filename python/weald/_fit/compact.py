@@ -60,12 +60,12 @@ def compact_leaves(
     ----------
     estimator : fitted tree, forest, compressed forest or boosted model of weald
         The model, which is not changed.
-    top_k : int, default=None
+    top_k : int or None, default=None
         Maximum number of labels, or of classes of each output, to keep in each leaf: those with the largest
         frequencies, and of equal ones the first. The frequencies of the others become zero, and those of the kept ones
         do not change. Not supported for numerical outputs, or for compressed and boosted models, whose leaves hold
         corrections that all count.
-    dtype : {"float32", "float16", "int8"}, default=None
+    dtype : {"float32", "float16", "int8"} or None, default=None
         Type of the leaf values. Predictions are still sums in float64.
 
         - "float32", "float16": each value changes by at most 2**-24 (float32) or 2**-11 (float16) of the largest
@@ -76,19 +76,19 @@ def compact_leaves(
         - "int8": leaves hold integers from -127 to 127, times a power of two for each leaf. Each value changes by at
           most 1/127 of the largest absolute value in its leaf. For numerical outputs, boosted models and compressed
           models, and not for frequencies. The sum over hundreds of stages hardly changes.
-    max_change : float, default=None
+    max_change : float or None, default=None
         Only for boosted models: maximum change of any score of any sample (`decision_function`, or the prediction of a
         regressor). Leaf values up to `max_change` / k, for k stages, are removed. If most values of a leaf are removed,
         the leaf stores only the columns of the others, which makes it smaller and predictions faster. It has no effect
         on models with `relabel_leaves=False`, whose leaves hold one value each.
-    training_data : (X, y) or (X, y, sample_weight), default=None
+    training_data : (X, y), (X, y, sample_weight) or None, default=None
         The data that `estimator` was fitted to. Leaves then store the lists of their training samples, and y is stored
         once for all trees instead of in each tree. This is exact, and much smaller if y has many columns. To find the
         samples of each leaf, bootstrap samples are drawn again and pass through the trees. With `dtype`, the values of
         y are rounded instead of those of leaves, by the same fraction of the largest absolute value in the column of y.
         Not supported for compressed and boosted models, or for trees with `criterion="absolute_error"`, whose leaves
         are not means of samples.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
         Samples for which to measure the change of the predictions.
 
     Returns

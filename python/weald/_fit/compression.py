@@ -176,7 +176,7 @@ class BaseCompressed(WithPaths):
             - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1.
 
             With a frozen estimator, y must have its outputs and classes; the samples may be others.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
             A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
@@ -185,7 +185,7 @@ class BaseCompressed(WithPaths):
             A sample with weight 2 counts as two samples, except for the rounding of sums and for the folds of `cv`,
             which count samples regardless of their weights. Positive weights below 2**-40 of the largest weight are
             raised to this value.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
             read. Only for compressed forests with solver="stagewise".
 
@@ -193,7 +193,7 @@ class BaseCompressed(WithPaths):
             and the losses, including those of `cv`, use the known values only. A sample without any known value is treated as
             if it were absent. An output without any known value in all samples, or in the training samples of a fold, raises
             a ValueError.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 

@@ -101,7 +101,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
             stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
             is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
             A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
@@ -116,7 +116,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
             If the sum of the weights would exceed the largest float64, the attribute `weighted_n_node_samples` of the fitted
             trees holds weights divided by a power of two.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
             read.
 
@@ -132,10 +132,10 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             labels that a sample has. With a mask, weighted labels are held as a float64 array for the search.
             Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
             every criterion and with `ccp_alpha`.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
-        trees : range, default=None
+        trees : range or None, default=None
             Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
             these trees does. Parts can be fitted in several processes or on several machines and put together by
             `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
@@ -249,9 +249,9 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             The new samples, with the features of `fit`. Categories that `fit` did not have are unknown.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Their target values, with the outputs of `fit`. Classes must be among those of `fit`; some may be absent.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Their weights, as in `fit`.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y, as in `fit`. Each output must have a known value.
         retire : int, default=10
             Number of trees to replace, from 1 to the number of trees.
@@ -314,9 +314,9 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             The validation samples.
         y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
             Their target values.
-        sample_weight : array-like of shape (n_val,), default=None
+        sample_weight : array-like of shape (n_val,) or None, default=None
             Their weights.
-        y_mask : {array-like, sparse matrix} of the shape of y_val, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y_val or None, default=None
             The unknown values of y_val: True or 1. NaN in several columns is unknown as well. Unknown values have no
             loss.
 

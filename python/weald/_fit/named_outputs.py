@@ -29,12 +29,12 @@ class NamedOutputs:
 
         Parameters
         ----------
-        transform : {"default", "pandas", "polars"}, default=None
+        transform : {"default", "pandas", "polars"} or None, default=None
             The container of the result of `transform`, for estimators that have this method: only "default", a sparse
             matrix, is supported. The others are kept, so that a pipeline can set them for all of its steps, and
             `transform` raises a ValueError then. None: no change. For estimators without `transform`, None and
             "default" have no effect.
-        predict : {"default", "pandas", "polars"}, default=None
+        predict : {"default", "pandas", "polars"} or None, default=None
             The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
             "default": arrays. None: no change. Other methods, such as `staged_predict` and `predict_topk`, always
             return arrays.

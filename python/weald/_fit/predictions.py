@@ -104,9 +104,9 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
             The samples, as in `predict`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The true values. If y has several columns, NaN marks unknown values.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 
@@ -269,9 +269,9 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
             The samples, as in `predict`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The true classes or labels. If y has several columns of floats, NaN marks unknown values.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 
@@ -406,10 +406,10 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
             The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
             `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
             probabilities if there are any, and margins otherwise.
-        min_score : float, default=None
+        min_score : float or None, default=None
             Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
             number for margins. None returns all.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+        exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
             Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
             or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
 

@@ -130,7 +130,7 @@ class BaseTree(TreeParameters, BaseModel):
             Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
             stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
             is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
             A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
@@ -145,7 +145,7 @@ class BaseTree(TreeParameters, BaseModel):
 
             If the sum of the weights would exceed the largest float64, the attribute `weighted_n_node_samples` of the fitted
             trees holds weights divided by a power of two.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
             read.
 
@@ -161,7 +161,7 @@ class BaseTree(TreeParameters, BaseModel):
             labels that a sample has. With a mask, weighted labels are held as a float64 array for the search.
             Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
             every criterion and with `ccp_alpha`.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         check_input : bool, default=True
@@ -286,9 +286,9 @@ class BaseTree(TreeParameters, BaseModel):
             Samples, as in `fit`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Targets, as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights. None: all weights are equal.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y, as in `fit`. Impurities are those of the known values. (`ccp_alpha` does not
             support unknown values.)
 
@@ -343,10 +343,10 @@ class BaseTree(TreeParameters, BaseModel):
             The validation samples, at least one, as in `predict`.
         y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
             Their target values, with the outputs of the fit and no other classes than those of the fit.
-        sample_weight : array-like of shape (n_val,), default=None
+        sample_weight : array-like of shape (n_val,) or None, default=None
             Their weights: not negative, and at least one positive. A sample with weight zero is treated as if it were
             absent. `class_weight` does not affect the loss.
-        y_mask : {array-like, sparse matrix} of the shape of y_val, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y_val or None, default=None
             The unknown values of y_val: True or 1. NaN in several columns is unknown as well. Unknown values have no
             loss.
 

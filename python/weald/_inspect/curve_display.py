@@ -26,13 +26,13 @@ class BoostingCurveDisplay:
     curves : dict of ndarray of shape (n_stages,)
         "training" and "validation", where they are known: one value for each stage, from the first. The arrays are not
         copied, and may go on beyond the stages that were kept.
-    eval_curves : dict of ndarray of shape (n_stages,), default=None
+    eval_curves : dict of ndarray of shape (n_stages,) or None, default=None
         The values on other sets, by the name of the set.
-    n_kept : int, default=None
+    n_kept : int or None, default=None
         Number of stages that the model has, which a vertical line marks. None draws no line.
     ylabel : str, default="loss"
         Label of the vertical axis.
-    name : str, default=None
+    name : str or None, default=None
         Name of the model, with which the labels in the legend begin. It tells several models in one plot apart.
 
     Attributes
@@ -98,13 +98,13 @@ class BoostingCurveDisplay:
             "loss" plots `train_score_`, and if they exist `validation_score_` and the losses of `eval_results_`.
             "score" plots `validation_metric_` and the scores of `eval_results_` of models with `scoring`; training
             samples have no score, unless they are among `eval_sets`.
-        name : str, default=None
+        name : str or None, default=None
             Name of the model, with which the labels in the legend begin.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes or None, default=None
             Axes to plot on. None creates a figure.
-        line_kw : dict, default=None
+        line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
-        kept_kw : dict, default=None
+        kept_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
 
         Returns
@@ -158,13 +158,13 @@ class BoostingCurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes or None, default=None
             Axes to plot on. None creates a figure.
-        name : str, default=None
+        name : str or None, default=None
             Name of the model in the legend. None uses the name that was given when the display was created.
-        line_kw : dict, default=None
+        line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
-        kept_kw : dict, default=None
+        kept_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
 
         Returns

@@ -22,11 +22,11 @@ class CompressionPathDisplay:
     path : dict of ndarray
         `path_` of a compressed forest: "l1_norm", "train_loss", "n_test_nodes" and, with cross-validation,
         "test_loss_mean" and "test_loss_std".
-    chosen : float, default=None
+    chosen : float or None, default=None
         Norm at which the path is cut.
-    full_loss : float, default=None
+    full_loss : float or None, default=None
         Test loss of the forest before compression.
-    name : str, default=None
+    name : str or None, default=None
         Name of the model, with which the labels in the legend begin. It tells several models in one plot apart.
 
     Attributes
@@ -91,11 +91,11 @@ class CompressionPathDisplay:
             A fitted model.
         against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
             What is on the horizontal axis, as in `plot`.
-        name : str, default=None
+        name : str or None, default=None
             Name of the model in the legend.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes or None, default=None
             Axes to plot on. None creates a figure.
-        line_kw, fill_between_kw, size_line_kw : dict, default=None
+        line_kw, fill_between_kw, size_line_kw : dict or None, default=None
             Styles, as in `plot`.
 
         Returns
@@ -140,20 +140,20 @@ class CompressionPathDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes or None, default=None
             Axes to plot on. None creates a figure.
         against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
             What is on the horizontal axis. "l1_norm" is the norm of the coefficients, with the number of test nodes on
             a second vertical axis. "n_test_nodes" plots the error against the size, on a log scale, and
             omits steps that add no node.
-        name : str, default=None
+        name : str or None, default=None
             Name of the model in the legend. None uses the name that was given when the display was created.
-        line_kw : dict, default=None
+        line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for the losses.
-        fill_between_kw : dict, default=None
+        fill_between_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.fill_between` for the band of one standard deviation over the
             folds of cross-validation on each side of the mean.
-        size_line_kw : dict, default=None
+        size_line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for the number of test nodes.
 
         Returns

@@ -54,17 +54,17 @@ def permutation_importance(
         Samples. Anything that is not a sparse matrix is passed to the function of scikit-learn.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets, in any form that the scorer supports.
-    scoring : str, callable, list, tuple, set or dict, default=None
+    scoring : str, callable, list, tuple, set, dict or None, default=None
         One or several scorers, as in `sklearn.metrics.check_scoring`. If None, `estimator.score` is used.
     n_repeats : int, default=5
         Number of times that each feature is permuted.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads, each of which scores one feature at a time. Each thread needs memory for a copy of X.
     random_state : int, RandomState instance or None, default=None
         Controls the permutations.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights, which are passed to the scorer.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. The scorer gets NaN in their place.
 

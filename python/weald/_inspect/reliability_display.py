@@ -64,7 +64,7 @@ class LabelReliabilityDisplay:
         The fraction of the labels in the bin that are true.
     n_cells : list of ndarray of shape (n_bins,)
         The number of pairs of a sample and a label in the bin.
-    names : list of str, default=None
+    names : list of str or None, default=None
         Names of the curves in the legend.
 
     Attributes
@@ -128,13 +128,13 @@ class LabelReliabilityDisplay:
             Samples.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             The true labels, 0 and 1. NaN marks unknown entries.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks further unknown entries. Unknown entries are left out.
         labels, n_bins, strategy : list of int, int, str
             As in `from_predictions`.
         min_score : float, default=0
             Probabilities below this value count as zero, which saves memory.
-        name : str, default=None
+        name : str or None, default=None
             Name of the curve, or the beginning of the names of several curves. None uses the name of the class.
         ref_line, ax, line_kw, ref_line_kw : bool, matplotlib Axes, dict, dict
             As in `from_predictions`.
@@ -196,23 +196,23 @@ class LabelReliabilityDisplay:
             The true labels, 0 and 1. NaN marks unknown entries.
         y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Probabilities; entries that are not stored are zero.
-        y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
             True or 1 marks further unknown entries. Unknown entries are left out.
-        labels : list of int, default=None
+        labels : list of int or None, default=None
             Labels that get a curve each. None plots one curve for all labels together.
         n_bins : int, default=10
             Number of bins.
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of the same width, or bins with about the same number of stored probabilities.
-        name : str, default=None
+        name : str or None, default=None
             Name of the curve, or the beginning of the names of several curves.
         ref_line : bool, default=True
             Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes or None, default=None
             Axes to plot on. None creates a figure.
-        line_kw : dict, default=None
+        line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
-        ref_line_kw : dict, default=None
+        ref_line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
 
         Returns
@@ -267,13 +267,13 @@ class LabelReliabilityDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes or None, default=None
             Axes to plot on. None creates a figure.
         ref_line : bool, default=True
             Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
-        line_kw : dict, default=None
+        line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
-        ref_line_kw : dict, default=None
+        ref_line_kw : dict or None, default=None
             Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
 
         Returns

@@ -73,7 +73,7 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain, which are converted as in `predict`. Missing values and categories go to the same side of
         splits as in predictions.
-    outputs : int, str, or list of them, default=None
+    outputs : int, str, list of them or None, default=None
         The scores to explain, by index or name. None explains all.
 
         - Regression targets and labels have the indices of the columns of y, and the names in `target_names_in_`, or
@@ -83,7 +83,7 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
         - Classes of several outputs have names such as "y0=class".
 
         If `outputs` is not a list, the values have no axis for outputs.
-    background : {array-like, sparse matrix} of shape (n_background, n_features), default=None
+    background : {array-like, sparse matrix} of shape (n_background, n_features) or None, default=None
         Background samples for *interventional* values: features that are left out have the values of these samples, on
         average. None computes *path-dependent* values: at a split on a feature that is left out, a sample goes to both
         sides, in proportion to the weight of the training samples there. Weights of features need a background, since linear
@@ -234,10 +234,10 @@ def shap_interaction_values(
         A model that `shap_values` supports.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain.
-    output : int or str, default=None
+    output : int, str or None, default=None
         The score to explain, by index or name, as in `outputs` of `shap_values`. It may be None if the model has a
         single score.
-    background : {array-like, sparse matrix} of shape (n_background, n_features), default=None
+    background : {array-like, sparse matrix} of shape (n_background, n_features) or None, default=None
         Background samples, as in `shap_values`. None computes path-dependent values.
 
     Returns

@@ -140,13 +140,13 @@ class HierarchicalLabels(LabelsAround):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. What the hierarchy says about them
             becomes known, as in `LabelHierarchy.closure`, and the mask of the others is passed to the `fit` of the
             estimator.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
@@ -392,9 +392,9 @@ class HierarchicalLabels(LabelsAround):
             Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 

@@ -46,7 +46,7 @@ def hierarchical_precision(
         The hierarchy of the labels.
     average : {"micro", "samples"}, default="micro"
         "micro" counts the labels of all samples together, and "samples" is the mean over samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. What the hierarchy does not say
         about them is left out.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
@@ -101,7 +101,7 @@ def hierarchical_recall(
         The hierarchy of the labels.
     average : {"micro", "samples"}, default="micro"
         "micro" counts the labels of all samples together, and "samples" is the mean over samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. What the hierarchy does not say
         about them is left out.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
@@ -156,7 +156,7 @@ def hierarchical_f1(
         The hierarchy of the labels.
     average : {"micro", "samples"}, default="micro"
         "micro" counts the labels of all samples together, and "samples" is the mean of the F1 scores of samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. What the hierarchy does not say
         about them is left out.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
@@ -243,12 +243,12 @@ def fmax(
         True labels, 0 or 1. NaN in a dense array marks an unknown entry. Samples without labels are left out.
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
         Scores, such as probabilities, which must not be negative. Entries that a sparse matrix does not store have score 0.
-    hierarchy : LabelHierarchy, default=None
+    hierarchy : LabelHierarchy or None, default=None
         If given, true labels are closed, and scores are raised to the largest one of the descendants (the method "max" of
         `LabelHierarchy.consistent`), as in CAFA.
-    thresholds : array-like of shape (n_thresholds,), default=None
+    thresholds : array-like of shape (n_thresholds,) or None, default=None
         Positive thresholds to try. None tries all positive scores, between which nothing changes.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out.
 
     Returns
@@ -320,7 +320,7 @@ def auprc(
         - "macro" is the mean of the areas of all labels, AUPRC with a bar;
         - "weighted" is the mean of the areas weighted by the number of samples with the label, AUPRC with a bar and the
           index w.
-    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out.
 
     Returns

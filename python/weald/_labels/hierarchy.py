@@ -43,10 +43,10 @@ class LabelHierarchy:
         Labels of pairs and dicts are indices of columns of the label matrix, or names if `label_names` is given. An edge
         that is given twice counts once. An edge from a label to one of its other ancestors than its parents is kept; it
         changes `depth_`, `information_accretion` and nothing else.
-    n_labels : int, default=None
+    n_labels : int or None, default=None
         The number of labels. None is the number of `label_names`, or of rows of the matrix; for pairs of indices, the
         largest index plus one.
-    label_names : array-like of shape (n_labels,) of str, default=None
+    label_names : array-like of shape (n_labels,) of str or None, default=None
         Distinct names of the labels, in the order of the columns of the label matrix. Required if the edges name labels.
 
     Attributes
@@ -142,9 +142,9 @@ class LabelHierarchy:
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights, which count as numbers of samples. Samples of weight zero are left out.
-        y_mask : {array-like, sparse matrix} of the shape of Y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
             True or 1 marks unknown entries of Y, in addition to those that are NaN. They count as 0.
         min_samples : float, default=5
             The least number of samples with a label, or their least total weight, for the label to have parents.
@@ -152,7 +152,7 @@ class LabelHierarchy:
             "dag" keeps all implications: the parents of a label are the labels that it implies and that are not implied by
             another one of these. "tree" keeps one of these parents: the one that the fewest samples have, and among these
             the one with the lower index.
-        label_names : array-like of shape (n_labels,) of str, default=None
+        label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. If None and Y is a frame, the names of its columns.
 
         Returns
@@ -240,10 +240,10 @@ class LabelHierarchy:
             - "information_accretion" is -log2 of the fraction of samples that have the label among those that have all
               its parents (Clark and Radivojac, Information-theoretic evaluation of predicted ontological annotations,
               Bioinformatics 29, 2013).
-        Y : {array-like, sparse matrix} of shape (n_samples, n_labels), default=None
+        Y : {array-like, sparse matrix} of shape (n_samples, n_labels) or None, default=None
             Labels of the training samples, which are closed first. Required for the information. A label that no sample
             has counts as if one sample had it.
-        y_mask : {array-like, sparse matrix} of the shape of Y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
             True or 1 marks unknown entries of Y, in addition to those that are NaN. They count as 0.
         base : float, default=0.75
             Positive factor from parents to children for "depth". Below 1, labels at the top weigh most.
@@ -312,7 +312,7 @@ class LabelHierarchy:
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. NaN in a dense array marks an unknown entry.
-        y_mask : {array-like, sparse matrix} of the shape of Y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
             True or 1 marks unknown entries of Y, in addition to those that are NaN.
 
         Returns
@@ -353,7 +353,7 @@ class LabelHierarchy:
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. NaN in a dense array marks an unknown entry.
-        y_mask : {array-like, sparse matrix} of the shape of Y, default=None
+        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
             True or 1 marks unknown entries of Y, in addition to those that are NaN, which break no rule.
 
         Raises

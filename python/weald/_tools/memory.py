@@ -37,9 +37,9 @@ def estimate_fit_memory(
         The training samples, as in `fit`.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         The target values, as in `fit`.
-    eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
+    eval_sets : list or dict of (X, y) or (X, y, sample_weight), or None, default=None
         As in `fit` of boosting.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         As in `fit`. NaN in y counts without it.
 
     Returns

@@ -44,14 +44,14 @@ def merge(
         must be of the same class, have the same parameters except `n_jobs` and `verbose`, and be fitted to the same data.
         Together they must contain each tree of `range(n_estimators)` exactly once, or each label of
         `range(n_labels)` if they are linear models.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
         The training samples. Required if the parts have `oob_score` set, for the out-of-bag scores, and ignored
         otherwise. The same holds for the following parameters.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
         The training targets.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None, default=None
         The sample weights, if they were passed to `fit`.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         The mask of y, if it was passed to `fit`.
 
     Returns

@@ -244,10 +244,10 @@ class Predictor:
             The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
             `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
             probabilities if there are any, and margins otherwise.
-        min_score : float, default=None
+        min_score : float or None, default=None
             Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
             number for margins. None returns all.
-        exclude : list of int or sparse matrix of shape (1, n_labels), default=None
+        exclude : list of int, sparse matrix of shape (1, n_labels) or None, default=None
             Labels that are not returned.
 
         Returns

@@ -45,10 +45,10 @@ def topk(
         The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
         `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
         probabilities if there are any, and margins otherwise.
-    min_score : float, default=None
+    min_score : float or None, default=None
         Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
         number for margins. None returns all.
-    exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+    exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
         Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
         samples.
 
@@ -120,10 +120,10 @@ def topk_chunks(
         The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
         `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
         probabilities if there are any, and margins otherwise.
-    min_score : float, default=None
+    min_score : float or None, default=None
         Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
         number for margins. None returns all.
-    exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+    exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
         Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
     verbose : int, default=0
         How samples that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.

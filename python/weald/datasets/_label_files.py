@@ -176,10 +176,10 @@ def load_svmlight_multilabel(
     ----------
     path_or_buffer : str, path-like, bytes or binary file object
         The file or its content, as in `load_xmc`.
-    n_features : int, default=None
+    n_features : int or None, default=None
         Number of features. If None, it is inferred from the largest index. It should be given if a data set has several
         files, for example for training and test, since their largest indices may differ.
-    n_labels : int, default=None
+    n_labels : int or None, default=None
         Number of labels. If None, it is inferred from the largest index.
     zero_based : bool or "auto", default="auto"
         Whether the indices of features in the file are zero-based. "auto" assumes one-based indices unless the index 0
