@@ -210,9 +210,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         for `min_samples_leaf`, which counts samples, it counts as one.
 
         Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
-        sum to one are as good as whole numbers. For trees of one column of scores with Newton steps,
-        samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
-        1/2 count as much as 11 samples with a probability of 0.05.
+        sum to one are as good as whole numbers. In trees of one column of scores with Newton steps, a sample counts as its
+        second derivative divided by the largest one in the stage: with "log_loss", 11 samples with a probability of 0.05 count
+        about as much as 2 samples with a probability of 1/2.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
@@ -684,9 +684,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         for `min_samples_leaf`, which counts samples, it counts as one.
 
         Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
-        sum to one are as good as whole numbers. For trees of one column of scores with Newton steps,
-        samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
-        1/2 count as much as 11 samples with a probability of 0.05.
+        sum to one are as good as whole numbers. In trees of one column of scores with Newton steps, a sample counts as its
+        second derivative divided by the largest one in the stage: with "log_loss", 11 samples with a probability of 0.05 count
+        about as much as 2 samples with a probability of 1/2.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0

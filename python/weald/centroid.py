@@ -640,8 +640,8 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         samples cannot be separated.
     output_weights : array-like of shape (n_outputs,) or None, default=None
         Factors by which the outputs are multiplied in the clustering of samples: finite numbers, none of them negative and
-        at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. The
-        inverse of its standard deviation for each output lets all outputs count the same. Leaves and predictions are in the
+        at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. With
+        the inverse of its standard deviation for each output, all outputs count the same. Leaves and predictions are in the
         units of y.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample

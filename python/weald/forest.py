@@ -206,8 +206,8 @@ class RandomForestClassifier(BaseForestClassifier):
     output_strategy : {"joint", "single_target"}, default="joint"
         Which outputs the trees have:
 
-        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
-          better one for outputs that have something in common;
+        - "joint": each tree has all outputs, and its splits are chosen for all of them together. It is faster and smaller,
+          and better for outputs that have something in common;
         - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
           the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
           if most of their values are unknown.
@@ -484,8 +484,8 @@ class RandomForestRegressor(BaseForestRegressor):
     output_strategy : {"joint", "single_target"}, default="joint"
         Which outputs the trees have:
 
-        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
-          better one for outputs that have something in common;
+        - "joint": each tree has all outputs, and its splits are chosen for all of them together. It is faster and smaller,
+          and better for outputs that have something in common;
         - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
           the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
           if most of their values are unknown.
@@ -748,8 +748,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     output_strategy : {"joint", "single_target"}, default="joint"
         Which outputs the trees have:
 
-        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
-          better one for outputs that have something in common;
+        - "joint": each tree has all outputs, and its splits are chosen for all of them together. It is faster and smaller,
+          and better for outputs that have something in common;
         - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
           the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
           if most of their values are unknown.
@@ -1002,8 +1002,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
     output_strategy : {"joint", "single_target"}, default="joint"
         Which outputs the trees have:
 
-        - "joint": each tree has all outputs, which are chosen splits for together. It is the faster and smaller one, and the
-          better one for outputs that have something in common;
+        - "joint": each tree has all outputs, and its splits are chosen for all of them together. It is faster and smaller,
+          and better for outputs that have something in common;
         - "single_target": each of several labels or numerical outputs has `n_estimators` trees of its own, which are grown on
           the samples for which it is known (see `y_mask` of `fit`). It is for outputs that have nothing in common, above all
           if most of their values are unknown.

@@ -176,9 +176,9 @@ min_weight_leaf : float, default={default}
     for `min_samples_leaf`, which counts samples, it counts as one.
 
     Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
-    sum to one are as good as whole numbers. For trees of one column of scores with Newton steps,
-    samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
-    1/2 count as much as 11 samples with a probability of 0.05.
+    sum to one are as good as whole numbers. In trees of one column of scores with Newton steps, a sample counts as its
+    second derivative divided by the largest one in the stage: with "log_loss", 11 samples with a probability of 0.05 count
+    about as much as 2 samples with a probability of 1/2.
 """,
     "early_stopping": """
 early_stopping : bool or "auto", default={default}

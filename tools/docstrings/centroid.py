@@ -102,8 +102,8 @@ label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or No
     "output_weights": """
 output_weights : array-like of shape (n_outputs,) or None, default={default}
     Factors by which the outputs are multiplied in the clustering of samples: finite numbers, none of them negative and
-    at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. The
-    inverse of its standard deviation for each output lets all outputs count the same. Leaves and predictions are in the
+    at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. With
+    the inverse of its standard deviation for each output, all outputs count the same. Leaves and predictions are in the
     units of y.
 """,
     "keep_rows": """
