@@ -30,7 +30,7 @@ Parameters of the backend:
 
 * ``model``: linear, label_tree (for more than some thousand subjects), centroid_forest, forest or boosting (from a
   linear start if that helps);
-* ``C``: strength of the fit of linear and label_tree; by default the former chooses it;
+* ``C``: inverse strength of the penalty of linear, which chooses it by default, and of label_tree;
 * ``trees``: number of trees of label_tree and forests, or of stages of boosting;
 * ``label_weight``: balanced or propensity, of forest and boosting;
 * ``min_df`` and ``ngram``: of the words;

@@ -84,8 +84,8 @@ for way, steps in before.items():
     print(f"{way:>20s}", *(f"{score:6.3f}" for score in scores[way]))
 
 # %%
-# A split on a set of cities does what takes many splits on single cities, and codes have an order that means nothing.
-# Medians in place of missing values cost little: a tree can find the houses that have exactly this age. The tree says
+# One split on a set of cities does what takes many splits on single cities, and the order of codes means nothing.
+# Medians in place of missing values cost little: a tree can find the houses that have exactly this age. A tree shows
 # which cities are alike, and where houses of unknown age go:
 
 tree = weald.DecisionTreeRegressor(max_leaf_nodes=4, random_state=0)

@@ -2,10 +2,10 @@
 Boosting with samples on the workers of a Dask cluster
 ======================================================
 
-The samples stay on the workers that loaded them (``pip install distributed``): each block is made by the worker that
-keeps it; files would be read there. The cluster is on this machine; with ``Client("tcp://scheduler:8786")`` it is any
-other. The model is byte for byte the one that a single process fits to all samples, before and after stages are
-added.
+The samples stay on the workers that loaded them (``pip install distributed``): here each block is made by the worker
+that keeps it, which would otherwise read it from a file. The cluster is on this machine; with
+``Client("tcp://scheduler:8786")`` it is any other. The model is byte for byte the one that a single process fits to all
+samples, before and after stages are added.
 """
 
 # sphinx_gallery_thumbnail_path = "_static/samples_on_workers.svg"

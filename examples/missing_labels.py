@@ -100,9 +100,9 @@ print(f"{'seconds':>28s}", *(f"{seconds[way]:25.1f}" for way in ways))
 
 # %%
 # Counted as 0, unknown labels teach the forest who was looked at: probabilities shrink with the share of known
-# labels, and the order of samples suffers, too. Left out, unknown labels cost only what they would have told. A
+# labels, and samples are ranked worse, too. If they are left out, the forest lacks only what they would have told. A
 # forest for each label, on the samples for which it is known, ranks about as well here, and is twelve models in place
-# of one. Samples of which all labels are known, which one could also keep alone, are soon none.
+# of one. Keeping only the samples of which all labels are known is no way: soon there are none.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for values, ax in ((areas, axes[0]), (means, axes[1])):

@@ -2,8 +2,9 @@
 Prediction intervals
 ====================
 
-A forest predicts a number. How far may the truth be from it? Out-of-bag predictions of the training samples tell, so
-that nine of ten new values are inside their interval, without a second fit and without samples that are held out.
+A forest predicts a number. How far may the truth be from it? The errors of out-of-bag predictions of the training
+samples tell. They make intervals that hold about nine of ten new values, without a second fit and without samples that
+are held out.
 """
 
 # %%
