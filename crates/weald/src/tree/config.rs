@@ -235,3 +235,14 @@ impl TreeConfig {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_features_is_rounded_up_and_at_least_four() {
+        let found = [1, 3, 4, 7, 8, 9, 10, 101].map(|p| MaxFeatures::Half.resolve(p).unwrap());
+        assert_eq!(found, [1, 3, 4, 4, 4, 5, 5, 51]);
+    }
+}
