@@ -67,8 +67,8 @@ def fit_samples(
     Returns
     -------
     estimator
-        The model that was passed, fitted. It is equal to the result of its own `fit` on the samples of all blocks, in
-        the order of workers, byte for byte. The order only matters if `subsample` is less than 1.
+        The model that was passed, fitted. It is equal to the result of its own `fit` on the samples of all blocks,
+        in any order, byte for byte.
 
     Raises
     ------
