@@ -9,7 +9,7 @@ use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics,
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
-use crate::elementary::log2;
+use crate::elementary::{log2, log2_of_normals};
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Total, debug_assert_exact};
@@ -78,7 +78,7 @@ impl<'a, U: Units> Entropy<'a, U> {
             y,
             weights,
             workers: Workers::One,
-            table: PURPOSE.collected((0..len).map(|x| x_log2_x(x as f64)))?,
+            table: PURPOSE.collected((0..len).map(|x| x_log2_x([x as f64])[0]))?,
             total: PURPOSE.filled(0.0, y.width)?,
             moved: PURPOSE.filled(0.0, y.width)?,
             present: PURPOSE.with_capacity(y.width)?,
@@ -92,17 +92,37 @@ impl<'a, U: Units> Entropy<'a, U> {
         Entropy { workers: workers.clone(), ..self }
     }
 
-    fn h(&self, x: f64) -> f64 {
-        self.table.get(x as usize).copied().unwrap_or_else(|| x_log2_x(x))
+    fn h(&self, x: [f64; 2]) -> [f64; 2] {
+        match x.map(|x| self.table.get(x as usize)) {
+            [Some(&first), Some(&second)] => [first, second],
+            _ => x_log2_x(x),
+        }
     }
 
     /// Returns weight × summed entropy of a side. `count` returns the weight of a slot in it.
     fn side(&self, weight: f64, count: impl Fn(usize) -> f64) -> f64 {
-        let counts = self.present.iter().map(|&slot| count(slot as usize));
-        let h_weight = self.h(weight);
+        let [h_weight, _] = self.h([weight, 0.0]);
         match self.y.n_class_outputs {
-            Some(n) => n as f64 * h_weight - counts.map(|m| self.h(m)).sum::<f64>(),
-            None => counts.map(|m| h_weight - self.h(m) - self.h(weight - m)).sum(),
+            Some(n) => {
+                let mut sum = 0.0;
+                let (pairs, last) = self.present.as_chunks();
+                for pair in pairs {
+                    let [first, second] = self.h(pair.map(|slot| count(slot as usize)));
+                    sum = (sum + first) + second;
+                }
+                for &slot in last {
+                    sum += self.h([count(slot as usize), 0.0])[0];
+                }
+                n as f64 * h_weight - sum
+            }
+            None => {
+                let of_label = |&slot: &u32| {
+                    let m = count(slot as usize);
+                    let [present, absent] = self.h([m, weight - m]);
+                    h_weight - present - absent
+                };
+                self.present.iter().map(of_label).sum()
+            }
         }
     }
 
@@ -111,8 +131,11 @@ impl<'a, U: Units> Entropy<'a, U> {
     }
 }
 
-fn x_log2_x(x: f64) -> f64 {
-    if x > 0.0 { x * log2(x) } else { 0.0 }
+/// Returns x log₂ x of weights, which are integers.
+#[inline]
+fn x_log2_x<const N: usize>(x: [f64; N]) -> [f64; N] {
+    let logs = log2_of_normals(x.map(|x| x.max(1.0)));
+    std::array::from_fn(|i| x[i] * logs[i])
 }
 
 impl<U: Units> NodeCriterion for Entropy<'_, U> {

@@ -24,7 +24,7 @@ use outputs::{LANES, OutputWeights};
 
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::masked::MaskedSlots;
-use crate::elementary::log2;
+use crate::elementary::log2_of_normals;
 use crate::error::{Purpose, Result};
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
@@ -36,6 +36,11 @@ pub(crate) trait SlotTerm: std::fmt::Debug {
     /// Returns the contribution of a slot of weight `count`, whose output has known cells of weight `weight`, which
     /// must be positive.
     fn term(count: f64, weight: f64) -> f64;
+    /// Returns the sum of the contributions of a slot to two sides. It may be faster than two terms, with the same bits.
+    #[inline]
+    fn terms(counts: [f64; 2], weights: [f64; 2]) -> f64 {
+        Self::term(counts[0], weights[0]) + Self::term(counts[1], weights[1])
+    }
     /// Returns weight × impurity of an output plus its terms, for each output that has known cells, in units of terms.
     fn whole(counts: f64, weight: f64) -> f64;
     /// The impurity per unit of terms.
@@ -84,8 +89,15 @@ impl SlotTerm for GiniOfLabels {
 pub(crate) struct EntropyOfClasses;
 
 impl SlotTerm for EntropyOfClasses {
+    #[inline]
     fn term(count: f64, weight: f64) -> f64 {
-        x_log2_share(count, weight)
+        x_log2_shares([count], [weight])[0]
+    }
+
+    #[inline]
+    fn terms(counts: [f64; 2], weights: [f64; 2]) -> f64 {
+        let [of_first, of_second] = x_log2_shares(counts, weights);
+        of_first + of_second
     }
 
     fn whole(_: f64, _: f64) -> f64 {
@@ -100,8 +112,13 @@ impl SlotTerm for EntropyOfClasses {
 pub(crate) struct EntropyOfLabels;
 
 impl SlotTerm for EntropyOfLabels {
+    #[inline]
     fn term(count: f64, weight: f64) -> f64 {
-        x_log2_share(count, weight) + x_log2_share(weight - count, weight)
+        if count == 0.0 || count == weight {
+            return 0.0;
+        }
+        let [present, absent] = x_log2_shares([count, weight - count], [weight; 2]);
+        present + absent
     }
 
     fn whole(_: f64, _: f64) -> f64 {
@@ -111,8 +128,11 @@ impl SlotTerm for EntropyOfLabels {
     const SCALE: f64 = 1.0;
 }
 
-fn x_log2_share(x: f64, whole: f64) -> f64 {
-    if x > 0.0 { x * log2(x / whole) } else { 0.0 }
+/// Returns x log₂ (x / W) of weights, which are integers.
+#[inline]
+fn x_log2_shares<const N: usize>(x: [f64; N], wholes: [f64; N]) -> [f64; N] {
+    let logs: [f64; N] = log2_of_normals(std::array::from_fn(|i| if x[i] > 0.0 { x[i] / wholes[i] } else { 1.0 }));
+    std::array::from_fn(|i| x[i] * logs[i])
 }
 
 /// A slot that occurs in the node.
@@ -338,9 +358,12 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
             let place = present.output as usize;
             let weight = moved.mostly + self.outputs.moved[place];
             let rest = self.outputs.of_node[place] - weight;
-            let of_moved = if weight > 0.0 { S::term(count, weight) } else { 0.0 };
-            let of_rest = if rest > 0.0 { S::term(present.total - count, rest) } else { 0.0 };
-            score += of_moved + of_rest;
+            score += match (weight > 0.0, rest > 0.0) {
+                (true, true) => S::terms([count, present.total - count], [weight, rest]),
+                (true, false) => S::term(count, weight),
+                (false, true) => S::term(present.total - count, rest),
+                (false, false) => 0.0,
+            };
         }
         score
     }

@@ -1,4 +1,4 @@
-//! ln x and log₂ x.
+//! ln x and ln (1 + x).
 //!
 //! x = 2^k (1 + f) with √½ ≤ 1 + f < √2. With s = f / (2 + f), ln (1 + f) = 2 artanh s = f − ½f² + s (½f² + R), where R
 //! approximates 2s²/3 + 2s⁴/5 + … by a polynomial with an error below 2⁻⁵⁸ (its coefficients are those of FreeBSD's
@@ -36,6 +36,12 @@ impl Parts {
         let biased = x.to_bits().wrapping_add(ONE - std::f64::consts::FRAC_1_SQRT_2.to_bits()) >> 52;
         let k = f64::from_bits(biased | INTEGER) - ((1u64 << 52) + 1023) as f64;
         let f = f64::from_bits(x.to_bits().wrapping_add(ONE).wrapping_sub(biased << 52)) - 1.0;
+        Parts::of_sum(k, f)
+    }
+
+    /// Returns those of 2^k (1 + f), for f between √½ − 1 and √2 − 1.
+    #[inline(always)]
+    fn of_sum(k: f64, f: f64) -> Self {
         let s = f / (2.0 + f);
         let s2 = s * s;
         let s4 = s2 * s2;
@@ -43,18 +49,6 @@ impl Parts {
         let odd = s2 * (R[0] + s4 * (R[2] + s4 * (R[4] + s4 * R[6])));
         let half = 0.5 * f * f;
         Parts { k, f, half, rest: s * (half + (even + odd)) }
-    }
-
-    #[inline(always)]
-    fn log2(&self) -> f64 {
-        /// log₂ e in two parts, the first of which has 22 bits.
-        const LOG2_E: [f64; 2] = [1.442_695_040_721_446_3, 1.675_171_316_488_651_2e-10];
-        // The products of the high part, of 21 bits, are exact.
-        let high = f64::from_bits((self.f - self.half).to_bits() & !0xffff_ffff);
-        let low = (self.f - high) - self.half + self.rest;
-        let product = high * LOG2_E[0];
-        let sum = self.k + product;
-        ((low + high) * LOG2_E[1] + low * LOG2_E[0]) + ((self.k - sum) + product) + sum
     }
 }
 
@@ -71,15 +65,26 @@ pub fn ln(x: f64) -> f64 {
     if is_normal(x) { ln_of_normal(x) } else { of_others(x, ln_of_normal, std::f64::consts::LN_2) }
 }
 
-/// Returns log₂ x, with an error below 1 ulp, and none for powers of two: −∞ for zero, NaN for negative numbers.
+/// Returns ln (1 + x), with an error below 1 ulp, also if it is small: −∞ for −1, NaN for smaller numbers. All bits are those
+/// of the function of `libm`, which takes longer for small x.
 #[inline]
-pub(crate) fn log2(x: f64) -> f64 {
-    let of_normal = |x: f64| Parts::new(x).log2();
-    if is_normal(x) { of_normal(x) } else { of_others(x, of_normal, 1.0) }
+pub fn ln_1p(x: f64) -> f64 {
+    if (-0.29..0.41).contains(&x) {
+        let Parts { f, half, rest, .. } = Parts::of_sum(0.0, x);
+        return (rest - half) + f;
+    }
+    libm::log1p(x)
+}
+
+/// Returns log₂ x for x that are not normal or not positive.
+#[cold]
+#[inline(never)]
+pub(super) fn log2_of_others(x: f64) -> f64 {
+    of_others(x, super::log2, 1.0)
 }
 
 #[inline(always)]
-fn is_normal(x: f64) -> bool {
+pub(super) fn is_normal(x: f64) -> bool {
     (f64::MIN_POSITIVE..f64::INFINITY).contains(&x)
 }
 

@@ -9,10 +9,13 @@
 //!
 //! | function | error | source |
 //! |---|---|---|
-//! | [`exp`], [`ln`], [`log2`] | below 1 ulp | here |
+//! | [`exp`], [`ln`] | below 1 ulp | here |
+//! | [`ln_1p`] | below 1 ulp | here for small arguments, bit for bit as `libm`, which has the others |
+//! | [`log2`] | below 1.2 ulp | here |
 //! | [`exp_m1`] | below 2 ulp | here |
 //! | [`exp_of_negative`], [`ln_of_normal`] | the same, for some arguments only; without branches, for loops over lanes | here |
-//! | [`ln_1p`], [`pow`], [`cos`], [`acosh`], [`hypot`] | below 1 ulp; `acosh` below 2 ulp | the crate `libm`, which is FreeBSD's in Rust |
+//! | [`log2_of_normals`] | the same, for some arguments only; for pairs | here |
+//! | [`pow`], [`cos`], [`acosh`], [`hypot`] | below 1 ulp; `acosh` below 2 ulp | the crate `libm`, which is FreeBSD's in Rust |
 //! | [`squared`](Squared::squared), [`power_of_two`] | correctly rounded; exact | here |
 //!
 //! Exponentials below the smallest normal number are off by at most one more unit, as they are rounded twice.
@@ -20,16 +23,17 @@
 mod exponentials;
 mod logarithms;
 mod powers;
+mod tables;
 #[cfg(test)]
 mod tests;
 
 pub use exponentials::exp;
 pub(crate) use exponentials::{exp_m1, exp_of_negative};
-pub use libm::log1p as ln_1p;
 pub(crate) use libm::{acosh, cos, hypot, pow};
-pub use logarithms::ln;
-pub(crate) use logarithms::{ln_of_normal, log2};
+pub(crate) use logarithms::ln_of_normal;
+pub use logarithms::{ln, ln_1p};
 pub(crate) use powers::{Squared, power_of_two};
+pub(crate) use tables::{log2, log2_of_normals};
 
 /// ln 2 in two parts. The products of the first part with integers below 2²⁰ are exact.
 const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];

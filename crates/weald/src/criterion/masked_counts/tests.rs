@@ -105,3 +105,20 @@ fn bits_and_lists_of_known_cells_give_the_same_scores_and_no_bound_is_above_a_sc
         );
     }
 }
+
+#[test]
+fn entropies_of_two_sides_are_those_of_each_and_near_the_definition() {
+    fn check<S: SlotTerm>(definition: impl Fn(f64, f64) -> f64) {
+        let sides = [[0.0, 1.0], [1.0, 1.0], [1.0, 3.0], [3.0, 7.0], [5e5, 1e6], [0.0, 9e9], [9e9, 9e9], [1.0, 9e15]];
+        for (a, b) in sides.iter().flat_map(|a| sides.iter().map(move |b| (a, b))) {
+            let found = S::terms([a[0], b[0]], [a[1], b[1]]);
+            assert_eq!(found.to_bits(), (S::term(a[0], a[1]) + S::term(b[0], b[1])).to_bits(), "{a:?} {b:?}");
+            let expected = definition(a[0], a[1]) + definition(b[0], b[1]);
+            // The roundings of logarithms, products and sums; all terms have one sign.
+            assert!((found - expected).abs() <= 1e-15 * expected.abs(), "{a:?} {b:?}");
+        }
+    }
+    let of_share = |x: f64, whole: f64| if x > 0.0 { x * (x / whole).log2() } else { 0.0 };
+    check::<EntropyOfClasses>(of_share);
+    check::<EntropyOfLabels>(|count, weight| of_share(count, weight) + of_share(weight - count, weight));
+}
