@@ -11,12 +11,12 @@
 //! |---|---|---|
 //! | [`exp`], [`ln`] | below 1 ulp | here |
 //! | [`ln_1p`] | below 1 ulp | here for small arguments, bit for bit as `libm`, which has the others |
-//! | [`log2`] | below 1.2 ulp | here |
-//! | [`exp_m1`] | below 2 ulp | here |
-//! | [`exp_of_negative`], [`ln_of_normal`] | the same, for some arguments only; without branches, for loops over lanes | here |
-//! | [`log2_of_normals`] | the same, for some arguments only; for pairs | here |
-//! | [`pow`], [`cos`], [`acosh`], [`hypot`] | below 1 ulp; `acosh` below 2 ulp | the crate `libm`, which is FreeBSD's in Rust |
-//! | [`squared`](Squared::squared), [`power_of_two`] | correctly rounded; exact | here |
+//! | `log2` | below 1.2 ulp | here |
+//! | `exp_m1` | below 2 ulp | here |
+//! | `exp_of_negative`, `ln_of_normal` | the same, for some arguments only; without branches, for loops over lanes | here |
+//! | `log2_of_normals` | the same, for some arguments only; for pairs | here |
+//! | `pow`, `cos`, `acosh`, `hypot` | below 1 ulp; `acosh` below 2 ulp | the crate `libm`, which is FreeBSD's in Rust |
+//! | `squared`(Squared::squared), `power_of_two` | correctly rounded; exact | here |
 //!
 //! Exponentials below the smallest normal number are off by at most one more unit, as they are rounded twice.
 
