@@ -125,6 +125,14 @@ def test_what_auto_stands_for(outputs, rate, share, extra):
     assert (again.learning_rate, again.max_features) == ("auto", "auto")
 
 
+@pytest.mark.parametrize("init", ["linear", "auto"])
+def test_steps_from_a_linear_start_are_smaller_by_default(init):
+    X, y = make_data(CLASSIFIER, outputs="labels", n=120)
+    found = make(CLASSIFIER, init=init).fit(X, y)
+    assert found.learning_rate_ == 0.05
+    assert model_bytes(found) == model_bytes(make(CLASSIFIER, init=init, learning_rate=0.05).fit(X, y))
+
+
 @pytest.mark.parametrize(("n_classes", "rate"), [(2, 0.05), (10, 0.05), (11, 0.07)])
 def test_what_auto_stands_for_depends_on_the_number_of_classes(n_classes, rate):
     X, _ = make_data(CLASSIFIER)

@@ -57,6 +57,8 @@ __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 # What "auto" stands for with one output of up to ten classes, and with more classes or outputs, such as labels. Chosen over
 # many data sets (docs/defaults.md).
 _AUTO: dict[str, tuple[Any, Any]] = {"learning_rate": (0.05, 0.07), "max_features": ("half", None)}
+# The learning rate from a linear start, which leaves less to learn.
+_AUTO_FROM_LINEAR = 0.05
 
 
 def _has_probabilities(estimator: BaseModel) -> bool:
@@ -555,8 +557,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
         same, and needs a loss again for another fit.
     learning_rate : float or "auto", default="auto"
-        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.05
-        if y has one output of up to ten classes, and 0.07 for more classes, or several outputs, such as labels.
+        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07
+        for more than ten classes, and for several outputs, such as labels; 0.05 for one output of up to ten classes, and
+        with `init="linear"` and `init="auto"`, which leave less to learn.
     n_estimators : int, default=200
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
@@ -987,6 +990,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
         value = getattr(self, name)
         is_auto = name in _AUTO and isinstance(value, str) and value == "auto"
+        if is_auto and name == "learning_rate" and isinstance(self.init, str):
+            return _AUTO_FROM_LINEAR
         return _AUTO[name][n_outputs > 1 or n_columns > FEW_COLUMNS] if is_auto else value
 
     @of_one_fit

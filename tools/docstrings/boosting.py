@@ -387,8 +387,9 @@ min_sum_hessian_in_leaf : float, default={default}
 BOOSTING_CLASSIFIERS = {
     "learning_rate": """
 learning_rate : float or "auto", default={default}
-    Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.05
-    if y has one output of up to ten classes, and 0.07 for more classes, or several outputs, such as labels.
+    Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07
+    for more than ten classes, and for several outputs, such as labels; 0.05 for one output of up to ten classes, and
+    with `init="linear"` and `init="auto"`, which leave less to learn.
 """,
     "max_features": BOOSTING["max_features"].replace('"half"} or None', '"half", "auto"} or None')
     + """\
