@@ -225,7 +225,7 @@ def median():
     # X is constant: nearly all time goes into the start, which sorts all rows.
     X = np.zeros((6_000_000, 1), dtype=np.float32)
     y = rng.random(len(X))
-    model = weald.GradientBoostingRegressor(loss="absolute_error", n_estimators=1, max_depth=1)
+    model = weald.GradientBoostingRegressor(loss="absolute_error", n_estimators=1, max_depth=1, subsample=1.0)
     return model, lambda: model.fit(X, y)
 
 
@@ -239,7 +239,7 @@ def csc():
 def bins_of_csc():
     X = csc()
     y = rng.random(X.shape[0])
-    model = weald.GradientBoostingRegressor(n_estimators=1, n_jobs=2)
+    model = weald.GradientBoostingRegressor(n_estimators=1, n_jobs=2, subsample=1.0)
     return model, lambda: model.fit(X, y)
 
 
