@@ -4,10 +4,12 @@ import ast
 import contextlib
 import io
 import itertools
+import json
 import re
 from pathlib import Path
 from types import ModuleType
 
+import children
 import pytest
 import real_data
 import weald
@@ -126,3 +128,49 @@ def test_the_reference_has_every_public_name() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 110
+
+
+# Runs the programs of standard input with nothing to import but what a wheel installs, and prints what cannot be imported.
+ONLY_THE_WHEEL = """
+import importlib.metadata, json, re, sys, traceback
+
+installed, found = set(), ["numpy", "scipy", "scikit-learn"]
+while found:
+    name = re.split(r"[^\\w.-]", found.pop())[0].lower()
+    if name not in installed:
+        installed.add(name)
+        required = importlib.metadata.requires(name) or []
+        found += [one for one in required if "extra ==" not in one]
+owners = importlib.metadata.packages_distributions()
+
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        of_name = owners.get(name.partition(".")[0])
+        if of_name and not {one.lower() for one in of_name} & (installed | {"weald"}):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, Absent())
+for page, program in json.loads(sys.argv[1]).items():
+    try:
+        exec(program, {"__name__": page})
+    except Exception:
+        print(page, traceback.format_exc(limit=-1))
+"""
+
+
+def test_the_first_block_of_each_page_needs_only_the_wheel():
+    programs = {name(page): found[0] for page in PAGES if (found := blocks(page))}
+    assert len(programs) > 20
+    assert find_wrong(programs) == ""
+    # A package that tests have, and a wheel does not install.
+    assert "No module named 'pandas'" in find_wrong({"page": "import pandas"})
+
+
+def find_wrong(programs: dict[str, str]) -> str:
+    done = children.run(ONLY_THE_WHEEL, json.dumps(programs), timeout=600)
+    assert done.returncode == 0, done.stderr
+    return "\n".join(
+        line for line in done.stdout.splitlines() if re.match(r"[\w/.-]+ Traceback", line) or "Error" in line
+    )
