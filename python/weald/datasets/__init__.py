@@ -13,13 +13,16 @@ import numpy.typing as npt
 from scipy import sparse
 
 from weald._input.checks import generator, named
+from weald.datasets._blocks import dump_blocks, load_blocks
 from weald.datasets._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
 
 __all__ = [
     "LabelData",
     "Mulan",
     "Split",
+    "dump_blocks",
     "dump_xmc",
+    "load_blocks",
     "load_mulan",
     "load_npz_folder",
     "load_svmlight_multilabel",

@@ -1,0 +1,351 @@
+"""Matrices that are written to disk block by block."""
+
+import errno
+import os
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import children
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import weald
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from weald.datasets import dump_blocks, load_blocks
+
+N, P = 41, 5
+
+
+def values(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, P)) * (rng.random((N, P)) < 0.6)
+    X[rng.random((N, P)) < 0.05] = np.nan
+    # A constant feature, and one without any value.
+    X[:, 3] = 2.0
+    X[:, 4] = 0
+    return X
+
+
+def cut(X, n_blocks):
+    """Blocks of very different lengths, of which one has no samples."""
+    ends = sorted({0, N, *np.random.default_rng(n_blocks).integers(1, N, n_blocks - 1).tolist()})
+    found = [X[start:end] for start, end in pairwise(ends)]
+    return [*found[:1], X[:0], *found[1:]]
+
+
+def as_npy(blocks, folder):
+    for i, block in enumerate(blocks):
+        np.save(folder / f"{i}.npy", block)
+        yield str(folder / f"{i}.npy")
+
+
+def as_npz(blocks, folder):
+    for i, block in enumerate(blocks):
+        sparse.save_npz(folder / f"{i}.npz", sparse.csr_array(block))
+        yield folder / f"{i}.npz"
+
+
+class Unsorted:
+    """A CSR matrix with unsorted indices and entries that occur twice."""
+
+    def __new__(cls, block):
+        rows, columns = np.nonzero(block)
+        order = np.lexsort((-columns, rows))
+        rows, columns = np.repeat(rows[order], 2), np.repeat(columns[order], 2)
+        ptr = np.searchsorted(rows, np.arange(len(block) + 1))
+        return sparse.csr_array((block[rows, columns] / 2, columns, ptr), shape=block.shape)
+
+
+# How blocks may be given; the second group becomes a sparse matrix.
+DENSE = {
+    "arrays": lambda blocks, _: blocks,
+    "arrays in Fortran order": lambda blocks, _: [np.asfortranarray(block) for block in blocks],
+    "lists": lambda blocks, _: [block.tolist() if len(block) else block for block in blocks],
+    "objects": lambda blocks, _: [block.astype(object) for block in blocks],
+    "tuple": lambda blocks, _: tuple(blocks),
+    "generator": lambda blocks, _: (block for block in blocks),
+    "paths": lambda blocks, folder: list(as_npy(blocks, folder)),
+    "generator of paths": lambda blocks, folder: as_npy(blocks, folder),
+    "pandas": lambda blocks, _: [pd.DataFrame(block, columns=list("abcde")) for block in blocks],
+    "polars": lambda blocks, _: [pl.DataFrame(block, schema=list("abcde")) for block in blocks],
+}
+SPARSE = {
+    "csr": lambda blocks, _: [sparse.csr_array(block) for block in blocks],
+    "csc": lambda blocks, _: [sparse.csc_matrix(block) for block in blocks],
+    "coo, csr": lambda blocks, _: [
+        (sparse.coo_array if i % 2 else sparse.csr_array)(block) for i, block in enumerate(blocks)
+    ],
+    "unsorted": lambda blocks, _: [Unsorted(block) for block in blocks],
+    "generator of csr": lambda blocks, _: (sparse.csr_array(block) for block in blocks),
+    "paths of npz": lambda blocks, folder: list(as_npz(blocks, folder)),
+    "generator of paths of npz": lambda blocks, folder: as_npz(blocks, folder),
+}
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 7])
+@pytest.mark.parametrize("way", [*DENSE, *SPARSE])
+def test_blocks_are_one_matrix(way, n_blocks, tmp_path):
+    X = values()
+    blocks = (DENSE | SPARSE)[way](cut(X, n_blocks), tmp_path)
+    found = dump_blocks(blocks, tmp_path / "X")
+    again = load_blocks(str(tmp_path / "X"))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix not in (".npy", ".npz")] == ["X"]
+    for matrix in (found, again):
+        assert matrix.dtype == np.float32
+        if way in DENSE:
+            assert isinstance(matrix, np.memmap)
+            assert matrix.flags.f_contiguous
+            assert not matrix.flags.writeable
+            assert_array_equal(matrix, X.astype(np.float32))
+        else:
+            expected = sparse.csc_array(X.astype(np.float32))
+            for name in ("data", "indices", "indptr"):
+                assert_array_equal(getattr(matrix, name), getattr(expected, name))
+                assert getattr(matrix, name).dtype == getattr(expected, name).dtype
+            # Over the same memory, and not a copy of it.
+            assert not matrix.data.flags.writeable
+            assert not matrix.indices.flags.writeable
+
+
+def models():
+    rng = np.random.default_rng(1)
+    numbers, labels = rng.normal(size=(N, 3)), (rng.random((N, 4)) < 0.4).astype(int)
+    yield "boosting of numbers", weald.GradientBoostingRegressor(n_estimators=5, random_state=0), numbers
+    yield "boosting of labels", weald.GradientBoostingClassifier(n_estimators=5, random_state=0), labels
+    yield "boosting of classes", weald.GradientBoostingClassifier(n_estimators=5, random_state=0), np.arange(N) % 3
+    huber = weald.GradientBoostingRegressor(n_estimators=5, loss="huber", random_state=0)
+    yield "another loss", huber, numbers[:, 0]
+    stopped = weald.GradientBoostingRegressor(n_estimators=50, early_stopping=True, random_state=0)
+    yield "early stopping", stopped, numbers
+    yield "random forest", weald.RandomForestClassifier(n_estimators=5, random_state=0), labels
+    yield "extra-trees", weald.ExtraTreesRegressor(n_estimators=5, random_state=0), numbers
+    categories = weald.GradientBoostingRegressor(n_estimators=5, categorical_features=[3], random_state=0)
+    yield "categories", categories, numbers
+
+
+MODELS = {name: (model, y) for name, model, y in models()}
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 7])
+@pytest.mark.parametrize("way", ["arrays", "csr"])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_are_those_of_a_matrix_in_memory(name, way, n_blocks, tmp_path):
+    model, y = MODELS[name]
+    X = values()
+    on_disk = dump_blocks((DENSE | SPARSE)[way](cut(X, n_blocks), tmp_path), tmp_path / "X")
+    weights = np.arange(N) % 3
+    for w in (None, weights):
+        expected = model.fit(X if way == "arrays" else sparse.csr_array(X), y, w)
+        expected, predicted = weald.dumps(expected), expected.predict(X)
+        model.fit(on_disk, y, w)
+        assert weald.dumps(model) == expected
+        assert_array_equal(model.predict(on_disk), predicted)
+
+
+def test_sparse_blocks_may_store_nothing(tmp_path):
+    found = dump_blocks([sparse.csr_array((3, 2)), sparse.csr_array((1, 2))], tmp_path / "X")
+    assert found.shape == (4, 2)
+    assert found.nnz == 0
+    assert load_blocks(tmp_path / "X").shape == (4, 2)
+
+
+def test_an_empty_folder_is_used(tmp_path):
+    (tmp_path / "X").mkdir()
+    assert dump_blocks([np.ones((2, 2))], tmp_path / "X").shape == (2, 2)
+
+
+# What is wrong, the error, and words of its message.
+WRONG = {
+    "no blocks": (list, ValueError, "at least one block"),
+    "no samples": (lambda: [np.ones((0, 2))], ValueError, "at least one sample"),
+    "a matrix": (lambda: np.ones((2, 2)), TypeError, r"the list \[X\]"),
+    "a frame": (lambda: pd.DataFrame({"a": [1, 2]}), TypeError, r"the list \[X\]"),
+    "a sparse matrix": (lambda: sparse.eye_array(3), TypeError, r"the list \[X\]"),
+    "a path": (lambda: "X.npy", TypeError, "blocks must be an iterable"),
+    "a dict": (lambda: {"a": np.ones((2, 2))}, TypeError, "blocks must be an iterable"),
+    "a number": (lambda: 3, TypeError, "blocks must be an iterable"),
+    "None": (lambda: [np.ones((2, 2)), None], ValueError, r"blocks\[1\] must have shape"),
+    "one axis": (lambda: [np.ones((2, 2)), np.ones(2)], ValueError, r"blocks\[1\] must have shape"),
+    "features": (lambda: [np.ones((2, 2)), np.ones((2, 3))], ValueError, r"blocks\[1\] must have 2 features"),
+    "formats": (lambda: [np.ones((2, 2)), sparse.eye_array(2)], ValueError, r"blocks\[1\] must be dense"),
+    "infinity": (lambda: [np.ones((2, 2)), np.full((2, 2), np.inf)], ValueError, r"blocks\[1\] contains infinity"),
+    "too large": (lambda: [np.full((2, 2), 1e300)], ValueError, r"blocks\[0\] contains infinity"),
+    "texts": (lambda: [np.array([["a", "b"]])], ValueError, r"blocks\[0\]"),
+    "complex": (lambda: [np.ones((2, 2), dtype=complex)], ValueError, r"blocks\[0\] must have real numbers"),
+    "file of another kind": (lambda: ["X.csv"], ValueError, r"blocks\[0\] must be the path of a file .npy or .npz"),
+    "names": (
+        lambda: [pd.DataFrame({"a": [1], "b": [2]}), pd.DataFrame({"b": [1], "a": [2]})],
+        ValueError,
+        r"blocks\[1\] must have the columns of blocks\[0\]",
+    ),
+    "categories": (
+        lambda: [pd.DataFrame({"a": pd.Categorical(["x", "y"])})],
+        ValueError,
+        r"blocks\[0\] must have numerical columns, got category in column 'a'",
+    ),
+}
+
+
+@pytest.mark.parametrize("as_generator", [False, True])
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_blocks_are_refused_and_leave_nothing(what, as_generator, tmp_path):
+    make, error, words = WRONG[what]
+    blocks = make()
+    if as_generator and isinstance(blocks, list):
+        blocks = iter(blocks)
+    with pytest.raises(error, match=words):
+        dump_blocks(blocks, tmp_path / "X")
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"absent\.npy"):
+        dump_blocks([tmp_path / "absent.npy"], tmp_path / "X")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+def test_damaged_files_and_pickles_are_refused(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"blocks\[0\] must be a file"):
+        dump_blocks([path], tmp_path / "X")
+    with path.open("wb") as file:
+        np.save(file, np.array([[{}]], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"blocks\[0\] must be a file"):
+        dump_blocks([path], tmp_path / "X")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folders_with_content_stay_as_they_are(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(FileExistsError, match="must not exist, or be empty"):
+        dump_blocks([np.ones((2, 2))], tmp_path)
+    with pytest.raises(FileExistsError, match="must not exist, or be empty"):
+        dump_blocks([np.ones((2, 2))], tmp_path / "notes")
+    with pytest.raises(FileNotFoundError, match="in a folder that exists"):
+        dump_blocks([np.ones((2, 2))], tmp_path / "a" / "b")
+    with pytest.raises(TypeError, match="folder must be a path"):
+        dump_blocks([np.ones((2, 2))], 3)
+    assert (tmp_path / "notes").read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+class Changing:
+    """An iterable that gives other blocks each time."""
+
+    def __init__(self, *each_time):
+        self.left = list(each_time)
+
+    def __iter__(self):
+        return iter(self.left.pop(0))
+
+
+OTHERS = {
+    "none": lambda block: [],
+    "fewer": lambda block: [block],
+    "more": lambda block: [block, block, block],
+    "shorter": lambda block: [block, block[:1]],
+    "narrower": lambda block: [block[:, :1], block[:, :1]],
+}
+
+
+@pytest.mark.parametrize("other", [*OTHERS, "other entries"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_iterables_must_give_the_same_blocks_again(kind, other, tmp_path):
+    block = np.array([[1.0, 0, 2], [3, 0, 0]])
+    if other == "other entries":
+        # Other values of dense blocks of the same shape are not noticed: they are what is written.
+        kind, again = sparse.csr_array, [block, block[:, ::-1]]
+    else:
+        again = OTHERS[other](block)
+    blocks = Changing([kind(block), kind(block)], [kind(block) for block in again])
+    with pytest.raises((RuntimeError, ValueError), match=r"same blocks each time|at least one block"):
+        dump_blocks(blocks, tmp_path / "X")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("as_generator", [False, True])
+def test_after_an_error_nothing_is_left(error, as_generator, tmp_path):
+    class Failing:
+        def __iter__(self):
+            yield np.ones((2, 2))
+            raise error
+
+    with pytest.raises(error):
+        dump_blocks(iter(Failing()) if as_generator else Failing(), tmp_path / "X")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_is_full_is_noticed_before_anything_is_written(tmp_path):
+    code = """
+import resource, signal, sys
+import numpy as np
+from scipy import sparse
+from weald.datasets import dump_blocks
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+for blocks in ([np.ones((500, 100))] * 2, [sparse.csr_array(np.ones((500, 100)))] * 2):
+    try:
+        dump_blocks(blocks, sys.argv[1])
+    except OSError as error:
+        print(error.errno)
+"""
+    if sys.platform != "linux":
+        pytest.skip("limits of the sizes of files are tested on Linux")
+    found = children.run(code, str(tmp_path / "X"))
+    assert found.stdout.split() == [str(errno.EFBIG)] * 2, found.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_file_systems_that_cannot_reserve_space_get_zeros(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    X = values()
+    assert_array_equal(dump_blocks(cut(X, 3), tmp_path / "X"), X.astype(np.float32))
+    monkeypatch.delattr(os, "posix_fallocate")
+    assert_array_equal(dump_blocks(cut(X, 3), tmp_path / "Y"), X.astype(np.float32))
+
+
+def damaged(folder: Path):
+    """The files of a folder, each changed in some ways."""
+    for path in sorted(folder.iterdir()):
+        yield path, None
+        content = path.read_bytes()
+        yield path, content[: len(content) // 2]
+        yield path, b""
+        yield path, b"no array at all"
+        for array in (np.zeros(3), np.zeros((2, 2, 2), dtype=np.float32), np.array([{}], dtype=object)):
+            with (folder.parent / "other.npy").open("wb") as file:
+                np.save(file, array, allow_pickle=True)
+            yield path, (folder.parent / "other.npy").read_bytes()
+
+
+@pytest.mark.parametrize("way", ["arrays", "csr"])
+def test_other_files_are_refused(way, tmp_path):
+    dump_blocks((DENSE | SPARSE)[way](cut(values(), 2), tmp_path), tmp_path / "X")
+    for path, content in damaged(tmp_path / "X"):
+        before = path.read_bytes()
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises((ValueError, FileNotFoundError), match="folder must"):
+            load_blocks(tmp_path / "X")
+        path.write_bytes(before)
+    assert load_blocks(tmp_path / "X").shape == (N, P)
+    with pytest.raises(FileNotFoundError, match="folder must be one that dump_blocks has written"):
+        load_blocks(tmp_path / "absent")
+
+
+def test_entries_outside_the_matrix_are_refused_by_a_fit(tmp_path):
+    dump_blocks([sparse.csr_array(np.ones((4, 3)))], tmp_path / "X")
+    indices = np.load(tmp_path / "X" / "indices.npy")
+    indices[2] = 7
+    np.save(tmp_path / "X" / "indices.npy", indices)
+    with pytest.raises(ValueError, match="not a valid sparse matrix"):
+        weald.GradientBoostingRegressor(n_estimators=1).fit(load_blocks(tmp_path / "X"), np.arange(4))
