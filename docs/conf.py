@@ -147,6 +147,7 @@ SEARCHED = {
     "faq/Probabilities": ["probabilities", "calibrated probabilities"],
     "faq/Serving predictions": ["serve a model", "latency", "predict one sample"],
     "hierarchies": ["hierarchical labels", "label hierarchy"],
+    "how-it-works": ["how it works", "algorithms"],
     "install": ["install", "installation", "pip install", "wheels", "conda"],
     "intervals": ["prediction intervals", "quantile regression", "uncertainty"],
     "many-machines": ["dask", "distributed training", "cluster"],
@@ -268,7 +269,7 @@ def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
 def _let_pictures_scroll(app: Any, doctree: nodes.document, page: str) -> None:
     """On a phone, the pictures of several panels keep the size at which they can be read, in a box that scrolls."""
     for image in [*doctree.findall(nodes.image)]:
-        if "benches/thesis/" in image["uri"]:
+        if re.search(r"benches/thesis/|_static/how_", image["uri"]):
             box = nodes.container("", classes=["wide-picture"])
             image.replace_self(box)
             box += image

@@ -174,3 +174,21 @@ def find_wrong(programs: dict[str, str]) -> str:
     return "\n".join(
         line for line in done.stdout.splitlines() if re.match(r"[\w/.-]+ Traceback", line) or "Error" in line
     )
+
+
+def test_pictures_of_how_it_works_show_what_the_engine_computes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import how_it_works
+
+    # Each compares what it shows with a fitted model, and fails if that has something else.
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    for file, draw in how_it_works.PICTURES.items():
+        how_it_works.picture(tmp_path / file, draw)
+        for theme in ("", "-dark"):
+            drawn = file.replace(".png", f"{theme}.png")
+            assert (tmp_path / drawn).stat().st_size > 0
+            assert f"{{image}} _static/{drawn}\n" in page
+            assert (ROOT / "docs" / "_static" / drawn).is_file()
