@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from weald import distribute
+from weald._distribute import executors
 
 RNG = np.random.default_rng(11)
 X = sp.csr_matrix(RNG.integers(0, 3, size=(60, 8)) * (RNG.random((60, 8)) < 0.5), dtype=np.float32)
@@ -193,7 +194,7 @@ def test_an_interrupt_cancels_what_has_not_started(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(distribute, "wait", interrupted)
+    monkeypatch.setattr(executors, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         distribute.fit(clone(model), X, y, executor, n_parts=3)
     assert len(executor.futures) == 3

@@ -288,6 +288,12 @@ def calls():
         best,
         ["estimator", "X", "executor", "k", "n_parts", "scores", "min_score", "exclude", "timeout", "max_retries"],
     )
+    of_blocks = {"estimator": of_labels, "X": X, "executor": executor}
+    yield (
+        distribute.predict,
+        of_blocks,
+        ["estimator", "X", "executor", "method", "n_parts", "timeout", "max_retries"],
+    )
     alone = {
         "estimator": clone(boosted),
         "X": X,

@@ -46,6 +46,12 @@ def on_executor(name):
             if name == "predict_topk":
                 fitted = make("RandomForestClassifier").fit(X, y)
                 return weald.distribute.predict_topk(fitted, X, 2, executor, n_parts=3, verbose=verbose)
+            if name == "predict":
+                fitted = make("RandomForestClassifier").fit(X, y)
+                return weald.distribute.predict(fitted, X, executor, n_parts=3, verbose=verbose)
+            if name == "fit of folds":
+                around = weald.conformal.ConformalClassifier(forest.set_params(verbose=0), cv=3, verbose=verbose)
+                return weald.distribute.fit(around, X, y, executor)
             return weald.distribute.cross_validate(forest.set_params(verbose=0), X, y, executor, cv=3, verbose=verbose)
 
     return work
@@ -71,6 +77,8 @@ WORKS |= {
     "thresholds out of bag": (around(weald.multilabel.TunedThresholds), "TunedThresholds", "fit", 1),
     "calibration": (around(weald.multilabel.CalibratedLabels, cv=3, too_few="keep"), "CalibratedLabels", "fit", 4),
     "distribute.fit": (on_executor("fit"), "RandomForestClassifier", "tree", 20),
+    "distribute.fit of folds": (on_executor("fit of folds"), "ConformalClassifier", "fit", 4),
+    "distribute.predict": (on_executor("predict"), "RandomForestClassifier", "sample", 200),
     "distribute.predict_topk": (on_executor("predict_topk"), "RandomForestClassifier", "sample", 200),
     "distribute.cross_validate": (on_executor("cross_validate"), "RandomForestClassifier", "fit", 3),
     "topk_chunks": (chunks, "RandomForestClassifier", "sample", 200),

@@ -20,6 +20,7 @@ folds, or on samples that are held out.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from weald._conformal.regions import Ellipsoid
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fitted.around import Need, is_array
 from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import HERE, Fits, Read
 from weald._fitted.proof import check_fitted
 from weald._input import checks, targets, warned
 from weald._input.checks import Float
@@ -245,9 +247,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
             If `estimator` is a class, is not a regressor, or does not support the `conformity_score`. The regressor is left
             unchanged.
         """
-        self._validate_params()
-        with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, groups)
+        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
 
     def _validate_params(self) -> None:
@@ -259,6 +259,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
 
     def _fit(
         self,
+        fits: Fits,
         X: MatrixLike,
         y: Any,
         sample_weight: object,
@@ -284,7 +285,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
             told = target.original
         if target.mask is not None:
             truth = np.where(target.mask, np.nan, truth)
-        found, weights = self._unseen(X, told, target, weights, cv, groups)
+        found, weights = self._unseen(fits, X, told, target, weights, cv, groups)
         self._calibrate(truth, np.moveaxis(found, 1, 0), weights)
 
     @property
@@ -318,19 +319,8 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
                     "still store its y in a leaf: cv must be an integer or a cross-validation generator"
                 )
 
-    def _read(self, model: Any, X: Any, full: Any) -> Float:
-        """What intervals are made of, of shape (n_samples, 1 to 3, n_outputs): predictions, and their spread or quantiles."""
-        center = _dense(model.predict(X))
-        parts = [center]
-        if self.conformity_score != "absolute":
-            final, before = apart(model)
-            X = X if before is None else before.transform(X)
-            if self.conformity_score == "normalized":
-                parts.append(spread.spread(final, X, center))
-            else:
-                found = final.predict_quantiles(X, self._quantile_levels).reshape(*center.shape, 2)
-                parts += [found[:, :, 0], found[:, :, 1]]
-        return np.stack(parts, axis=1)
+    def _reader(self) -> Read:
+        return partial(_read_numbers, self.conformity_score, self._quantile_levels)
 
     def _read_out_of_bag(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         if self.conformity_score == "normalized":
@@ -632,7 +622,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         return (truth.toarray() if is_sparse(truth) else truth), mask
 
     def _parts_of(self, X: MatrixLike) -> Float:
-        return np.moveaxis(self._read(self.estimator_, X, self.estimator_), 1, 0)
+        return np.moveaxis(self._predicted(X), 1, 0)
 
     def _bounds(self, parts: Float, at: Float) -> Float:
         """Intervals of the scores up to `at`, one for each output."""
@@ -659,6 +649,21 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
     def _ellipsoid(self, outputs: NDArray[np.bool_]) -> Ellipsoid:
         assert self.covariance_ is not None
         return regions.ellipsoid_of(self.covariance_[np.ix_(outputs, outputs)])
+
+
+def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model: Any, X: Any) -> Float:
+    """What intervals are made of, of shape (n_samples, 1 to 3, n_outputs): predictions, and their spread or quantiles."""
+    center = _dense(model.predict(X))
+    parts = [center]
+    if conformity_score != "absolute":
+        final, before = apart(model)
+        X = X if before is None else before.transform(X)
+        if conformity_score == "normalized":
+            parts.append(spread.spread(final, X, center))
+        else:
+            found = final.predict_quantiles(X, quantile_levels).reshape(*center.shape, 2)
+            parts += [found[:, :, 0], found[:, :, 1]]
+    return np.stack(parts, axis=1)
 
 
 def _dense(found: Any) -> Float:
@@ -815,9 +820,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         TypeError
             If `estimator` is a class, is not a classifier, or has no `predict_proba`. The classifier is left unchanged.
         """
-        self._validate_params()
-        with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, groups)
+        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
 
     def _validate_params(self) -> None:
@@ -829,6 +832,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
 
     def _fit(
         self,
+        fits: Fits,
         X: MatrixLike,
         y: Any,
         sample_weight: object,
@@ -857,7 +861,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         targets.with_label_names(target, label_names)
         self._seed = checks.draw_seed(self.random_state)
         told = target.original[:, 0] if target.n_outputs == 1 else target.original
-        proba, weights = self._unseen(X, told, target, weights, cv, groups)
+        proba, weights = self._unseen(fits, X, told, target, weights, cv, groups)
         parts = self._by_output(proba)
         columns = []
         for j, (part, classes) in enumerate(zip(parts, _classes_of(self.estimator_), strict=True)):
@@ -873,11 +877,12 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         self._ranks = ranked.ranked(columns)
         self._check_ranks()
 
-    def _read(self, model: Any, X: Any, full: Any) -> Float:
-        found = model.predict_proba(X)
-        found = found if isinstance(found, list) else [found]
+    def _reader(self) -> Read:
+        return _read_classes
+
+    def _aligned(self, found: Any, full: Any) -> Float:
         parts = []
-        for part, classes, wanted in zip(found, _classes_of(model), _classes_of(full), strict=True):
+        for (part, classes), wanted in zip(found, _classes_of(full), strict=True):
             values = np.zeros((len(part), len(wanted)))
             # A fold may lack classes.
             values[:, np.searchsorted(wanted, classes)] = np.asarray(part, dtype=np.float64)
@@ -994,7 +999,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         """
         check_fitted(self)
         at = self._quantiles(alpha)
-        parts = self._by_output(self._read(self.estimator_, X, self.estimator_))
+        parts = self._by_output(self._predicted(X))
         sets = [self._scored(part) <= most for part, most in zip(parts, at, strict=True)]
         return sets[0] if self.n_outputs_ == 1 else sets
 
@@ -1032,6 +1037,12 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         weights = None if sample_weight is None else checks.check_weights(sample_weight, len(sets[0]))
         inside = measures.inside_sets(truth, sets, classes, mask)
         return float(measures.averaged(measures.by_output(inside, mask, weights), "uniform_average"))
+
+
+def _read_classes(model: Any, X: Any) -> list[tuple[Any, NDArray[Any]]]:
+    """The probabilities of the classes of each output, and these classes."""
+    found = model.predict_proba(X)
+    return list(zip(found if isinstance(found, list) else [found], _classes_of(model), strict=True))
 
 
 def _classes_of(model: Any) -> list[NDArray[Any]]:
@@ -1202,12 +1213,25 @@ class ConformalLabels(WithScores):
         TypeError
             If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
+        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
+        return self
+
+    def _fit_by(
+        self,
+        fits: Fits,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: object = None,
+        groups: object = None,
+    ) -> None:
         self._validate_params()
         with fitted_at_once(self, anew=True) as new:
             target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
-            scores, weights = new._unseen(X, target, weights, cv, groups)
+            scores, weights = new._unseen(fits, X, target, weights, cv, groups)
             new._calibrate(scores, target, weights)
-        return self
 
     def _validate_params(self) -> None:
         if not isinstance(self.control, str) or self.control not in ("recall", "precision"):

@@ -1,10 +1,11 @@
 """Distributed computation on several processes or machines, by any executor of `concurrent.futures`.
 
-`fit` grows the trees of a forest in parts, `predict_topk` predicts samples in blocks, and `cross_validate` fits and
-scores parameter settings on folds. An executor is any object with a method `submit` that returns
-`concurrent.futures.Future`, for example `ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or
-`mpi4py.futures.MPIPoolExecutor`. The results are equal to those of a single machine, byte for byte, independently of
-the number of workers and the order in which they finish.
+`fit` grows the trees of a forest in parts, and those of a forest inside another estimator with the folds of that one;
+`predict` and `predict_topk` predict samples in blocks, and `cross_validate` fits and scores parameter settings on folds.
+An executor is any object with a method `submit` that returns `concurrent.futures.Future`, for example
+`ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or `mpi4py.futures.MPIPoolExecutor`. The results
+are equal to those of a single machine, byte for byte, independently of the number of workers and the order in which they
+finish.
 
 The data is sent with each task, and so once to each worker if there are as many tasks as workers. With Dask it is sent
 once to each worker in any case. The same holds for any executor with a method `scatter(data)`, whose result is passed
@@ -18,37 +19,36 @@ some of the samples, and all workers obtain the boosting model that a single mac
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from numbers import Integral
-from threading import TIMEOUT_MAX
+from concurrent.futures import Executor
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from weald import model_selection
 from weald._distribute.dask_samples import fit_samples
+from weald._distribute.executors import Call, OnExecutor, check_executor
 from weald._distribute.samples_apart import fit_part
-from weald._fit import updates as _updates
 from weald._fit.base import BaseModel
-from weald._fitted.at_once import fitted_at_once
-from weald._input import targets
-from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
+from weald._fitted.at_once import FittedAsOne, fitted_at_once
+from weald._input import frames, targets
+from weald._input.checks import check_has_fit, count_samples, named, shown
+from weald._input.described import kind_of
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
-from weald._tools.merge import MERGED, merge
+from weald._tools.merge import MERGED
 from weald._tools.topk import topk
 
-__all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
+__all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict", "predict_topk"]
 
-# Errors due to data and parameters, which would occur again on any other worker.
-_LASTING = (ValueError, TypeError, NotImplementedError, AttributeError)
+# What has fits of its own that are independent, in words.
+_AROUND = "the estimators around another one of weald.conformal and weald.multilabel"
 
 
 def fit(
@@ -63,14 +63,22 @@ def fit(
     max_retries: int = 2,
     **fit_params: Any,
 ) -> BaseEstimator:
-    """Fit a forest whose trees are grown by the workers of an executor, or a linear model of their labels.
+    """Fit a forest whose trees are grown by the workers of an executor, a linear model of their labels, or folds.
 
     Parameters
     ----------
     estimator : estimator
-        A random forest, extra-trees, centroid forest or label tree, or a `LinearClassifier` of labels. Its `random_state`
-        must be an integer. Its `n_jobs` is the number of threads of each worker. With `verbose` above 0, trees or labels are
-        reported as in its own `fit`, here and not by the workers, when the part that they are in arrives.
+        One of these:
+
+        - a random forest, extra-trees, centroid forest or label tree, or a `LinearClassifier` of labels. Its
+          `random_state` must be an integer. Its `n_jobs` is the number of threads of each worker. With `verbose` above 0,
+          trees or labels are reported as in its own `fit`, here and not by the workers, when the part that they are in
+          arrives;
+        - `ConformalRegressor`, `ConformalClassifier` or `ConformalLabels` of `weald.conformal`, or `TunedThresholds`,
+          `CalibratedLabels` or `HierarchicalLabels` of `weald.multilabel`, around any estimator that they take. The fit
+          to the other folds is a part for each fold. The fit to all samples has parts if the estimator inside, or the last
+          step of a pipeline inside, is one of the above, whose `random_state` must then be an integer, and is one part if
+          not. Out of bag it is the only fit. The samples of `fit` for a frozen model of weald are predicted in blocks.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples, in any form that the `fit` of the estimator accepts.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
@@ -81,7 +89,7 @@ def fit(
     n_parts : int or None, default=None
         Number of parts. Each part is a range of trees, or of labels of a linear model, and the ranges have nearly equal
         lengths. There are never more parts than trees or labels. If None, it is the number of workers of the executor if
-        that is known, and otherwise the number of processors of this machine.
+        that is known, and otherwise the number of processors of this machine. Folds are parts in addition to these.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     timeout : float or None, default=None
@@ -89,33 +97,37 @@ def fit(
     max_retries : int, default=2
         Maximum number of times that a lost part is repeated.
     **fit_params
-        Other arguments of the `fit` of the estimator: `y_mask` and `label_names`.
+        Other arguments of the `fit` of the estimator: `y_mask`, `label_names` and, where it takes them, `groups`.
 
     Returns
     -------
     estimator
         The estimator that was passed, fitted. It is equal to the result of its own `fit`, byte for byte, including
-        out-of-bag scores.
+        out-of-bag scores. Estimators of other libraries inside it are as equal as two of their own fits on these machines
+        are, and folds that `random_state=None` shuffles are others each time.
 
     Raises
     ------
     TypeError
-        If `estimator` is not such a model, `executor` has no method `submit`, or `submit` does not return a
-        `concurrent.futures.Future`.
+        If `estimator` is not such a model, its `fit` does not take one of `fit_params`, `executor` has no method `submit`,
+        or `submit` does not return a `concurrent.futures.Future`.
     ValueError
         If the data or a parameter of the estimator is not valid, as raised by its `fit` on a worker, or if `n_parts`,
         `timeout` or `max_retries` is out of range.
     TimeoutError
-        If parts are missing after `timeout` seconds. The message contains the trees or labels that are missing.
+        If parts are missing after `timeout` seconds. The message contains the trees, labels or folds that are missing.
     RuntimeError
-        If a part was lost more than `max_retries` times, with its trees or labels and the last error; if the executor was shut
-        down, or is broken because a process of the pool died; or if a task returned None.
+        If a part was lost more than `max_retries` times, with its trees, labels or fold and the last error; if the executor
+        was shut down, or is broken because a process of the pool died; or if a task returned None.
 
     Notes
     -----
-    The data is sent once for each part, and the trees or weights are sent back. Each part of a linear model chooses `C` and
-    `features` and calibrates by itself, with the same result, if it is asked to. After any failure, including an interrupt with
-    Ctrl-C, tasks that have not started are cancelled, and the estimator is unchanged.
+    The data is sent once for each part, and the trees or weights are sent back, but of a fold only the predictions of its
+    samples. Each part of a linear model chooses `C` and `features` and calibrates by itself, with the same result, if it is
+    asked to. Folds of an estimator around a `LinearClassifier` wait for its fit to all samples, which chooses `C` and
+    `features` for them; all other parts of a fit are independent. Out-of-bag predictions, thresholds and ranks are computed
+    here. After any failure, including an interrupt with Ctrl-C, tasks that have not started are cancelled, and the
+    estimator is unchanged.
 
     Examples
     --------
@@ -128,27 +140,125 @@ def fit(
     ...     forest = weald.distribute.fit(forest, X, y, executor)
     >>> len(forest.estimators_)
     100
+
+    Sets of classes of boosting, whose five folds are fitted at the same time:
+
+    >>> boosting = weald.GradientBoostingClassifier(n_estimators=10, random_state=0)
+    >>> model = weald.conformal.ConformalClassifier(boosting, cv=5, random_state=0)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     model = weald.distribute.fit(model, X, y, executor)
+    ...     sets = weald.distribute.predict(model, X, executor, method="predict_sets", alpha=0.05)
+    >>> sets.shape
+    (150, 3)
     """
     what = estimator._part_of if isinstance(estimator, BaseModel) else None
-    if what is None:
-        raise TypeError(f"estimator must be one of {MERGED}, got a {type(estimator).__name__}")
-    n = _count_labels(y) if what == "labels" else estimator._n_of_parts()
-    cuts = _cuts(n, _count_parts(n_parts, executor))
-    ranges = [range(start, stop) for start, stop in cuts]
-    _updates.checked_range(estimator, ranges[0], n)
-    data = _sent(executor, (X, y, sample_weight, fit_params))
-    silent = clone(estimator).set_params(verbose=0)
-    if hasattr(silent, "set_callbacks"):
-        silent.set_callbacks()
-    calls = [
-        (f"{what} {part.start} to {part.stop - 1}", (_fitted_part, clone(silent), {what: part})) for part in ranges
-    ]
-    with Progress(type(estimator).__name__, what[:-1], n, int(estimator.verbose)) as progress:
-        parts = _results(executor, calls, data, timeout, max_retries, progress, [len(part) for part in ranges])
-    merged = merge(parts, X, y, sample_weight, y_mask=fit_params.get("y_mask"))
+    is_around = hasattr(estimator, "_fit_by") and not isinstance(estimator, type)
+    if what is None and not is_around:
+        raise TypeError(f"estimator must be one of {MERGED}, or {_AROUND}, got a {type(estimator).__name__}")
+    accepted = signature(estimator.fit).parameters
+    takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in accepted.values())
+    if (unknown := sorted(fit_params.keys() - accepted.keys())) and not takes_all:
+        known = ", ".join(name for name in accepted if name not in ("X", "y", what))
+        raise TypeError(f"fit of {type(estimator).__name__} accepts {known}, got {', '.join(unknown)}")
+    with OnExecutor(executor, n_parts, timeout, max_retries) as fits:
+        if is_around:
+            estimator._fit_by(fits, X, y, sample_weight, **fit_params)
+            return estimator
+        assert what is not None
+        n = _count_labels(y) if what == "labels" else estimator._n_of_parts()
+        mask = fit_params.pop("y_mask", None)
+        merged = fits.fit_parts(estimator, what, n, X, y, sample_weight, mask, fit_params)
     with fitted_at_once(estimator) as new:
         new._become(merged)
     return estimator
+
+
+def predict(
+    estimator: BaseEstimator,
+    X: Raw,
+    executor: Executor | None,
+    *,
+    method: str = "predict",
+    n_parts: int | None = None,
+    timeout: float | None = None,
+    max_retries: int = 2,
+    verbose: int = 0,
+    **options: Any,
+) -> Any:
+    """Call a method of a fitted model for samples in blocks, which the workers of an executor predict.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        A fitted model with the method.
+    X : {ndarray, sparse matrix, DataFrame, list} of n_samples samples
+        Samples, in any of these forms that the method accepts. They are split into blocks.
+    executor : concurrent.futures.Executor
+        An executor, as in `fit`.
+    method : str, default="predict"
+        The name of a method that predicts each sample by itself, such as "predict_proba", "predict_interval",
+        "predict_sets" or "predict_sparse".
+    n_parts : int or None, default=None
+        Number of blocks of samples. If None, it is chosen as in `fit`.
+    timeout : float or None, default=None
+        Number of seconds after which all blocks must be complete. If None, there is no limit.
+    max_retries : int, default=2
+        Maximum number of times that a lost block is repeated.
+    verbose : int, default=0
+        How blocks that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
+    **options
+        Other arguments of the method, the same for all blocks, such as `alpha` of "predict_interval".
+
+    Returns
+    -------
+    ndarray, sparse matrix, DataFrame, or a list or tuple of them
+        What the method returns for all samples. It is the same to the last bit for the models of weald; others may compute
+        other last bits in blocks.
+
+    Raises
+    ------
+    TypeError, ValueError, TimeoutError, RuntimeError
+        Under the same conditions as in `fit`, if there is no such method, if it returns something else than arrays with a row
+        for each sample (frames that the last step of a pipeline returns among them), and as raised by it on a worker.
+
+    See Also
+    --------
+    predict_topk : The best labels of each sample, some of which may be excluded by sample.
+
+    Notes
+    -----
+    The model is sent once for each block, and each sample is sent once.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_diabetes
+    >>> import weald
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = weald.conformal.ConformalRegressor(weald.RandomForestRegressor(random_state=0)).fit(X, y)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     intervals = weald.distribute.predict(model, X, executor, method="predict_interval", alpha=0.2)
+    >>> intervals.shape
+    (442, 2)
+    """
+    check_has_fit(estimator)
+    if not isinstance(method, str) or not callable(getattr(estimator, method, None)):
+        raise TypeError(f"method must be the name of a method of {type(estimator).__name__}, got {shown(method)}")
+    model, container = estimator, None
+    if isinstance(estimator, FittedAsOne) and method in frames.FRAMED:
+        # The samples together become the frame that `set_output` asks for.
+        model = estimator._twin()
+        container = model.__dict__.pop(frames.OUTPUT, None)
+    with OnExecutor(executor, n_parts, timeout, max_retries) as tasks:
+        blocks = tasks.blocks(X)
+        if not blocks:
+            return getattr(estimator, method)(X, **options)
+        calls: list[Call] = [(name, (_predicted, rows)) for name, rows, _ in blocks]
+        n_rows = sum(n for *_, n in blocks)
+        with Progress(type(apart(estimator)[0]).__name__, "sample", n_rows, check_verbose(verbose)) as progress:
+            told = lambda i: progress(progress.n_done + blocks[i][2])  # noqa: E731
+            found = _joined(tasks.submit(calls, (model, method, options), told)(), method)
+    return found if container is None else frames.built(container, found, model, method, X)
 
 
 def predict_topk(
@@ -224,24 +334,24 @@ def predict_topk(
     (150, 2)
     """
     n_rows = count_samples(X)
-    cuts = _cuts(n_rows, _count_parts(n_parts, executor))
-    options: dict[str, Any] = {"scores": scores, "min_score": min_score}
-    data = _sent(executor, (estimator, k, options if is_sparse(exclude) else {**options, "exclude": exclude}))
-    rows = X.tocsr() if is_sparse(X) else X
-    rows = getattr(rows, "iloc", rows)
-    marked: Any = exclude
-    some = marked.tocsr() if is_sparse(marked) else None
-    if some is not None and some.shape[0] != n_rows:
-        raise ValueError(f"exclude must have {n_rows} rows, one for each sample of X, got {some.shape[0]}")
-    calls = [
-        (f"rows {start} to {stop - 1}", (_best_of_rows, rows[start:stop], None if some is None else some[start:stop]))
-        for start, stop in cuts
-    ]
-    if not calls:
-        return topk(estimator, X, k, exclude=exclude, **options)
-    name = type(apart(estimator)[0]).__name__
-    with Progress(name, "sample", n_rows, check_verbose(verbose)) as progress:
-        found = _results(executor, calls, data, timeout, max_retries, progress, [stop - start for start, stop in cuts])
+    with OnExecutor(executor, n_parts, timeout, max_retries) as tasks:
+        blocks = tasks.blocks(X)
+        options: dict[str, Any] = {"scores": scores, "min_score": min_score}
+        marked: Any = exclude
+        some = marked.tocsr() if is_sparse(marked) else None
+        if some is not None and some.shape[0] != n_rows:
+            raise ValueError(f"exclude must have {n_rows} rows, one for each sample of X, got {some.shape[0]}")
+        ends = np.cumsum([n for *_, n in blocks])
+        calls: list[Call] = [
+            (name, (_best_of_rows, rows, None if some is None else some[end - n : end]))
+            for (name, rows, n), end in zip(blocks, ends, strict=True)
+        ]
+        if not calls:
+            return topk(estimator, X, k, exclude=exclude, **options)
+        data = (estimator, k, options if is_sparse(exclude) else {**options, "exclude": exclude})
+        with Progress(type(apart(estimator)[0]).__name__, "sample", n_rows, check_verbose(verbose)) as progress:
+            told = lambda i: progress(progress.n_done + blocks[i][2])  # noqa: E731
+            found = tasks.submit(calls, data, told)()
     labels, values = zip(*found, strict=True)
     return np.concatenate(labels), np.concatenate(values)
 
@@ -317,7 +427,7 @@ def cross_validate(
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
         raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")
-    _check_executor(executor)
+    check_executor(executor)
     check_has_fit(estimator)
     count_samples(X)
     with named("settings"):
@@ -328,14 +438,16 @@ def cross_validate(
         clone(estimator).set_params(**setting)
     y = targets.with_gaps(y, y_mask)
     folds = list(model_selection.check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
-    data = _sent(executor, (X, y, scoring))
-    calls = [
+    calls: list[Call] = [
         (f"setting {i} on fold {j}", (_scored, clone(estimator).set_params(**setting), fold))
         for i, setting in enumerate(candidates)
         for j, fold in enumerate(folds)
     ]
-    with Progress(type(estimator).__name__, "fit", len(calls), check_verbose(verbose)) as progress:
-        found = _results(executor, calls, data, timeout, max_retries, progress, [1] * len(calls))
+    with (
+        OnExecutor(executor, None, timeout, max_retries) as tasks,
+        Progress(type(estimator).__name__, "fit", len(calls), check_verbose(verbose)) as progress,
+    ):
+        found = tasks.submit(calls, (X, y, scoring), lambda _: progress(progress.n_done + 1))()
     score, fit_time, score_time = np.moveaxis(np.reshape(found, (len(candidates), len(folds), 3)), 2, 0)
     means = score.mean(axis=1)
     return {
@@ -351,9 +463,9 @@ def cross_validate(
 # --- tasks, which run on the workers ---------------------------------------------------------------------------------
 
 
-def _fitted_part(data: tuple[Any, ...], estimator: BaseEstimator, part: dict[str, range]) -> Any:
-    X, y, sample_weight, fit_params = data
-    return estimator.fit(X, y, sample_weight, **part, **fit_params)
+def _predicted(data: tuple[Any, ...], rows: Any) -> Any:
+    model, method, options = data
+    return getattr(model, method)(rows, **options)
 
 
 def _best_of_rows(data: tuple[Any, ...], rows: Any, exclude: Any) -> Any:
@@ -372,9 +484,16 @@ def _scored(
 # --- in the calling process ------------------------------------------------------------------------------------------
 
 
-def _check_executor(executor: object) -> None:
-    if not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor must be an object with a method submit, got a {type(executor).__name__}")
+def _joined(parts: list[Any], method: str) -> Any:
+    """The predictions of blocks of samples as those of all samples."""
+    first = parts[0]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)
+    if is_sparse(first):
+        return sparse.vstack(parts, format=first.format)
+    if isinstance(first, list | tuple):
+        return type(first)(_joined(list(of_blocks), method) for of_blocks in zip(*parts, strict=True))
+    raise TypeError(f"method must return arrays with a row for each sample, but {method} returned {kind_of(first)}")
 
 
 def _count_labels(y: Any) -> int:
@@ -385,98 +504,3 @@ def _count_labels(y: Any) -> int:
             f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
         )
     return int(shape[1])
-
-
-def _count_parts(n_parts: object, executor: object) -> int:
-    _check_executor(executor)
-    if n_parts is None:
-        found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-        return max(1, int(found))
-    if not isinstance(n_parts, Integral) or isinstance(n_parts, bool):
-        raise TypeError(f"n_parts must be a positive integer or None, got {shown(n_parts)}")
-    return integer("n_parts", n_parts, 1, also=" or None")
-
-
-def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
-    """Non-empty ranges of nearly equal length that partition `range(n)`."""
-    n_parts = min(n, n_parts)
-    return [(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
-
-
-def _sent(executor: object, data: object) -> object:
-    """The data, or a reference to it for the executors that send data once to each worker."""
-    if callable(scatter := getattr(executor, "scatter", None)):
-        return scatter(data)
-    client: Any = getattr(executor, "_client", None)  # of Dask
-    return client.scatter([data], broadcast=True, hash=False)[0] if hasattr(client, "scatter") else data
-
-
-def _results(
-    executor: object,
-    calls: list[Any],
-    data: object,
-    timeout: object,
-    max_retries: object,
-    progress: Progress,
-    sizes: list[int],
-) -> list[Any]:
-    """The results of the calls, in the order of the calls; `sizes` are the units of progress of each."""
-    ends = _end_of(timeout)
-    max_retries = integer("max_retries", max_retries, 0)
-    found: list[Any] = [None] * len(calls)
-    n_lost = [0] * len(calls)
-    pending: dict[Future[Any], int] = {}
-    try:
-        for i, (name, call) in enumerate(calls):
-            pending[_submitted(executor, name, call, data)] = i
-        while pending:
-            left = None if ends is None else min(max(0.0, ends - time.monotonic()), TIMEOUT_MAX)
-            done, _ = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
-            if not done:
-                names = [calls[i][0] for i in sorted(pending.values())]
-                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-                raise TimeoutError(f"{', '.join(names[:3])}{more} did not finish within {timeout} s")
-            for future in done:
-                i = pending.pop(future)
-                name, call = calls[i]
-                try:
-                    found[i] = future.result()
-                except _LASTING:
-                    raise
-                except (Exception, CancelledError) as error:
-                    n_lost[i] += 1
-                    if n_lost[i] > max_retries:
-                        raise RuntimeError(f"{name} failed {n_lost[i]} times: {error!r}") from error
-                    pending[_submitted(executor, name, call, data)] = i
-                    continue
-                if found[i] is None:
-                    raise RuntimeError(f"the executor returned nothing for {name}")
-                progress(progress.n_done + sizes[i])
-    finally:
-        for future in pending:
-            future.cancel()
-    return found
-
-
-def _end_of(timeout: object) -> float | None:
-    if timeout is None:
-        return None
-    seconds = number("timeout", timeout, lambda found: found > 0, "a positive number of seconds, or None")
-    # Longer times cannot be waited for, and would be centuries.
-    return time.monotonic() + min(seconds, TIMEOUT_MAX)
-
-
-def _submitted(executor: Any, name: str, call: tuple[Callable[..., Any], Any], data: Any) -> Future[Any]:
-    function, *arguments = call
-    try:
-        future = executor.submit(function, data, *arguments)
-    except BrokenExecutor as error:
-        raise RuntimeError(f"the executor is broken and does not run {name}: {error}") from error
-    except RuntimeError as error:
-        raise RuntimeError(f"the executor does not run {name}: {error}") from error
-    if not isinstance(future, Future):
-        raise TypeError(
-            f"executor.submit must return a concurrent.futures.Future, got a {type(future).__name__}; for a "
-            "Dask client pass client.get_executor()"
-        )
-    return future

@@ -13,6 +13,7 @@ Learning 2011.
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -27,6 +28,7 @@ from weald._fit.finite import Absent, OfPreparedX
 from weald._fit.predictions import label_probabilities
 from weald._fit.samples import Samples
 from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import Proof, check_fitted
 from weald._input.checks import Float, Matrix, Number
 from weald._input.described import described
@@ -347,25 +349,32 @@ class LinearClassifier(OfPreparedX):
         sample_weight: ArrayLike | None,
         min_score: float,
         y_mask: MatrixLike | None = None,
+        fits: Fits = HERE,
     ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         """Fit to labels; return scores of at least `min_score` by models without the fold of each sample, and ones."""
-        samples, folds = self._fit_with_folds(X, y, sample_weight, y_mask)
-        found, rows = [], []
-        for model, of_fold, X_of_fold in of_folds(samples.X, folds):
-            without = copy(self)
-            without._model = model
-            found.append(without._at_least(X_of_fold, min_score))
-            rows.append(of_fold)
-        scores = sparse.csr_array(sparse.vstack(found, format="csr")[np.argsort(np.concatenate(rows))])
-        scores.sort_indices()
-        return scores, np.ones(samples.n, dtype=np.intp)
+        fit_part = partial(_fit_labels_out_of_bag, min_score=min_score)
+        found = fits.in_parts(self, X, y, sample_weight, y_mask, fit_part)
+        if found is None:
+            scores = fit_part(self, X, y, sample_weight, y_mask, None)
+        else:
+            self._become(found[0])
+            scores = sparse.csr_array(sparse.hstack(found[1], format="csr"))
+            scores.sort_indices()
+        return scores, np.ones(scores.shape[0], dtype=np.intp)
 
     def _fit_with_folds(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None, y_mask: MatrixLike | None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None,
+        y_mask: MatrixLike | None,
+        labels: range | None = None,
     ) -> tuple[Samples, _weald._FoldModels]:
         """Fit; return the checked samples, and the models without each fold, most of which the fit has anyway."""
         with fitted_at_once(self, anew=True) as new:
-            found: tuple[Samples, _weald._FoldModels] = new._fit(X, y, sample_weight, y_mask, None, with_folds=True)
+            found: tuple[Samples, _weald._FoldModels] = new._fit(
+                X, y, sample_weight, y_mask, None, labels, with_folds=True
+            )
         return found
 
     def _n_of_parts(self) -> int:
@@ -522,3 +531,27 @@ class LinearClassifier(OfPreparedX):
             return best.at_least(self._probabilities(self._scores_of(rows)), floor)
 
         return best.stacked(X, self.n_outputs_, of_block)
+
+
+def _fit_labels_out_of_bag(
+    model: LinearClassifier,
+    X: MatrixLike,
+    y: MatrixLike,
+    sample_weight: ArrayLike | None,
+    y_mask: MatrixLike | None,
+    labels: range | None,
+    *,
+    min_score: float,
+) -> sparse.csr_array:
+    """Fit some labels, or all for None; return their scores by the models without the fold of each sample."""
+    samples, folds = model._fit_with_folds(X, y, sample_weight, y_mask, labels)
+    found, rows = [], []
+    for without_fold, of_fold, X_of_fold in of_folds(samples.X, folds):
+        without = copy(model)
+        without._model = without_fold
+        scores = without._at_least(X_of_fold, min_score)
+        found.append(scores if labels is None else scores[:, labels.start : labels.stop])
+        rows.append(of_fold)
+    scores = sparse.csr_array(sparse.vstack(found, format="csr")[np.argsort(np.concatenate(rows))])
+    scores.sort_indices()
+    return scores

@@ -25,6 +25,7 @@ from weald._fit.named_outputs import NamedLabels, NamedOutputs, has_labels
 from weald._fit.predictions import accuracy_of, known_target, logarithms_of, r2_of, ranks_columns
 from weald._fitted.around import is_meta_estimator, prove_names
 from weald._fitted.at_once import FittedAsOne, fitted_at_once, of_one_fit
+from weald._fitted.fits import HERE, Fits, fitted
 from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, registry, targets
 from weald._input.checks import Float
@@ -337,7 +338,7 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
         """
         self._validate_params()
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, label_scores.fitted)
+            new._fit(X, y, sample_weight, y_mask, label_names, fitted)
         return self
 
     def _fit(
@@ -401,7 +402,7 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
         return target
 
     def _fit_out_of_bag(
-        self, X: Any, y: Any, sample_weight: object, min_score: float, y_mask: Any = None
+        self, X: Any, y: Any, sample_weight: object, min_score: float, y_mask: Any = None, fits: Fits = HERE
     ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         """Fit to labels; return out-of-bag scores of at least `min_score`, and whether each sample has any, as a number."""
         found: list[tuple[sparse.csr_array, NDArray[np.bool_]]] = []
@@ -410,8 +411,8 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
 
         def fit(estimator: Any, X: Any, y: Any, weights: object, mask: object) -> Any:
             if not next(used):
-                return label_scores.fitted(estimator, X, y, weights, mask)
-            model, scores, known = label_scores.out_of_bag(estimator, X, y, weights, 0.0, mask)
+                return fits.start(estimator, X, y, weights, mask)()
+            model, scores, known = label_scores.out_of_bag(fits, estimator, X, y, weights, 0.0, mask)
             found.append((scores, known))
             return model
 

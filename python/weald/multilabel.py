@@ -28,6 +28,7 @@ from sklearn.metrics import f1_score, precision_score
 
 from weald._fitted.around import Need, is_array
 from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import check_fitted
 from weald._input import checks, masks
 from weald._input.checks import Float, Matrix
@@ -231,11 +232,24 @@ class TunedThresholds(WithScores):
         TypeError
             If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
+        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
+        return self
+
+    def _fit_by(
+        self,
+        fits: Fits,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: object = None,
+    ) -> None:
         self._validate_params()
         objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
         with fitted_at_once(self, anew=True) as new:
             target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
-            scores, weights = new._unseen(X, target, weights, cv)
+            scores, weights = new._unseen(fits, X, target, weights, cv)
             floor = float(new.min_score)
             # Thresholds of consistent scores respect the same hierarchy.
             hierarchy = getattr(apart(new.estimator_)[0], "_label_hierarchy", None)
@@ -244,7 +258,6 @@ class TunedThresholds(WithScores):
             found = tuned(scores, labels, weights, objective, shrinkage, new.toward, floor, target.mask, ordered)
             new.threshold_, new.common_threshold_ = found.of_labels, found.common
             new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
-        return self
 
     def _validate_params(self) -> None:
         Objective.parsed(self.objective)
@@ -468,16 +481,28 @@ class CalibratedLabels(LabelsOnUnseen):
         TypeError
             If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
+        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
+        return self
+
+    def _fit_by(
+        self,
+        fits: Fits,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: object = None,
+    ) -> None:
         self._validate_params()
         with fitted_at_once(self, anew=True) as new:
             target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
             if new.too_few == "raise":
                 new._check_positives(target, weights)
-            scores, weights = new._unseen(X, target, weights, cv)
+            scores, weights = new._unseen(fits, X, target, weights, cv)
             kept = n_positive_rows(target.original, weights) < int(new.min_positives)
             new.is_calibrated_ = ~kept
             new._maps = calibration.calibrated(scores, target.original, weights, new.method, kept, target.mask)
-        return self
 
     def _validate_params(self) -> None:
         if not isinstance(self.method, str) or self.method not in METHODS:

@@ -14,7 +14,8 @@ from weald._conformal.ranked import Ranked
 from weald._conformal.unseen import unseen
 from weald._fit.named_outputs import NamedOutputs
 from weald._fitted.around import Around
-from weald._fitted.at_once import of_one_fit
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import Fits, Read
 from weald._input import checks, masks
 from weald._input.checks import Float
 from weald._input.targets import Target
@@ -65,6 +66,21 @@ class BaseConformal(NamedOutputs, Around):
         except ValueError as error:
             need(False, "_scores", str(error))
 
+    def _fit_by(
+        self,
+        fits: Fits,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: object = None,
+        groups: object = None,
+    ) -> None:
+        self._validate_params()
+        with fitted_at_once(self, anew=True) as new:
+            new._fit(fits, X, y, sample_weight, y_mask, label_names, groups)
+
     def _check_estimator(self) -> tuple[BaseEstimator, Any, Any]:
         """The estimator, its last step, and the source of predictions of unseen samples."""
         estimator = self._given()
@@ -78,6 +94,7 @@ class BaseConformal(NamedOutputs, Around):
 
     def _unseen(
         self,
+        fits: Fits,
         X: MatrixLike,
         y: Any,
         target: Target,
@@ -94,16 +111,25 @@ class BaseConformal(NamedOutputs, Around):
         weights = masks.weights_of_known(target.mask, weights, target.names)
         n = checks.count_samples(X)
         ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
-        read = (self._read, self._read_out_of_bag)
-        model, found, known = unseen(estimator, X, y, weights, target.mask, cv, groups, *read, name, self.verbose)
+        data, read = (X, y, weights, target.mask), (self._reader(), self._aligned, self._read_out_of_bag)
+        model, found, known = unseen(fits, estimator, *data, cv, groups, *read, name, self.verbose)
         self.estimator_, self.n_outputs_ = model, target.n_outputs
         if target.names is not None:
             self.target_names_in_ = target.names
         return found, np.where(known, np.ones(n) if weights is None else weights, 0.0)
 
-    def _read(self, model: Any, X: Any, full: Any) -> Float:
-        """The predictions of a model from which scores are computed, for samples along the first axis."""
+    def _reader(self) -> Read:
+        """What predicts X by a model, for scores. Executors send it to their workers."""
         raise NotImplementedError
+
+    def _aligned(self, found: Any, full: Any) -> Float:
+        """What the reader has found, for samples along the first axis; `full` is the fit to all samples."""
+        aligned: Float = found
+        return aligned
+
+    def _predicted(self, X: MatrixLike) -> Float:
+        """The predictions from which scores are computed."""
+        return self._aligned(self._reader()(self.estimator_, X), self.estimator_)
 
     def _read_out_of_bag(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         """The same out of bag, and the number of trees for each sample."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from weald._fitted.fits import Fits, Read, fitted_last, with_folds
 from weald._input.checks import Float
 from weald._labels import label_scores
 from weald._parameters.types import MatrixLike
@@ -16,6 +17,7 @@ from weald._rounds.progress import Progress
 
 
 def unseen(
+    fits: Fits,
     estimator: BaseEstimator,
     X: MatrixLike,
     y: Any,
@@ -23,33 +25,32 @@ def unseen(
     mask: Any,
     cv: object,
     groups: object,
-    read: Callable[[Any, Any, BaseEstimator], Float],
+    read: Read,
+    aligned: Callable[[Any, Any], Float],
     read_out_of_bag: Callable[[Any, Any, Any], tuple[Float, NDArray[np.uint32]]],
     name: str,
     verbose: int,
 ) -> tuple[Any, Float, NDArray[np.bool_]]:
     """A fitted model, predictions of samples by models that were not fitted to them, and a mask of samples with some.
 
-    `read` predicts X by a model, for samples along the first axis; it is told the model that was fitted to all samples.
-    `read_out_of_bag` does so for a forest, its checked samples and its configuration. `cv` is the result of
-    `label_scores.check_cv_of`. The fits are reported as those of `name`.
+    `aligned` makes predictions for samples along the first axis of what `read` returns; it is told the model that was
+    fitted to all samples. `read_out_of_bag` predicts by a forest, its checked samples and its configuration. `cv` is the
+    result of `label_scores.check_cv_of`. The fits are reported as those of `name`.
     """
     label_scores.check_groups(groups, cv)
     if isinstance(cv, str) and cv == "given":
-        found = read(estimator, X, estimator)
+        blocks = [aligned(block, estimator) for block in fits.read(estimator, X, read)]
+        found = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         return estimator, found, np.ones(len(found), dtype=np.bool_)
     parts = [] if isinstance(cv, str) else label_scores.folds(cv, y, mask, groups)
     with Progress(name, "fit", len(parts) + 1, verbose) as progress:
         if isinstance(cv, str):
-            fit = lambda forest, rows: forest._fit_and_read(rows, y, weights, mask, read_out_of_bag)  # noqa: E731
-            model, (found, n_trees) = label_scores.fitted_out_of_bag(estimator, X, y, fit)
+            fit = lambda forest, rows: forest._fit_and_read(rows, y, weights, mask, read_out_of_bag, fits)  # noqa: E731
+            model, (found, n_trees) = fitted_last(estimator, X, y, fit)
             progress(1)
             return model, found, n_trees > 0
-        model = label_scores.fitted(estimator, X, y, weights, mask)
-        progress(1)
-        like = label_scores.as_chosen(estimator, model)
-        of_fold = lambda fold, rows: read(fold, rows, model)  # noqa: E731
-        found_by_fold, order = label_scores.of_folds(like, X, y, weights, parts, mask, of_fold, progress)
+        model, of_folds, order = with_folds(fits, estimator, X, y, weights, mask, parts, read, progress)
+    found_by_fold = [aligned(fold, model) for fold in of_folds]
     found = np.full((y.shape[0], *found_by_fold[0].shape[1:]), np.nan)
     found[order] = np.concatenate(found_by_fold)
     known = np.zeros(len(found), dtype=np.bool_)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from weald._fit.base import BaseEnsemble
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once
+from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import Proof
 from weald._input import digest as _digest
 from weald._input import masks, warned
@@ -347,16 +348,29 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
 
     def _fit_and_read(
         self,
-        X: MatrixLike | None,
+        X: MatrixLike,
         y: MatrixLike | None,
         sample_weight: ArrayLike | None,
         y_mask: MatrixLike | None,
         read: Callable[[Any, Samples, Any], Any],
+        fits: Fits,
     ) -> Any:
         """Fit the forest, and return what `read` makes of it, of its checked samples and of its configuration."""
+        found = fits.in_parts(self, X, y, sample_weight, y_mask)
+        if found is not None:
+            self._become(found[0])
+            return read(*self._of_its_samples(X, y, sample_weight, y_mask))
         with fitted_at_once(self, anew=not self.warm_start) as new:
             samples, config = new._fit(X, y, sample_weight, y_mask, None)
             return read(new, samples, config)
+
+    def _of_its_samples(
+        self, X: MatrixLike | None, y: MatrixLike | None, sample_weight: object, y_mask: MatrixLike | None
+    ) -> tuple[Self, Samples, Any]:
+        """A twin, the samples that the forest was fitted to, checked again, and the configuration of its trees."""
+        checked = self._twin()
+        samples = prepare(checked, X, y, sample_weight, y_mask, goes_on=True)
+        return checked, samples, checked._forest_config(samples, (0, int(self.n_estimators)))
 
     @abstractmethod
     def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
@@ -403,16 +417,16 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
 
     def _fit_out_of_bag(
         self,
-        X: MatrixLike | None,
+        X: MatrixLike,
         y: MatrixLike | None,
         sample_weight: ArrayLike | None,
         min_score: float,
         y_mask: MatrixLike | None = None,
+        fits: Fits = HERE,
     ) -> tuple[Any, NDArray[np.uint32]]:
         """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
-        found: tuple[Any, NDArray[np.uint32]] = self._fit_and_read(
-            X, y, sample_weight, y_mask, lambda new, samples, config: new._oob_at_least(config, samples, min_score)
-        )
+        read = lambda new, samples, config: new._oob_at_least(config, samples, min_score)  # noqa: E731
+        found: tuple[Any, NDArray[np.uint32]] = self._fit_and_read(X, y, sample_weight, y_mask, read, fits)
         return found
 
     def _set_oob_attributes(self, scores: Float | sparse.csr_array, target: Target, rows: NDArray[np.intp]) -> None:

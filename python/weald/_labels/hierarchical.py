@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald._fitted.around import Need
 from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import check_fitted
 from weald._input import checks, frames, masks, registry, targets
 from weald._input.checks import Float, Matrix
@@ -163,6 +164,19 @@ class HierarchicalLabels(LabelsAround):
         TypeError
             If `estimator` is a class or predicts no scores, or `hierarchy` is no hierarchy. The classifier is left unchanged.
         """
+        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
+        return self
+
+    def _fit_by(
+        self,
+        fits: Fits,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: object = None,
+    ) -> None:
         self._validate_params()
         with fitted_at_once(self, anew=True) as new:
             target, weights = new._checked_labels(X, y, sample_weight, y_mask, label_names)
@@ -172,9 +186,8 @@ class HierarchicalLabels(LabelsAround):
                 label_scores.scores_at_least(estimator, X, 1.0, target.n_outputs)
             else:
                 label_scores.check_takes_masks(new.estimator, target.mask, None)
-                estimator = label_scores.fitted(estimator, X, new._as_given(target), weights, target.mask)
+                estimator = fits.start(estimator, X, new._as_given(target), weights, target.mask)()
             new.estimator_ = estimator
-        return self
 
     def _without_out_of_bag(self) -> str | None:
         """What the estimator lacks to have out-of-bag scores."""
@@ -187,6 +200,7 @@ class HierarchicalLabels(LabelsAround):
         sample_weight: ArrayLike | None,
         min_score: float,
         y_mask: MatrixLike | None = None,
+        fits: Fits = HERE,
     ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
         """Fit around a forest; return consistent out-of-bag scores of at least `min_score`, and which samples have some."""
         self._validate_params()
@@ -195,7 +209,7 @@ class HierarchicalLabels(LabelsAround):
             target, estimator = new._prepared(target, weights)
             label_scores.check_takes_masks(new.estimator, target.mask, None)
             asked, labels = new._floor(min_score), new._as_given(target)
-            found = label_scores.out_of_bag(estimator, X, labels, weights, asked, target.mask)
+            found = label_scores.out_of_bag(fits, estimator, X, labels, weights, asked, target.mask)
             new.estimator_, scores, known = found
         return self._at_least(scores, min_score), known
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
-from sklearn.pipeline import Pipeline
 
 from weald._fit.bagging import BaseBagging
+from weald._fitted.fits import Fits, fitted_last, with_folds
 from weald._input.checks import Float, Matrix, folds_of
 from weald._input.elementary import expit
 from weald._input.sklearn_private import num_samples, safe_indexing
@@ -83,68 +84,9 @@ def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     return expit(dense_scores(estimator, X, "decision_function"))
 
 
-def fitted(
-    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, mask: object = None
-) -> BaseEstimator:
-    """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
-    model = clone(estimator)
-    told = {"sample_weight": weights, "y_mask": mask}
-    step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
-    return model.fit(X, y, **{f"{step}{name}": value for name, value in told.items() if value is not None})
-
-
-def as_chosen(estimator: BaseEstimator, model: BaseEstimator) -> BaseEstimator:
-    """An estimator with the parameters that `model`, its fit to all samples, has chosen, if it says so."""
-    chosen = getattr(apart(model)[0], "_chosen_parameters", None)
-    if chosen is None:
-        return estimator
-    found = clone(estimator)
-    apart(found)[0].set_params(**chosen())
-    return found
-
-
-def of_folds(
-    estimator: BaseEstimator,
-    X: Any,
-    y: Any,
-    weights: Any,
-    parts: list[Any],
-    mask: Any,
-    read: Callable[[Any, Any], Any],
-    progress: Progress,
-) -> tuple[list[Any], NDArray[np.intp]]:
-    """What `read` makes of a clone fitted to the other folds and of the X of each fold, and the samples in this order."""
-    if is_sparse(X):
-        X = X.tocsr()
-    elif not hasattr(X, "__getitem__"):
-        X = np.asarray(X)
-    found, rows = [], []
-    for train, test in parts:
-        w, gaps = (None if part is None else part[train] for part in (weights, mask))
-        model = fitted(estimator, safe_indexing(X, train), y[train], w, gaps)
-        found.append(read(model, safe_indexing(X, test)))
-        rows.append(test)
-        progress(1 + len(rows))
-    order = np.concatenate(rows)
-    if len(np.unique(order)) < len(order):
-        raise ValueError("cv must have disjoint test folds, got a sample that is in more than one")
-    return found, order
-
-
-def cross_validated(
-    estimator: BaseEstimator,
-    X: Any,
-    y: sparse.csr_array,
-    weights: Any,
-    parts: list[Any],
-    floor: float,
-    mask: Any,
-    progress: Progress,
-) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
-    """Scores of each sample by a clone that was fitted on other folds, and a mask of the samples with scores."""
-    n, d = y.shape
-    read = lambda model, rows: scores_at_least(model, rows, floor, d)  # noqa: E731
-    found, order = of_folds(estimator, X, y, weights, parts, mask, read, progress)
+def in_order(found: list[Any], order: NDArray[np.intp], shape: tuple[int, int]) -> tuple[Any, NDArray[np.bool_]]:
+    """Scores of samples that are given in another order, and a mask of the samples with scores."""
+    n, d = shape
     known = np.zeros(n, dtype=np.bool_)
     known[order] = True
     stacked = sparse.csr_array(sparse.vstack([*found, sparse.csr_array((1, d))], format="csr"))
@@ -153,28 +95,12 @@ def cross_validated(
     return stacked[at], known
 
 
-def fitted_out_of_bag(
-    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, read: Callable[[Any, MatrixLike], Any]
-) -> tuple[Any, Any]:
-    """A clone of a forest, or of a pipeline that ends with one, and what `read` returns, which fits the forest to X."""
-    model = clone(estimator)
-    final, before = apart(model)
-    # What the decorator of `fit` does.
-    final._validate_params()
-    if before is not None:
-        X = before.fit_transform(X, y)
-    found = read(final, X)
-    if before is not None:
-        model = Pipeline([*before.steps, (model.steps[-1][0], final)], memory=model.memory, verbose=model.verbose)
-    return model, found
-
-
 def out_of_bag(
-    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, floor: float, mask: object
+    fits: Fits, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, floor: float, mask: object
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted clone, out-of-bag scores of at least `floor` as CSR, and a mask of the samples with such scores."""
-    fit = lambda forest, rows: forest._fit_out_of_bag(rows, y, weights, floor, mask)  # noqa: E731
-    model, (scores, n_trees) = fitted_out_of_bag(estimator, X, y, fit)
+    fit = lambda final, rows: final._fit_out_of_bag(rows, y, weights, floor, mask, fits)  # noqa: E731
+    model, (scores, n_trees) = fitted_last(estimator, X, y, fit)
     return model, sparse.csr_array(scores), n_trees > 0
 
 
@@ -237,6 +163,7 @@ def folds(cv: Any, y: Any, mask: object, groups: object = None) -> list[Any]:
 
 
 def unseen_scores(
+    fits: Fits,
     estimator: BaseEstimator,
     X: MatrixLike,
     y: sparse.csr_array,
@@ -254,17 +181,17 @@ def unseen_scores(
     `name`.
     """
     check_groups(groups, cv)
+    read = partial(scores_at_least, floor=floor, n_labels=y.shape[1])
     if isinstance(cv, str) and cv == "given":
-        return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)
+        blocks = fits.read(estimator, X, read)
+        scores = blocks[0] if len(blocks) == 1 else sparse.csr_array(sparse.vstack(blocks, format="csr"))
+        return estimator, scores, np.ones(y.shape[0], dtype=np.bool_)
     parts = [] if isinstance(cv, str) else folds(cv, y, mask, groups)
-    n_fits = len(parts) + 1
-    with Progress(name, "fit", n_fits, verbose) as progress:
+    with Progress(name, "fit", len(parts) + 1, verbose) as progress:
         if isinstance(cv, str):
-            model, scores, known = out_of_bag(estimator, X, y, weights, floor, mask)
+            model, scores, known = out_of_bag(fits, estimator, X, y, weights, floor, mask)
             progress(1)
         else:
-            model = fitted(estimator, X, y, weights, mask)
-            progress(1)
-            like = as_chosen(estimator, model)
-            scores, known = cross_validated(like, X, y, weights, parts, floor, mask, progress)
+            model, found, order = with_folds(fits, estimator, X, y, weights, mask, parts, read, progress)
+            scores, known = in_order(found, order, y.shape)
     return model, scores, known

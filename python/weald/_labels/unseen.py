@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald._fitted.at_once import of_one_fit
+from weald._fitted.fits import Fits
 from weald._fitted.proof import check_fitted
 from weald._input import checks
 from weald._input.checks import Float
@@ -45,12 +46,12 @@ class LabelsOnUnseen(LabelsAround):
         return target, weights, cv
 
     def _unseen(
-        self, X: MatrixLike, target: Target, weights: Float | None, cv: object, groups: object = None
+        self, fits: Fits, X: MatrixLike, target: Target, weights: Float | None, cv: object, groups: object = None
     ) -> tuple[sparse.csr_array, Float]:
         """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
         floor, name = float(self.min_score), type(self).__name__
         self.estimator_, scores, known = label_scores.unseen_scores(
-            self.estimator, X, self._as_given(target), weights, cv, floor, target.mask, name, self.verbose, groups
+            fits, self.estimator, X, self._as_given(target), weights, cv, floor, target.mask, name, self.verbose, groups
         )
         self._set_labels(target)
         scores = without(scores, target.mask)

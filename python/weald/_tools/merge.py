@@ -13,7 +13,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from weald._fit.base import BaseModel
-from weald._fit.samples import prepare
 from weald._fit.updates import PART
 from weald._input import digest as _digest
 from weald._input.schema import Schema
@@ -185,8 +184,7 @@ def _set_oob(
             f"{missing} must be the data that the parts were fitted to, since they have oob_score set, got None: call "
             "merge(parts, X, y, sample_weight)"
         )
-    checked = merged._twin()
-    samples = prepare(checked, X, y, sample_weight, y_mask, goes_on=True)
+    _, samples, config = merged._of_its_samples(X, y, sample_weight, y_mask)
     if _digest.of_data(samples.X, samples.target, samples.weights) != digest:
         raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
-    merged._set_oob(samples, checked._forest_config(samples, (0, int(merged.n_estimators))))
+    merged._set_oob(samples, config)

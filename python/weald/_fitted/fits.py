@@ -1,0 +1,171 @@
+"""The fits of meta-estimators, and where they are carried out: in this process, or by the workers of an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+
+from weald._input.sklearn_private import safe_indexing
+from weald._input.sparse import is_sparse
+from weald._parameters.types import MatrixLike
+from weald._ranking.pipelines import apart
+from weald._rounds.progress import Progress
+
+# What is made of a fitted model and of X. Executors send it to their workers.
+Read = Callable[[Any, Any], Any]
+# The samples that a model is fitted to, and those of the fold, which it predicts.
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def _nothing() -> None:
+    pass
+
+
+class Fits:
+    """Fits in this process, one after another. `weald.distribute` has those on the workers of an executor.
+
+    A meta-estimator with a method `_fit_by(fits, X, y, sample_weight, **others)` leaves all of its fits to `fits`. What
+    `start` and `start_folds` return waits for the result; nothing is fitted here before that.
+    """
+
+    def start(
+        self,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: Any,
+        weights: Any,
+        mask: Any = None,
+        told: Callable[[], object] = _nothing,
+    ) -> Callable[[], Any]:
+        """The fit of a clone to all samples; `told` is called after it."""
+
+        def fit() -> Any:
+            model = fitted(estimator, X, y, weights, mask)
+            told()
+            return model
+
+        return fit
+
+    def start_folds(
+        self,
+        estimator: BaseEstimator,
+        X: Any,
+        y: Any,
+        weights: Any,
+        mask: Any,
+        folds: list[Fold],
+        read: Read,
+        told: Callable[[], object],
+    ) -> Callable[[], list[Any]]:
+        """What `read` makes of each fold by a clone that is fitted to the other folds; `told` is called after each."""
+
+        def fit() -> list[Any]:
+            found = []
+            for train, test in folds:
+                found.append(of_fold(estimator, X, y, weights, mask, train, test, read))
+                told()
+            return found
+
+        return fit
+
+    def in_parts(
+        self,
+        model: Any,
+        X: MatrixLike,
+        y: Any,
+        weights: Any,
+        mask: Any,
+        fit_part: Callable[..., Any] | None = None,
+    ) -> tuple[Any, list[Any]] | None:
+        """The fit of a model that has parts, put together, and what `fit_part` returns of each; None to fit it here."""
+        return None
+
+    def read(self, model: BaseEstimator, X: MatrixLike, read: Read) -> list[Any]:
+        """What `read` makes of a fitted model and of blocks of samples that are X together."""
+        return [read(model, X)]
+
+
+HERE = Fits()
+
+
+def fitted(
+    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, mask: object = None
+) -> BaseEstimator:
+    """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
+    model = clone(estimator)
+    told = {"sample_weight": weights, "y_mask": mask}
+    step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+    return model.fit(X, y, **{f"{step}{name}": value for name, value in told.items() if value is not None})
+
+
+def fitted_last(
+    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, fit: Callable[[Any, MatrixLike], Any]
+) -> tuple[Any, Any]:
+    """A clone whose last step `fit` fits to X as the steps before it, fitted too, transform it; and what `fit` returns."""
+    model = clone(estimator)
+    final, before = apart(model)
+    # What the decorator of `fit` does.
+    final._validate_params()
+    if before is not None:
+        X = before.fit_transform(X, y)
+    found = fit(final, X)
+    if before is not None:
+        model = Pipeline([*before.steps, (model.steps[-1][0], final)], memory=model.memory, verbose=model.verbose)
+    return model, found
+
+
+def of_fold(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    weights: Any,
+    mask: Any,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    read: Read,
+) -> Any:
+    """What `read` makes of the X of a fold and of a clone that is fitted to the samples `train`."""
+    w, gaps = (None if part is None else part[train] for part in (weights, mask))
+    return read(fitted(estimator, safe_indexing(X, train), y[train], w, gaps), safe_indexing(X, test))
+
+
+def with_folds(
+    fits: Fits,
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    weights: Any,
+    mask: Any,
+    folds: list[Fold],
+    read: Read,
+    progress: Progress,
+) -> tuple[Any, list[Any], NDArray[np.intp]]:
+    """The fit to all samples, what `read` makes of each fold by a fit to the others, and the samples in this order."""
+    rows = X.tocsr() if is_sparse(X) else X if hasattr(X, "__getitem__") else np.asarray(X)
+    told = partial(_one_more, progress)
+    whole, of_others = (X, y, weights, mask, told), (rows, y, weights, mask, folds, read, told)
+    if hasattr(apart(estimator)[0], "_chosen_parameters"):
+        # The fit to all samples chooses parameters, and the others take them.
+        model = fits.start(estimator, *whole)()
+        estimator = clone(estimator)
+        final = apart(estimator)[0]
+        final.set_params(**apart(model)[0]._chosen_parameters())
+        found = fits.start_folds(estimator, *of_others)()
+    else:
+        started = fits.start_folds(estimator, *of_others)
+        model = fits.start(estimator, *whole)()
+        found = started()
+    order = np.concatenate([test for _, test in folds])
+    if len(np.unique(order)) < len(order):
+        raise ValueError("cv must have disjoint test folds, got a sample that is in more than one")
+    return model, found, order
+
+
+def _one_more(progress: Progress) -> None:
+    progress(progress.n_done + 1)
