@@ -102,6 +102,13 @@ if _address := _project.get("urls", {}).get("Repository"):
     html_theme_options["icon_links"] = [
         {"name": "Source", "url": _address, "icon": "fa-solid fa-code-branch"}
     ]
+# The list of versions whose pages the host keeps (RELEASING.md).
+if _versions := os.environ.get("WEALD_DOCS_VERSIONS"):
+    html_theme_options |= {
+        "switcher": {"json_url": _versions, "version_match": release},
+        "check_switcher": False,
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
 html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]

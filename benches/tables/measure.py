@@ -5,7 +5,7 @@
     python benches/tables/measure.py settings.jsonl --tables choosing --methods '^weald boosting' --weald '{"subsample": 0.7}'
     python benches/tables/report.py results.jsonl
 
-One line of JSON for each table, split and method: scores on the held-out samples, seconds of the fit and of the
+One line of JSON for each table, split and method: scores on the held-out samples, processor seconds of the fit and of the
 prediction, and the peak memory of the fit. What is in the file already is not measured again, and the file takes
 measurements of one machine and of one build only (`_records`).
 
@@ -102,13 +102,13 @@ def measured(
     X_fitted, X_held, y_fitted = X.iloc[fitted], X.iloc[held], y[fitted]
     model = unfitted(method, table.classes, number, y, parameters)
     honest = reset_peak()
-    before, start = resident(), time.perf_counter()
+    before, start = resident(), time.process_time()
     model.fit(X_fitted, y_fitted)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     memory = peak() - before if honest else None
-    start = time.perf_counter()
+    start = time.process_time()
     predicted = np.asarray(model.predict_proba(X_held) if table.classes else model.predict(X_held))
-    predicting = time.perf_counter() - start
+    predicting = time.process_time() - start
     if table.classes:
         scores = scores_of_classes(predicted, model.classes_, y[held], int(y.max()) + 1)
     else:
