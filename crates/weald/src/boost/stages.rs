@@ -147,7 +147,7 @@ impl<'f> Fitting<'f> {
     ) -> Result<Self> {
         let (n_samples, sample_weight) = (y.n_samples(), population.sample_weight);
         let sampling = config.sampling();
-        let urn = Urn::of_one_of(workers, population, sampling)?;
+        let urn = Urn::of_one_of(workers, population, sampling, control)?;
         urn.check(sampling)?;
         Ok(Fitting {
             config,
@@ -159,7 +159,7 @@ impl<'f> Fitting<'f> {
             validation,
             control,
             weights: Weights::of_rows_of(workers, sample_weight, n_samples)?,
-            rows: urn.rows_rising()?,
+            rows: urn.rows_rising(control)?,
             urn,
             sampling,
         })
@@ -204,7 +204,7 @@ impl<'f> Fitting<'f> {
         let mut stopping = Stopping::new(config, at_start, &grown.validation_score, &is_ended)?;
         let mut n_done = first;
         let ended = rounds(first..config.n_estimators, control, &mut stopping, |stage| {
-            let counts = self.urn.draw(self.sampling, self.n_samples, tree_key(config.seed, stage))?;
+            let counts = self.urn.draw(self.sampling, self.n_samples, tree_key(config.seed, stage), control)?;
             let rows = counts.as_ref().map(|counts| self.drawn(counts)).transpose()?;
             let copies = counts.as_ref().map(|counts| self.copies(counts)).transpose()?.flatten();
             let drawn = Drawn {
@@ -387,9 +387,11 @@ impl<'f> Fitting<'f> {
     fn copies(&self, counts: &[u32]) -> Result<Option<[Weights; 2]>> {
         const PURPOSE: Purpose = Purpose("the weights of a stage");
         let Some(copies) = self.urn.copies() else { return Ok(None) };
-        let mut drawn = PURPOSE.filled(0u64, self.n_samples)?;
-        let mut others = PURPOSE.filled(0u64, self.n_samples)?;
+        let mut drawn = self.control.filled(PURPOSE, 0u64, self.n_samples)?;
+        let mut others = self.control.filled(PURPOSE, 0u64, self.n_samples)?;
+        let mut pulse = self.control.pulse();
         for (row, n_copies) in copies {
+            pulse.after(1)?;
             let (row, units) = (row as usize, self.weights.units(row as usize));
             let of_drawn = u128::from(units) * u128::from(counts[row]) / u128::from(n_copies);
             (drawn[row], others[row]) = (of_drawn as u64, units - of_drawn as u64);

@@ -271,9 +271,9 @@ proptest! {
             let data = Dataset::new(&x, &y).sample_weight(&weights[..]);
             let model = config.fit_controlled(&data, &control).unwrap();
             let sampling = config.sampling();
-            let urn = Urn::new(&Population::new(&x, Some(&y), None, Some(&weights)), sampling).unwrap();
+            let urn = Urn::new(&Population::new(&x, Some(&y), None, Some(&weights)), sampling, &Control::default()).unwrap();
             let outside = |stage: usize| -> Vec<f64> {
-                let counts = urn.draw(sampling, n, tree_key(seed, stage)).unwrap().unwrap();
+                let counts = urn.draw(sampling, n, tree_key(seed, stage), &Control::default()).unwrap().unwrap();
                 weights.iter().zip(&counts).map(|(&w, &count)| w - f64::from(count)).collect()
             };
             prop_assert_eq!(model.oob_score().len(), if weights.iter().sum::<f64>() == 1.0 { 0 } else { 4 });

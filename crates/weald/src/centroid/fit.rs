@@ -91,7 +91,7 @@ impl CentroidForestConfig {
         let restored = data.restored(takes_entries(&outputs))?;
         let data = data.with_restored(restored.as_ref());
         let (x, n_samples) = (data.x(), data.n_samples());
-        let (draws, overall) = Draws::new(x, data.y(), data.known(), data.row_weights(), self.sampling)?;
+        let (draws, overall) = Draws::new(x, data.y(), data.known(), data.row_weights(), self.sampling, control)?;
         let targets = data.train_y(overall.as_deref())?;
         let weighted = self.weighted(&data, &targets, overall.as_deref())?;
         let searched = weighted.as_ref().unwrap_or(&targets);
@@ -204,7 +204,7 @@ struct TrainingSet<'a, 't> {
 impl TrainingSet<'_, '_> {
     /// Grows tree `index` of the fit: a function of (data, parameters, key).
     fn grow(&self, index: usize, key: Key, control: &Control) -> Result<CentroidTree> {
-        let draw = self.draws.of_tree(key)?;
+        let draw = self.draws.of_tree(key, control)?;
         let in_bag: Vec<u32>;
         let rows = if draw.takes_all() {
             &self.draws.rows

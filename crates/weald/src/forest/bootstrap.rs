@@ -2,9 +2,11 @@
 
 use std::ops::AddAssign;
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, Axis};
 
+use crate::control::{Control, STEPS};
 use crate::data::known::Known;
+use crate::data::sort::sort_by;
 use crate::data::{Matrix, SparseView, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::merge::merge;
@@ -14,6 +16,9 @@ use crate::rng::{Key, Stream};
 
 /// Purpose of the random stream that draws samples.
 const SAMPLING: u64 = u64::from_be_bytes(*b"sampling");
+
+const PURPOSE: Purpose = Purpose("the rows that trees draw");
+const OF_TREE: Purpose = Purpose("the rows that a tree draws");
 
 /// Whole weights are treated as counts if their mean is at most this; beyond it, drawing copies one by one would cost
 /// more than growing the tree.
@@ -81,36 +86,37 @@ pub(crate) struct Urn {
 
 impl Urn {
     /// Copies are not drawn if all samples are taken.
-    pub(crate) fn new(population: &Population<'_, '_, '_>, sampling: Sampling) -> Result<Self> {
-        Urn::of_these(&Workers::One, population, sampling)
+    pub(crate) fn new(population: &Population<'_, '_, '_>, sampling: Sampling, control: &Control) -> Result<Self> {
+        Urn::of_these(&Workers::One, population, sampling, control)
     }
 
     /// Creates the urn of the samples of one worker, without their positions among those of the others.
-    fn of_these(workers: &Workers, population: &Population<'_, '_, '_>, sampling: Sampling) -> Result<Self> {
+    fn of_these(
+        workers: &Workers,
+        population: &Population<'_, '_, '_>,
+        sampling: Sampling,
+        control: &Control,
+    ) -> Result<Self> {
         let weight = |row: u32| population.weight(row);
-        let mut rows = Purpose("the rows that trees draw").with_capacity(population.x.n_samples())?;
-        rows.extend((0..population.x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
-        if sampling == Sampling::All {
+        let rows = if sampling == Sampling::All {
+            let mut rows = PURPOSE.with_capacity(population.x.n_samples())?;
+            rows.extend((0..population.x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
             return Ok(Urn { rows, ends: None, among: None });
-        }
-        let keys = row_keys(population.x)?;
-        rows.sort_unstable_by_key(|&row| (keys[row as usize], row));
-        if let Some(y) = population.y {
-            let key = |row: u32| keys[row as usize];
-            for equal in rows.chunk_by_mut(|&a, &b| key(a) == key(b)).filter(|equal| equal.len() > 1) {
-                let of_row = |&row: &u32| (population.order_of_equal(y, row), row);
-                let mut ordered = Purpose("the rows that trees draw").collected(equal.iter().map(of_row))?;
-                ordered.sort_unstable();
-                equal.iter_mut().zip(ordered).for_each(|(row, (.., ordered))| *row = ordered);
+        } else {
+            rows_in_order(population, control)?
+        };
+        let (mut total, mut n_fractions) = (0.0, 0u64);
+        for rows in control.pieces(&rows, 1) {
+            for weight in rows?.iter().map(|&row| weight(row)) {
+                total += weight;
+                n_fractions += u64::from(weight.fract() != 0.0);
             }
         }
-        let total: f64 = rows.iter().map(|&row| weight(row)).sum();
-        let n_fractions = rows.iter().filter(|&&row| weight(row).fract() != 0.0).count();
         // A total beyond the limit is as good as infinite.
         let [n_fractions, n_rows, total] =
-            workers.sums_of([n_fractions as u64, rows.len() as u64, total.min(MOST_COPIES * 4e9) as u64])?;
+            workers.sums_of([n_fractions, rows.len() as u64, total.min(MOST_COPIES * 4e9) as u64])?;
         let are_counts = n_fractions == 0 && total as f64 <= MOST_COPIES * n_rows as f64;
-        let ends = (are_counts && total > n_rows).then(|| ends_of_copies(&rows, population)).transpose()?;
+        let ends = (are_counts && total > n_rows).then(|| ends_of_copies(&rows, population, control)).transpose()?;
         Ok(Urn { rows, ends, among: None })
     }
 
@@ -120,34 +126,28 @@ impl Urn {
         workers: &Workers,
         population: &Population<'_, '_, '_>,
         sampling: Sampling,
+        control: &Control,
     ) -> Result<Self> {
-        const PURPOSE: Purpose = Purpose("the rows that trees draw");
-        let mut urn = Urn::of_these(workers, population, sampling)?;
+        let mut urn = Urn::of_these(workers, population, sampling, control)?;
         if workers.has_all_rows() {
             return Ok(urn);
         }
         let n_copies = workers.sum_of(urn.n_copies())?;
         let mut places = Vec::new();
         if let (true, Some(y)) = (sampling != Sampling::All, population.y) {
-            let keys = row_keys(population.x)?;
+            let keys = row_keys(population.x, control)?;
             let of_row = |&row: &u32| {
+                control.check()?;
                 // Workers have no margins.
                 let [of_y, weight, _] = population.order_of_equal(y, row);
-                [keys[row as usize], of_y, weight]
+                Ok([keys[row as usize], of_y, weight])
             };
-            let mut items = PURPOSE.collected(urn.rows.iter().map(of_row))?;
-            let mut order = PURPOSE.collected(0..urn.rows.len())?;
-            // The samples are already in this order, except for those that are equal in X, for which it is decided here
-            // as well.
-            order.sort_by_key(|&at| items[at]);
-            items.sort_unstable();
-            urn.rows = PURPOSE.collected(order.iter().map(|&at| urn.rows[at]))?;
-            if urn.holds_copies() {
-                urn.ends = Some(ends_of_copies(&urn.rows, population)?);
-            }
-            places = PURPOSE.filled(0, urn.rows.len())?;
+            // The samples are in this order.
+            let items = PURPOSE.results(urn.rows.iter().map(of_row))?;
+            places = control.filled(PURPOSE, 0, urn.rows.len())?;
             let mut next = 0;
             merge(&items, workers, |[.., weight], own| {
+                control.check()?;
                 if let Some(own) = own {
                     places[own] = next;
                 }
@@ -176,21 +176,23 @@ impl Urn {
 
     /// Floyd's algorithm. After each iteration, the positions drawn are a uniform subset of those up to the last one.
     /// Each position, of a sample or of one of its copies, is drawn at most once.
-    fn draw_places(&self, m: usize, mut stream: Stream, n_samples: usize) -> Result<Vec<u32>> {
-        const PURPOSE: Purpose = Purpose("the rows that a tree draws");
+    fn draw_places(&self, m: usize, mut stream: Stream, n_samples: usize, control: &Control) -> Result<Vec<u32>> {
         let n = self.n_of_all();
         debug_assert!(m <= n);
-        let mut counts = PURPOSE.filled(0u32, n_samples)?;
+        let mut counts = control.filled(OF_TREE, 0u32, n_samples)?;
+        let mut pulse = control.pulse();
         if let (None, None) = (&self.among, &self.ends) {
             for last in n - m..n {
+                pulse.after(1)?;
                 let drawn = self.rows[stream.below(last as u64 + 1) as usize] as usize;
                 let drawn = if counts[drawn] == 0 { drawn } else { self.rows[last] as usize };
                 counts[drawn] = 1;
             }
             return Ok(counts);
         }
-        let mut is_drawn = PURPOSE.filled(0u64, n.div_ceil(64))?;
+        let mut is_drawn = control.filled(OF_TREE, 0u64, n.div_ceil(64))?;
         for last in n - m..n {
+            pulse.after(1)?;
             let place = stream.below(last as u64 + 1) as usize;
             let place = if is_drawn[place / 64] >> (place % 64) & 1 == 0 { place } else { last };
             is_drawn[place / 64] |= 1 << (place % 64);
@@ -201,6 +203,7 @@ impl Urn {
         for (i, &row) in self.rows.iter().enumerate() {
             let start = of_all.map_or(end, |places| places[i] as usize);
             end = start + self.ends.as_ref().map_or(1, |ends| (ends[i] - if i > 0 { ends[i - 1] } else { 0 }) as usize);
+            pulse.after(end - start)?;
             counts[row as usize] = (start..end).map(is_drawn).sum();
         }
         Ok(counts)
@@ -212,10 +215,9 @@ impl Urn {
     }
 
     /// Returns the samples of positive weight in increasing order of index, the order of X.
-    pub(crate) fn rows_rising(&self) -> Result<Vec<u32>> {
-        let mut rows = Purpose("the rows that trees draw").with_capacity(self.rows.len())?;
-        rows.extend_from_slice(&self.rows);
-        rows.sort_unstable();
+    pub(crate) fn rows_rising(&self, control: &Control) -> Result<Vec<u32>> {
+        let mut rows = PURPOSE.copied(&self.rows)?;
+        sort_by(&mut rows, u32::cmp, control)?;
         Ok(rows)
     }
 
@@ -277,35 +279,76 @@ impl Urn {
     }
 
     /// Returns how often the tree draws each of the `n_samples` samples; `None` if it takes all samples once.
-    pub(crate) fn draw(&self, sampling: Sampling, n_samples: usize, tree: Key) -> Result<Option<Vec<u32>>> {
+    pub(crate) fn draw(
+        &self,
+        sampling: Sampling,
+        n_samples: usize,
+        tree: Key,
+        control: &Control,
+    ) -> Result<Option<Vec<u32>>> {
         if sampling == Sampling::All || self.n_of_all() == 0 {
             return Ok(None);
         }
         let mut stream = Stream::new(tree.child(SAMPLING));
         if let Sampling::WithoutReplacement(_) | Sampling::ShareWithoutReplacement(_) = sampling {
-            return self.draw_places(self.n_draws(sampling), stream, n_samples).map(Some);
+            return self.draw_places(self.n_draws(sampling), stream, n_samples, control).map(Some);
         }
-        let mut counts = Purpose("the rows that a tree draws").filled(0u32, n_samples)?;
+        let mut counts = control.filled(OF_TREE, 0u32, n_samples)?;
+        let mut pulse = control.pulse();
         for _ in 0..self.n_draws(sampling) {
+            pulse.after(1)?;
             counts[self.row(stream.below(self.n_copies()))].add_assign(1);
         }
         Ok(Some(counts))
     }
 }
 
+/// Returns the samples of positive weight in the order of an [`Urn`].
+fn rows_in_order(population: &Population<'_, '_, '_>, control: &Control) -> Result<Vec<u32>> {
+    // Keys beside rows are sorted more than twice as fast as rows that point at their keys.
+    let mut pulse = control.pulse();
+    let keys = row_keys(population.x, control)?;
+    let mut rows = PURPOSE.with_capacity(keys.len())?;
+    for (row, key) in (0..).zip(keys) {
+        pulse.after(1)?;
+        if population.weight(row) > 0.0 {
+            rows.push((key, row));
+        }
+    }
+    sort_by(&mut rows, Ord::cmp, control)?;
+    if let Some(y) = population.y {
+        for equal in rows.chunk_by_mut(|(a, _), (b, _)| a == b) {
+            pulse.after(1)?;
+            if equal.len() == 1 {
+                continue;
+            }
+            let of_row = |&(_, row): &(u64, u32)| {
+                control.check()?;
+                Ok((population.order_of_equal(y, row), row))
+            };
+            let mut ordered = PURPOSE.results(equal.iter().map(of_row))?;
+            sort_by(&mut ordered, Ord::cmp, control)?;
+            equal.iter_mut().zip(ordered).for_each(|((_, row), (.., ordered))| *row = ordered);
+        }
+    }
+    PURPOSE.collected(rows.into_iter().map(|(_, row)| row))
+}
+
 /// Returns the ends of the copies of each sample; the weights of the samples must be counts.
-fn ends_of_copies(rows: &[u32], population: &Population<'_, '_, '_>) -> Result<Vec<u64>> {
-    let mut end = 0;
-    Purpose("the rows that trees draw").collected(rows.iter().map(|&row| {
+fn ends_of_copies(rows: &[u32], population: &Population<'_, '_, '_>, control: &Control) -> Result<Vec<u64>> {
+    let (mut end, mut pulse) = (0, control.pulse());
+    PURPOSE.results(rows.iter().map(|&row| {
+        pulse.after(1)?;
         end += population.weight(row) as u64;
-        end
+        Ok(end)
     }))
 }
 
 /// Returns a hash of the values of each sample. It is the same in every layout, as it is a sum over the non-zero
 /// entries.
-fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
-    let mut keys = Purpose("the rows that trees draw").filled(0u64, x.n_samples())?;
+fn row_keys(x: &Matrix<'_>, control: &Control) -> Result<Vec<u64>> {
+    let mut keys = control.filled(PURPOSE, 0u64, x.n_samples())?;
+    let mut pulse = control.pulse();
     let mut add = |row: usize, feature: usize, value: f32| {
         if value != 0.0 {
             // All NaN, whatever their bits, are one value: missing.
@@ -314,22 +357,38 @@ fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
             keys[row] = keys[row].wrapping_add(Key::from_seed(entry).bits());
         }
     };
-    let each = |x: &SparseView<'_>, add: &mut dyn FnMut(usize, usize, f32)| {
+    let mut each = |x: &SparseView<'_>, add: &mut dyn FnMut(usize, usize, f32)| {
         for major in 0..x.n_major() {
+            pulse.after(1)?;
             let (minors, values) = x.slice(major);
-            minors.iter().zip(values).for_each(|(&minor, &value)| add(major, minor as usize, value));
+            for (minors, values) in minors.chunks(STEPS).zip(values.chunks(STEPS)) {
+                pulse.after(minors.len())?;
+                minors.iter().zip(values).for_each(|(&minor, &value)| add(major, minor as usize, value));
+            }
         }
+        Ok::<_, Error>(())
     };
     match x {
         // The loop runs along the shorter stride.
         Matrix::Dense(x) if x.strides()[0].abs() < x.strides()[1].abs() => {
             for (feature, column) in x.columns().into_iter().enumerate() {
-                column.iter().enumerate().for_each(|(row, &value)| add(row, feature, value));
+                for (piece, values) in column.axis_chunks_iter(Axis(0), STEPS).enumerate() {
+                    control.check()?;
+                    let first = piece * STEPS;
+                    values.iter().enumerate().for_each(|(i, &value)| add(first + i, feature, value));
+                }
             }
         }
-        Matrix::Dense(x) => x.indexed_iter().for_each(|((row, feature), &value)| add(row, feature, value)),
-        Matrix::Csr(x) => each(x, &mut add),
-        Matrix::Csc(x) => each(x, &mut |feature, row, value| add(row, feature, value)),
+        Matrix::Dense(x) => {
+            let at_once = (STEPS / x.ncols().max(1)).max(1);
+            for (piece, rows) in x.axis_chunks_iter(Axis(0), at_once).enumerate() {
+                control.check()?;
+                let first = piece * at_once;
+                rows.indexed_iter().for_each(|((i, feature), &value)| add(first + i, feature, value));
+            }
+        }
+        Matrix::Csr(x) => each(x, &mut add)?,
+        Matrix::Csc(x) => each(x, &mut |feature, row, value| add(row, feature, value))?,
     }
     Ok(keys)
 }
@@ -365,10 +424,11 @@ fn target_key(y: &Targets<'_>, known: Option<&Known>, row: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::data::Dataset;
+    use crate::error::ErrorKind;
     use ndarray::{Array2, Axis, array};
 
     fn urn(x: &Array2<f32>, w: Option<&[f64]>, sampling: Sampling) -> Urn {
-        Urn::new(&Population::new(&Matrix::Dense(x.view()), None, None, w), sampling).unwrap()
+        Urn::new(&Population::new(&Matrix::Dense(x.view()), None, None, w), sampling, &Control::default()).unwrap()
     }
 
     #[test]
@@ -380,8 +440,8 @@ mod tests {
         let drawn = |x: &Array2<f32>, y: &Array2<f64>, w: Option<&[f64]>, tree| {
             let sampling = Sampling::Bootstrap(None);
             let (of_x, of_y) = (Matrix::Dense(x.view()), Targets::Real(y.view()));
-            let urn = Urn::new(&Population::new(&of_x, Some(&of_y), None, w), sampling).unwrap();
-            let counts = urn.draw(sampling, x.nrows(), tree_key(7, tree)).unwrap().unwrap();
+            let urn = Urn::new(&Population::new(&of_x, Some(&of_y), None, w), sampling, &Control::default()).unwrap();
+            let counts = urn.draw(sampling, x.nrows(), tree_key(7, tree), &Control::default()).unwrap().unwrap();
             let of = |value: f64| y.column(0).iter().zip(&counts).filter(|(y, _)| **y == value).map(|(_, c)| c).sum();
             [1.0, 2.0, 3.0, 4.0].map(of)
         };
@@ -409,8 +469,8 @@ mod tests {
             let population = Population::new(data.x(), Some(data.y()), data.known(), None);
             let margins = (!masked).then(|| margins.view());
             let sampling = Sampling::Bootstrap(None);
-            let urn = Urn::new(&Population { margins, ..population }, sampling).unwrap();
-            let counts = urn.draw(sampling, 6, tree_key(7, tree)).unwrap().unwrap();
+            let urn = Urn::new(&Population { margins, ..population }, sampling, &Control::default()).unwrap();
+            let counts = urn.draw(sampling, 6, tree_key(7, tree), &Control::default()).unwrap().unwrap();
             let mut of_sample = vec![0; 6];
             order.iter().zip(counts).for_each(|(&sample, count)| of_sample[sample] = count);
             of_sample
@@ -447,7 +507,8 @@ mod tests {
 
     /// Returns the number of draws of each distinct sample of a matrix with one column.
     fn drawn(x: &Array2<f32>, w: Option<&[f64]>, sampling: Sampling) -> Vec<(f32, u32)> {
-        let counts = urn(x, w, sampling).draw(sampling, x.nrows(), tree_key(7, 3)).unwrap().unwrap();
+        let counts =
+            urn(x, w, sampling).draw(sampling, x.nrows(), tree_key(7, 3), &Control::default()).unwrap().unwrap();
         let mut all: Vec<(f32, u32)> = Vec::new();
         for (value, count) in x.column(0).iter().zip(counts) {
             match all.iter_mut().find(|(v, _)| v == value) {
@@ -483,7 +544,7 @@ mod tests {
     fn rows_without_replacement_are_distinct() {
         let x = Array2::from_shape_fn((9, 2), |(i, j)| (i * j) as f32);
         let sampling = Sampling::WithoutReplacement(4);
-        let counts = urn(&x, None, sampling).draw(sampling, 9, tree_key(0, 0)).unwrap().unwrap();
+        let counts = urn(&x, None, sampling).draw(sampling, 9, tree_key(0, 0), &Control::default()).unwrap().unwrap();
         assert_eq!(counts.iter().sum::<u32>(), 4);
         assert!(counts.iter().all(|&count| count <= 1));
     }
@@ -495,16 +556,46 @@ mod tests {
         let ptr: Vec<usize> = vec![0, 1, 2, 4];
         let csr = SparseView::try_new(ptr, vec![1u32, 2, 0, 2], vec![1.5f32, -f32::NAN, 3.0, -1.0], 3).unwrap();
         let csc = csr.transposed().unwrap();
-        let expected = row_keys(&Matrix::Dense(x.view())).unwrap();
-        assert_eq!(row_keys(&Matrix::Dense(fortran.t())).unwrap(), expected);
-        assert_eq!(row_keys(&Matrix::Csr(csr)).unwrap(), expected);
-        assert_eq!(row_keys(&Matrix::Csc(csc)).unwrap(), expected);
-        assert_eq!(row_keys(&Matrix::Dense(x.index_axis(Axis(0), 0).insert_axis(Axis(0)))).unwrap(), expected[..1]);
+        let expected = row_keys(&Matrix::Dense(x.view()), &Control::default()).unwrap();
+        assert_eq!(row_keys(&Matrix::Dense(fortran.t()), &Control::default()).unwrap(), expected);
+        assert_eq!(row_keys(&Matrix::Csr(csr), &Control::default()).unwrap(), expected);
+        assert_eq!(row_keys(&Matrix::Csc(csc), &Control::default()).unwrap(), expected);
+        assert_eq!(
+            row_keys(&Matrix::Dense(x.index_axis(Axis(0), 0).insert_axis(Axis(0))), &Control::default()).unwrap(),
+            expected[..1]
+        );
+    }
+
+    #[test]
+    fn a_raised_flag_ends_the_ordering_and_the_draws() {
+        let control = Control::default();
+        let (x, y) = (Array2::<f32>::zeros((9, 2)), Array2::<f64>::zeros((9, 1)));
+        let csr = SparseView::try_new(vec![0; 10], vec![], vec![], 2).unwrap();
+        let weights = [2.0; 9];
+        let y = Targets::Real(y.view());
+        let sampling = Sampling::Bootstrap(None);
+        let urn = urn(&x, Some(&weights), sampling);
+        control.stop();
+        let is_interrupted = |kind: &ErrorKind| assert_eq!(kind, &ErrorKind::Interrupted);
+        for x in
+            [Matrix::Dense(x.view()), Matrix::Dense(x.t()), Matrix::Csc(csr.transposed().unwrap()), Matrix::Csr(csr)]
+        {
+            is_interrupted(row_keys(&x, &control).unwrap_err().kind());
+        }
+        let x = Matrix::Dense(x.view());
+        let population = Population::new(&x, Some(&y), None, Some(&weights));
+        is_interrupted(Urn::new(&population, sampling, &control).unwrap_err().kind());
+        is_interrupted(urn.rows_rising(&control).unwrap_err().kind());
+        for sampling in [sampling, Sampling::WithoutReplacement(3)] {
+            is_interrupted(urn.draw(sampling, 9, tree_key(0, 0), &control).unwrap_err().kind());
+        }
     }
 
     /// Draws among `rows`, in their order.
     fn draw(sampling: Sampling, rows: &[u32], n_samples: usize, tree: Key) -> Option<Vec<u32>> {
-        Urn { rows: rows.to_vec(), ends: None, among: None }.draw(sampling, n_samples, tree).unwrap()
+        Urn { rows: rows.to_vec(), ends: None, among: None }
+            .draw(sampling, n_samples, tree, &Control::default())
+            .unwrap()
     }
 
     /// Returns the largest plausible χ²: the mean plus six standard deviations.

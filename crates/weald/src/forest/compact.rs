@@ -139,11 +139,10 @@ impl Forest {
         if n_samples == 0 {
             return Err(Error::invalid("X", "0 samples", "have at least one sample"));
         }
-        let (draws, _) = Draws::new(x, y, data.known(), data.row_weights(), sampling)?;
+        let (draws, _) = Draws::new(x, y, data.known(), data.row_weights(), sampling, control)?;
         let lists = pool::map(control.n_threads(), self.n_trees(), |t| {
-            control.check()?;
             let leaves = rows.leaves(&self.trees[t], &control.on_one_thread())?;
-            RowLists::new(&self.trees[t], &leaves, &draws, tree_key(seed, t))
+            RowLists::new(&self.trees[t], &leaves, &draws, tree_key(seed, t), control)
         })?;
         // Samples that are in no tree are not stored; the others keep their order.
         let mut place = PURPOSE.filled(0u32, n_samples)?;
@@ -222,8 +221,8 @@ struct RowLists {
 impl RowLists {
     /// `leaves` has the leaf of every sample. Returns an error if the samples do not add up to the counts and weights
     /// of the leaves of the tree.
-    fn new(tree: &Tree, leaves: &[u32], draws: &Draws<'_, '_>, key: Key) -> Result<Self> {
-        let draw = draws.of_tree(key)?;
+    fn new(tree: &Tree, leaves: &[u32], draws: &Draws<'_, '_>, key: Key, control: &Control) -> Result<Self> {
+        let draw = draws.of_tree(key, control)?;
         let n_leaves = tree.n_leaves();
         let mut ptr = PURPOSE.filled(0u32, n_leaves + 1)?;
         let mut total = PURPOSE.filled(0u64, n_leaves)?;

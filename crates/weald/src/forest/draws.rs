@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::bootstrap::{Population, Urn};
+use crate::control::Control;
 use crate::data::known::Known;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, Matrix, RowWeights, Targets, Weights};
@@ -43,11 +44,12 @@ impl<'a, 't> Draws<'a, 't> {
         known: Option<&'a Known>,
         row_weights: RowWeights<'w>,
         sampling: Sampling,
+        control: &Control,
     ) -> Result<(Self, Option<Cow<'w, [f64]>>)> {
         let n_samples = x.n_samples();
         let sample_weight = row_weights.sample_weight;
         Weights::check(sample_weight, n_samples)?;
-        let urn = Urn::new(&Population::new(x, Some(y), known, sample_weight), sampling)?;
+        let urn = Urn::new(&Population::new(x, Some(y), known, sample_weight), sampling, control)?;
         urn.check(sampling)?;
         let n_draws = urn.n_draws(sampling).max(urn.n_rows());
         // The weight of one draw of each sample.
@@ -74,7 +76,7 @@ impl<'a, 't> Draws<'a, 't> {
             }
             false => None,
         };
-        let rows = urn.rows_rising()?;
+        let rows = urn.rows_rising(control)?;
         Ok((Draws { sampling, weights, rebalance, urn, rows, n_samples }, overall))
     }
 
@@ -84,8 +86,8 @@ impl<'a, 't> Draws<'a, 't> {
     }
 
     /// Returns the draws of the tree with this key.
-    pub(crate) fn of_tree(&self, tree: Key) -> Result<Draw<'_, 'a, 't>> {
-        let counts = self.urn.draw(self.sampling, self.n_samples, tree)?;
+    pub(crate) fn of_tree(&self, tree: Key, control: &Control) -> Result<Draw<'_, 'a, 't>> {
+        let counts = self.urn.draw(self.sampling, self.n_samples, tree, control)?;
         let count = |row: usize| counts.as_ref().map_or(1.0, |c| f64::from(c[row]));
         let own = self.rebalance.as_ref().map(|rebalance| rebalance.weights(count)).transpose()?;
         Ok(Draw { draws: self, counts, own })

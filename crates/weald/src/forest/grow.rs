@@ -141,7 +141,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
     ) -> Result<Self> {
         data.check(&Names::TRAINING)?;
         let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
-        let (draws, overall) = Draws::new(x, y, data.known(), data.row_weights(), fit.sampling)?;
+        let (draws, overall) = Draws::new(x, y, data.known(), data.row_weights(), fit.sampling, control)?;
         let targets = data.train_y(overall.as_deref())?;
         if data.known().is_some() && config.ccp_alpha > 0.0 {
             // The values of pruned leaves would be means of means.
@@ -202,7 +202,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
 
     /// Grows tree `index` of the fit: a function of (data, parameters, key).
     pub(super) fn grow(&self, config: &TreeConfig, index: usize, key: Key, control: &Control) -> Result<Tree> {
-        let draw = self.draws.of_tree(key)?;
+        let draw = self.draws.of_tree(key, control)?;
         let (weights, units) = (draw.weights(), |row: usize| draw.units(row));
         let in_bag: Vec<u32>;
         let rows = if draw.takes_all() {
@@ -298,7 +298,7 @@ pub(crate) fn seconds_of_projecting(config: &ForestConfig, data: &Dataset<'_>) -
     let mut seconds = 0.0;
     for index in 0..config.n_trees {
         let key = tree_key(config.seed, index);
-        let rows = training_set.draws.of_tree(key)?.collected_rows()?;
+        let rows = training_set.draws.of_tree(key, &control)?.collected_rows()?;
         let start = std::time::Instant::now();
         let targets = plan.targets(key, index, &training_set.y, &rows, &control)?;
         seconds += start.elapsed().as_secs_f64();

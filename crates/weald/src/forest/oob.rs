@@ -58,15 +58,14 @@ impl Unseen {
         }
         let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
         y.check(n)?;
-        let urn = Urn::new(&Population::new(data.x(), Some(y), data.known(), sample_weight), sampling)?;
+        let urn = Urn::new(&Population::new(data.x(), Some(y), data.known(), sample_weight), sampling, control)?;
         urn.check(sampling)?;
         let n_groups = n_trees.div_ceil(TREES_AT_ONCE);
         let mut bits = Purpose("out-of-bag rows").zeros(n_groups, n)?;
         for (g, group) in bits.chunks_mut(n.max(1)).enumerate() {
             let first = g * TREES_AT_ONCE;
             let draws = pool::map(control.n_threads(), TREES_AT_ONCE.min(n_trees - first), |t| {
-                control.check()?;
-                urn.draw(sampling, n, tree_key(seed, first + t))
+                urn.draw(sampling, n, tree_key(seed, first + t), control)
             })?;
             for (t, counts) in draws.iter().enumerate() {
                 // A tree that makes no draws has every sample of positive weight.
@@ -162,9 +161,11 @@ mod tests {
             let config = ForestConfig { sampling, seed, ..ForestConfig::random_forest(Criterion::Gini) };
             for weights in [None, Some(&weights[..])] {
                 let x = Matrix::from(&rows.c_order);
-                let urn = Urn::new(&Population::new(&x, Some(&y), None, weights), sampling).unwrap();
-                let draws: Vec<_> =
-                    (0..forest.n_trees()).map(|t| urn.draw(sampling, n, tree_key(seed, t)).unwrap().unwrap()).collect();
+                let urn =
+                    Urn::new(&Population::new(&x, Some(&y), None, weights), sampling, &Control::default()).unwrap();
+                let draws: Vec<_> = (0..forest.n_trees())
+                    .map(|t| urn.draw(sampling, n, tree_key(seed, t), &Control::default()).unwrap().unwrap())
+                    .collect();
                 let expected = naive::predict(&forest, &rows.c_order, |i, t| draws[t][i] == 0);
                 for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 2]) {
                     let oob = forest

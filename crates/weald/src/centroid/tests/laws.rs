@@ -209,12 +209,12 @@ fn samples_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
     let oob = forest.oob_predict(&config, set(), &control()).unwrap();
     let (matrix, y) = (Matrix::from(&x), Targets::Labels(data.y()));
     let population = crate::forest::bootstrap::Population::new(&matrix, Some(&y), None, Some(&weights));
-    let urn = crate::forest::bootstrap::Urn::new(&population, config.sampling).unwrap();
+    let urn = crate::forest::bootstrap::Urn::new(&population, config.sampling, &Control::default()).unwrap();
     let of_trees: Vec<Array2<f64>> = (0..12).map(|t| forest.only(t).predict(&x, &control()).unwrap()).collect();
     let draws: Vec<Vec<u32>> = (0..12u64)
         .map(|t| {
             let key = crate::forest::bootstrap::tree_key(0, t as usize);
-            urn.draw(config.sampling, 40, key).unwrap().unwrap()
+            urn.draw(config.sampling, 40, key, &Control::default()).unwrap().unwrap()
         })
         .collect();
     for i in 0..40 {
