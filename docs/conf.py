@@ -130,16 +130,16 @@ PAGES = {
     "security": HERE.parent / "SECURITY.md",
 }
 
-# What people type into the search, by page or by page and heading: entries of its index,
+# What people type into the search, by page or by page#heading: entries of its index,
 # which come before the pages that only contain the words.
 SEARCHED = {
     "annif": ["annif"],
     "boosting": ["gradient boosting"],
-    "boosting/How many stages": [
+    "boosting#How many stages": [
         *("early stopping", "number of trees", "number of rounds", "number of stages"),
     ],
     "categories": ["categorical features", "categories", "one-hot encoding"],
-    "categories/Missing values of numbers": [
+    "categories#Missing values of numbers": [
         *("missing values", "missing values in X", "nan in X", "missing features"),
     ],
     "choosing": ["which estimator", "which model", "choose an estimator"],
@@ -147,19 +147,19 @@ SEARCHED = {
     "determinism": ["reproducible results", "reproducibility", "random seed"],
     "explanations": ["feature importance", "explain predictions", "shap values"],
     "export": ["onnx", "deploy a model", "c code"],
-    "faq/Errors that one meets first": ["valueerror", "error messages"],
-    "faq/GPU": ["gpu", "cuda"],
-    "faq/Imbalanced labels, rare classes": ["imbalanced labels", "imbalanced classes"],
-    "faq/Number of threads": ["number of threads", "set threads", "multithreading"],
-    "faq/Probabilities": ["probabilities", "calibrated probabilities"],
-    "faq/Serving predictions": ["serve a model", "latency", "predict one sample"],
+    "faq#Errors that one meets first": ["valueerror", "error messages"],
+    "faq#GPU": ["gpu", "cuda"],
+    "faq#Imbalanced labels, rare classes": ["imbalanced labels", "imbalanced classes"],
+    "faq#Number of threads": ["number of threads", "set threads", "multithreading"],
+    "faq#Probabilities": ["probabilities", "calibrated probabilities"],
+    "faq#Serving predictions": ["serve a model", "latency", "predict one sample"],
     "hierarchies": ["hierarchical labels", "label hierarchy"],
     "how-it-works": ["how it works", "algorithms"],
     "install": ["install", "installation", "pip install", "wheels", "conda"],
     "intervals": ["prediction intervals", "quantile regression", "uncertainty"],
     "many-machines": ["dask", "distributed training", "cluster"],
     "memory": ["memory error", "out of memory"],
-    "memory/Making a model smaller": ["model size", "smaller model", "model too big"],
+    "memory#Making a model smaller": ["model size", "smaller model", "model too big"],
     "migration": ["xgboost", "lightgbm", "catboost", "napkinxc"],
     "missing-labels": [
         *("missing labels", "unknown labels", "missing targets", "unknown targets"),
@@ -174,15 +174,22 @@ SEARCHED = {
         "multi-label text classification",
         "tag documents",
     ],
+    "tutorials/assays": ["active learning", "what to measure next"],
+    "tutorials/flights": ["tutorial"],
+    "tutorials/service#The container": ["docker", "container", "web service"],
+    "tutorials/service#Watch the data": [
+        *("drift", "monitoring", "population stability index"),
+    ],
     "tuning": ["hyperparameters", "tune parameters", "optuna"],
 }
 
 
 def _read(app: Any, name: str, source: list[str]) -> None:
     """Insert the files of `PAGES`. Links in them lead to pages if the linked files are pages."""
-    if not os.fspath(app.env.doc2path(name)).endswith(".md"):
+    page_file = Path(app.env.doc2path(name))
+    if page_file.suffix != ".md":
         return
-    folder = HERE
+    here = folder = page_file.parent
     if name in PAGES:
         app.env.note_dependency(os.fspath(PAGES[name]))  # a changed file is read again
         # After its first line, which is a comment, a page may have a text that follows the file.
@@ -198,12 +205,14 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         if not path or re.match(r"\w+:", path):
             return match[0]
         target = (folder / path).resolve()
-        if mark or target.parent == HERE:
-            return f"{mark}[{text}]({os.path.relpath(target, HERE)}{anchor})"
-        if target.parent == EXAMPLES:
-            return f"[{text}](gallery/{target.stem}.rst)"
+        if not mark and target.parent == EXAMPLES:
+            target = HERE / "gallery" / f"{target.stem}.rst"
         # Links to files that are not pages are replaced by their text.
-        return f"[{text}]({pages[target]}{anchor})" if target in pages else text
+        elif not mark and HERE not in target.parents:
+            if target not in pages:
+                return text
+            target = HERE / pages[target]
+        return f"{mark}[{text}]({os.path.relpath(target, here)}{anchor})"
 
     text = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
     # Code between fences stays as it is.
@@ -211,7 +220,7 @@ def _read(app: Any, name: str, source: list[str]) -> None:
     parts[::2] = map(_unbroken, parts[::2])
     text = "".join(parts)
     for place, words in SEARCHED.items():
-        page, _, heading = place.partition("/")
+        page, _, heading = place.partition("#")
         if page == name:
             entries = "\n".join(f"   ! single: {one}" for one in words)
             directive = f"\n\n```{{eval-rst}}\n.. index::\n{entries}\n```\n"

