@@ -26,7 +26,7 @@ EXAMPLES = {
     "label_hierarchy.py": ("matplotlib",),
     "prediction_intervals.py": ("matplotlib",),
     "early_stopping.py": ("matplotlib",),
-    "fit_with_dask.py": ("distributed",),
+    "fit_with_dask.py": ("distributed", "matplotlib"),
     "fit_samples_with_dask.py": ("distributed",),
     "annif_backend.py": ("annif",),
 }

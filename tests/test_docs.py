@@ -226,3 +226,41 @@ def test_pictures_of_how_it_works_show_what_the_engine_computes(
             assert (tmp_path / drawn).stat().st_size > 0
             assert f"{{image}} _static/{drawn}\n" in page
             assert (ROOT / "docs" / "_static" / drawn).is_file()
+
+
+def test_the_run_of_the_cluster_is_drawn_in_both_themes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import dask_run
+
+    bars = [("b", "trees", 0.1, 1.0), ("a", "trees", 0.2, 1.5), ("a", "best labels", 2.0, 2.5)]
+    dask_run.picture(tmp_path / "dask_run.png", lambda _: dask_run.fit_with_dask.draw(bars, 1.7, 2.2))
+    figure = dask_run.fit_with_dask.draw(bars, 1.7, 2.2)
+    dask_run.fit_with_dask.plt.close(figure)
+    (axis,) = figure.axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["alone", "this process", "worker 2", "worker 1"]
+    found = {
+        (
+            collection.get_label(),
+            round(bar.get_y() + bar.get_height() / 2),
+            round(bar.get_x(), 6),
+            round(bar.get_width(), 6),
+        )
+        for collection in axis.containers
+        for bar in collection
+    }
+    assert found == {
+        ("trees", 2, 0.1, 0.9),
+        ("trees", 3, 0.2, 1.3),
+        ("trees", 0, 0.0, 2.2),
+        ("merge, out-of-bag score", 1, 1.5, 0.2),
+        ("best labels", 3, 2.0, 0.5),
+    }
+    pages = [
+        (ROOT / name).read_text(encoding="utf-8") for name in ("docs/many-machines.md", "examples/fit_with_dask.py")
+    ]
+    for drawn in ("dask_run.png", "dask_run-dark.png"):
+        assert (tmp_path / drawn).stat().st_size > 0
+        assert (ROOT / "docs" / "_static" / drawn).is_file()
+        assert all(f"_static/{drawn}\n" in page for page in pages)
