@@ -12,6 +12,8 @@ from typing import Any
 
 import weald
 from docutils import nodes
+from PIL import Image
+from sphinx_gallery.directives import imgsgnode
 
 HERE = Path(__file__).resolve().parent
 # gallery_order.py, and demo.py, which has the order
@@ -53,6 +55,7 @@ sphinx_gallery_conf = {
     "capture_repr": (),
     "matplotlib_animations": False,
     "image_srcset": ["2x"],
+    "thumbnail_size": (560, 350),
 }
 
 autosummary_generate = True
@@ -120,6 +123,7 @@ html_show_sourcelink = False
 html_copy_source = False
 
 EXAMPLES = HERE.parent / "examples"
+WIDEST_OF_ONE_PANEL = 640  # pixels: the default of matplotlib
 # Files of the repository that are also pages.
 PAGES = {
     "benchmarks": HERE.parent / "benches" / "README.md",
@@ -286,9 +290,17 @@ def _let_pictures_scroll(app: Any, doctree: nodes.document, page: str) -> None:
     """On a phone, the pictures of several panels keep the size at which they can be read, in a box that scrolls."""
     for image in [*doctree.findall(nodes.image)]:
         if re.search(r"benches/thesis/|_static/how_", image["uri"]):
-            box = nodes.container("", classes=["wide-picture"])
-            image.replace_self(box)
-            box += image
+            _put_in_box(image)
+    for image in [*doctree.findall(imgsgnode)]:
+        with Image.open(HERE / image["uri"].lstrip("/")) as opened:
+            if opened.width > WIDEST_OF_ONE_PANEL:
+                _put_in_box(image)
+
+
+def _put_in_box(image: nodes.Element) -> None:
+    box = nodes.container("", classes=["wide-picture"])
+    image.replace_self(box)
+    box += image
 
 
 def _parents(node: nodes.Element) -> Iterator[nodes.Element]:

@@ -34,6 +34,7 @@ print(
     "the few that\n"
     "matter, so that predictions need a small part of the splits."
 )
+plt.rcParams["axes.prop_cycle"] = plt.cycler(color=["#0072B2", "#D55E00"])
 problems = {
     "diabetes": (
         load_diabetes,

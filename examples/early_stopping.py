@@ -21,7 +21,7 @@ except ImportError:
     pictures = None  # a copy of this file alone
 # sphinx_gallery_end_ignore
 
-plt.style.use("tableau-colorblind10")
+plt.rcParams["axes.prop_cycle"] = plt.cycler(color=["#0072B2", "#D55E00", "#009E73"])
 
 print(
     "Early stopping of boosting: a fit of at most 500 stages holds out some "

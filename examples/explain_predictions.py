@@ -58,7 +58,7 @@ axes[1].barh(
     shuffled.importances_mean[order],
     xerr=shuffled.importances_std[order],
     color="#0072B2",
-    ecolor="0.35",
+    ecolor="0.1",
 )
 axes[1].axvline(0, color="0.35", linewidth=0.8)
 axes[1].set(xlabel="decrease of R² (bar: ± 1 std)")

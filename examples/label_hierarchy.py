@@ -30,7 +30,6 @@ print(
     "Labels in a hierarchy: a sample with a label has all labels above it. How often do\n"
     "probabilities of boosting break this rule, and what do consistent ones gain?"
 )
-plt.style.use("tableau-colorblind10")
 
 rng = np.random.default_rng(0)
 n_samples, n_labels, n_roots = 1000, 40, 3
@@ -81,8 +80,8 @@ for name, found in scores.items():
 # One sample
 # ----------
 #
-# The sample in which boosting breaks the rule most often. An edge is red where the probability rises from the parent to
-# the child.
+# The sample in which boosting breaks the rule most often. An edge is orange where the probability rises from the parent
+# to the child.
 
 edges = np.column_stack(hierarchy.parents_.nonzero())
 rises = flat[:, edges[:, 0]] > flat[:, edges[:, 1]]
@@ -94,21 +93,21 @@ for depth in range(hierarchy.depth_.max() + 1):
         [(np.arange(len(level)) + 0.5) / len(level), np.full(len(level), -depth)]
     )
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 4.2), layout="constrained", sharey=True)
 for ax, name in zip(axes, ("flat", "isotonic"), strict=True):
     found = scores[name][sample]
     for child, parent in edges:
         is_wrong = found[child] > found[parent]
         ax.plot(
             *places[[child, parent]].T,
-            color="tab:red" if is_wrong else "0.75",
+            color="#D55E00" if is_wrong else "0.75",
             linewidth=2 if is_wrong else 1,
             zorder=1,
         )
     dots = ax.scatter(
         *places.T,
         c=found,
-        cmap="viridis",
+        cmap="Blues",
         vmin=0,
         vmax=1,
         s=90,
@@ -116,13 +115,13 @@ for ax, name in zip(axes, ("flat", "isotonic"), strict=True):
         zorder=2,
     )
     n_wrong = int(np.sum(found[edges[:, 0]] > found[edges[:, 1]]))
-    ax.set_title(f"{name}: {n_wrong} edges on which the probability rises")
+    ax.set_title(f"{name}: it rises on {n_wrong} edges", fontsize=10)
     ax.set_xticks([])
 axes[0].set_yticks(
     range(0, -hierarchy.depth_.max() - 1, -1),
     [f"depth {depth}" for depth in range(hierarchy.depth_.max() + 1)],
 )
-figure.colorbar(dots, ax=axes, label="probability", shrink=0.8)
+figure.colorbar(dots, ax=axes, label="predicted probability", shrink=0.8)
 plt.show()
 
 best = max(("max", "min", "isotonic"), key=lambda name: figures[name][1])

@@ -29,7 +29,7 @@ print(
     "three in ten\n"
     "should be true. How near to this is a forest, as it is and calibrated?"
 )
-plt.style.use("tableau-colorblind10")
+plt.rcParams["axes.prop_cycle"] = plt.cycler(color=["#0072B2", "#D55E00"])
 
 X, Y = make_multilabel_classification(
     4000, n_features=60, n_classes=20, n_labels=3, random_state=0
@@ -72,6 +72,7 @@ for name, curve in curves.items():
     print(f"{name:12s}   calibration error {errors[name]:.3f}")
 
 ax.set_aspect("equal")
+ax.legend(loc="lower right")
 ax.set_title(
     f"Calibration error {errors['calibrated']:.3f} instead of {errors['forest']:.3f}"
 )

@@ -108,7 +108,7 @@ for i, (ax, what) in enumerate(
         )
     ax.set_xscale("log", base=2)
     ax.set_xticks(counts, [str(q) for q in counts])
-    ax.set(xlabel="q (log scale)", ylabel=what)
+    ax.set(xlabel="number of combinations q (log scale)", ylabel=what)
 axes[1].set_ylim(0, 1.15 * without[1])
 axes[0].legend(frameon=False, title="output_projection")
 plt.show()

@@ -27,7 +27,7 @@ print(
     "Prediction intervals: nine of ten new values should be inside their interval.\n"
     "The noise grows to the right. Which intervals know it?"
 )
-plt.style.use("tableau-colorblind10")
+plt.rcParams["axes.prop_cycle"] = plt.cycler(color=["#0072B2", "#D55E00"])
 
 rng = np.random.default_rng(0)
 
@@ -73,16 +73,25 @@ for kind, model in models.items():
         f"{kind:12s}{found[kind][0]:10.3f}{found[kind][1]:23.3f}{found[kind][2]:12.2f}"
     )
 
-figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 4), sharey=True, layout="constrained")
 grid = np.linspace(0, 10, 300)[:, None]
 for ax, (kind, model) in zip(axes, models.items(), strict=True):
     low, high = model.predict_interval(grid)[:, 0].T
-    ax.plot(X_new[:, 0], Y_new[:, 0], ".", markersize=2, color="0.6")
-    ax.plot(grid[:, 0], model.predict(grid)[:, 0], color="C0")
-    ax.fill_between(grid[:, 0], low, high, alpha=0.3, color="C0")
+    ax.plot(
+        X_new[:, 0], Y_new[:, 0], ".", markersize=2, color="0.45", label="new values"
+    )
+    ax.plot(grid[:, 0], model.predict(grid)[:, 0], color="C0", label="prediction")
+    ax.fill_between(grid[:, 0], low, high, alpha=0.3, color="C0", label="interval")
     ax.set_title(f"{kind}: {100 * found[kind][0]:.0f} % inside", fontsize=10)
     ax.set_xlabel("x")
-axes[0].set_ylabel("y")
+axes[0].set_ylabel("first output")
+figure.legend(
+    *axes[0].get_legend_handles_labels(),
+    loc="outside lower center",
+    ncols=3,
+    frameon=False,
+    markerscale=3,
+)
 plt.show()
 
 # %%

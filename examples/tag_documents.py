@@ -35,7 +35,7 @@ except ImportError:
     pictures = None  # a copy of this file alone
 # sphinx_gallery_end_ignore
 
-plt.style.use("tableau-colorblind10")
+plt.rcParams["axes.prop_cycle"] = plt.cycler(color=["#0072B2", "#D55E00"])
 print(
     "Tag documents: the parameters and the module of functions of NumPy, SciPy and\n"
     "scikit-learn are predicted from their descriptions, by forests of weald and "
@@ -165,11 +165,11 @@ recall = [recall_at_k(Y[test], best, k) for k in ks]
 
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 ax.plot(ks, precision, "o-", color="C0")
-ax.plot(ks, recall, "s-", color="C5")
+ax.plot(ks, recall, "s-", color="C1")
 ax.text(
     1.3, 0.88, "precision: share of the predicted tags that are correct", color="C0"
 )
-ax.text(1.7, 0.33, "recall: share of the correct tags that are predicted", color="C5")
+ax.text(1.7, 0.33, "recall: share of the correct tags that are predicted", color="C1")
 ax.set(
     xlabel="number of predicted tags for each document",
     ylabel=f"mean over {len(test)} test documents",
