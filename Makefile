@@ -266,7 +266,8 @@ semver:  ## Compare the crate's interface with the last release, or with BASELIN
 		{ echo 'make semver needs: cargo install --locked cargo-semver-checks'; exit 1; }
 	cargo semver-checks check-release --package weald --baseline-rev $(BASELINE)
 
-# Without real data and indicative only. With data (`python benches/data.py`): make bench BENCH_FLAGS='--json results.jsonl'.
+# Without real data, each side once, and so indicative only. With data (`python
+# benches/data.py`): make bench BENCH_FLAGS='--json results.jsonl'.
 BENCH_FLAGS ?= --quick --made
 
 .PHONY: bench

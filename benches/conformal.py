@@ -1,12 +1,12 @@
 """Coverage and size of conformal intervals, regions and sets of labels, on real data sets.
 
-    python benches/conformal.py [--sets NAME ...] [--labels NAME ...] [--splits 20] [--trees 100] [--peers N] [--scores ...]
+    python benches/conformal.py [--sets NAME ...] [--labels NAME ...] [--splits 20] [--trees 100] [--mapie N] [--scores ...]
 
 Numbers: the samples of both parts of a data set are split at random, one third for tests, `--splits` times. A random forest
 is calibrated out of bag, at 1 − alpha = 0.9. Printed are means over the splits: the coverage of the intervals, averaged over
 the outputs, with its standard error; the median width in standard deviations of the output in the training samples; the share
 of samples whose box, or ellipsoid, holds all outputs; and the mean side, which is the volume of the region in these units to
-the power 1 / outputs. With `--peers N`, the first output alone, in the first N splits: weald out of bag, and MAPIE around the
+the power 1 / outputs. With `--mapie N`, the first output alone, in the first N splits: weald out of bag, and MAPIE around the
 same forest (`CrossConformalRegressor`, five folds, its defaults otherwise), with seconds.
 
 Labels: sets with a recall of 0.9, by a forest calibrated out of bag: recall and labels in a set, over random splits of the
@@ -17,20 +17,23 @@ One line for each case is written as soon as it is measured.
 
 from __future__ import annotations
 
-import argparse
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 import weald
-from data import real_data
 from scipy import sparse
 from weald.conformal import ConformalLabels, ConformalRegressor, coverage
-from weald.datasets import load_npz_folder
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
+
+from _data import named
+from _harness import AbsentDataError, Table, is_absent, n_trees, options, parser, timed
 
 NUMBERS = ["edm", "enb", "jura", "wq", "atp1d", "oes10", "oes97", "rf1", "scm20d"]
 LABELS = ["bibtex", "delicious"]
@@ -39,11 +42,9 @@ ALPHA = 0.1
 
 def pooled(name: str) -> tuple[Any, Any]:
     """The samples of both parts."""
-    if (missing := real_data.missing(name)) is not None:
-        raise SystemExit(missing)
-    parts = load_npz_folder(real_data.root() / name)
+    data = named(name)
     stack = lambda *both: sparse.csr_array(sparse.vstack(both)) if sparse.issparse(both[0]) else np.concatenate(both)  # noqa: E731
-    return stack(parts[0], parts[1]), stack(parts[2], parts[3])
+    return stack(data.X, data.X_test), stack(data.y, data.y_test)
 
 
 def splits(n: int, n_splits: int) -> Iterator[tuple[Any, Any]]:
@@ -61,7 +62,7 @@ def with_error(values: list[float]) -> str:
     return f"{statistics.mean(values):.3f} ± {error:.3f}"
 
 
-def regression(name: str, n_splits: int, n_trees: int, scores: list[str]) -> None:
+def regression(name: str, n_splits: int, n_trees: int, scores: list[str], table: Table) -> None:
     X, Y = pooled(name)
     for score in scores:
         rows: dict[str, list[float]] = {}
@@ -89,15 +90,15 @@ def regression(name: str, n_splits: int, n_trees: int, scores: list[str]) -> Non
             for key, value in found.items():
                 rows.setdefault(key, []).append(value)
         seconds = (time.perf_counter() - begun) / n_splits
-        cells = "  ".join(f"{key} {with_error(values)}" for key, values in rows.items())
-        print(f"{name:8} {score:11} n={len(Y)} d={Y.shape[1]}  {cells}  {seconds:.2f} s", flush=True)
+        shape = f"{name}, {Y.shape[0]} x {Y.shape[1]}"
+        table.row(shape, score, f"{seconds:.2f}", *map(with_error, rows.values()))
 
 
 def size_of(intervals: np.ndarray) -> np.ndarray:
     return intervals[..., 1] - intervals[..., 0]
 
 
-def peer(name: str, n_splits: int, n_trees: int) -> None:
+def peer(name: str, n_splits: int, n_trees: int, table: Table) -> None:
     """Intervals of the first output, by weald and by MAPIE around the same forest."""
     from mapie.regression import CrossConformalRegressor
 
@@ -123,21 +124,17 @@ def peer(name: str, n_splits: int, n_trees: int) -> None:
             "MAPIE": theirs,
         }
         for side, call in sides.items():
-            begun = time.perf_counter()
-            found = call()
-            seconds = time.perf_counter() - begun
+            seconds, found = timed(call, time.perf_counter)
             inside = ((found[:, 0] <= truth) & (truth <= found[:, 1])).mean()
             width = np.median(found[:, 1] - found[:, 0]) / (y.std() or 1.0)
             rows.setdefault(side, []).append([float(inside), float(width), seconds])
     for side, values in rows.items():
         covered, widths, seconds = zip(*values, strict=True)
-        told = (
-            f"coverage {with_error(list(covered))}  width {with_error(list(widths))}  {statistics.mean(seconds):.2f} s"
-        )
-        print(f"{name:8} first output, {n_splits} splits, {side:18} {told}", flush=True)
+        case = f"{name}, first output, {n_splits} splits"
+        table.row(case, side, f"{statistics.mean(seconds):.2f}", with_error(list(covered)), with_error(list(widths)))
 
 
-def labels(name: str, n_splits: int, n_trees: int) -> None:
+def labels(name: str, n_splits: int, n_trees: int, table: Table) -> None:
     X, Y = pooled(name)
     for control, alpha in (("recall", ALPHA), ("precision", 0.5)):
         reached, sizes, frequent, seconds = [], [], [], []
@@ -145,20 +142,15 @@ def labels(name: str, n_splits: int, n_trees: int) -> None:
             model = ConformalLabels(
                 weald.RandomForestClassifier(n_trees, n_jobs=2, random_state=seed), control=control, alpha=alpha
             )
-            begun = time.perf_counter()
-            model.fit(X[train], Y[train])
-            seconds.append(time.perf_counter() - begun)
+            seconds.append(timed(lambda m=model, t=train: m.fit(X[t], Y[t]), time.perf_counter)[0])
             reached.append(model.score(X[test], Y[test]))
             sizes.append(model.predict(X[test]).sum() / len(test))
             frequent.append(float(len(model.frequent_)))
-        told = f"{control} {with_error(reached)}  labels a sample {with_error(sizes)}  frequent {with_error(frequent)}"
-        print(
-            f"{name:10} n={Y.shape[0]} d={Y.shape[1]} {1 - alpha:.1f}  {told}  {statistics.mean(seconds):.1f} s",
-            flush=True,
-        )
+        case, side = f"{name}, {Y.shape[0]} x {Y.shape[1]}", f"{control} {1 - alpha:.1f}"
+        table.row(case, side, f"{statistics.mean(seconds):.1f}", *map(with_error, (reached, sizes, frequent)))
 
 
-def many_labels(n: int, d: int) -> None:
+def many_labels(n: int, d: int, table: Table) -> None:
     """Seconds of the calibration alone, for generated scores."""
     from weald._conformal import label_risk
 
@@ -177,31 +169,40 @@ def many_labels(n: int, d: int) -> None:
         else:
             label_risk.precision_threshold(scores, truth, weights, ALPHA, 0.1, 0.001)
         took = time.perf_counter() - begun
-        print(
-            f"calibration of {control} alone, {n} samples x {d} labels, {scores.nnz} scores: {took:.1f} s", flush=True
-        )
+        table.row(f"calibration alone, {n} x {d}, {scores.nnz} scores", control, f"{took:.1f}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="*", default=NUMBERS)
-    parser.add_argument("--labels", nargs="*", default=LABELS)
-    parser.add_argument("--scores", nargs="+", default=["absolute", "normalized"])
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--peers", type=int, default=0, help="number of splits in which MAPIE is measured too")
-    parser.add_argument("--made", action="store_true", help="time the calibration of 100 000 samples and 1000 labels")
-    args = parser.parse_args()
-    print(f"weald {weald.__version__}, scikit-learn {sklearn.__version__}, numpy {np.__version__}", flush=True)
+    common = parser(__doc__ or "")
+    common.add_argument("--sets", nargs="*", default=NUMBERS)
+    common.add_argument("--labels", nargs="*", default=LABELS)
+    common.add_argument("--scores", nargs="+", default=["absolute", "normalized"])
+    common.add_argument("--splits", type=int, help="random splits (20, with --quick 1)")
+    common.add_argument("--mapie", type=int, default=0, help="number of splits in which MAPIE is measured too")
+    common.add_argument("--calibration", action="store_true", help="the calibration of 100 000 samples and 1000 labels")
+    args = options(common)
+    splits, m = args.splits or (1 if args.quick else 20), n_trees(args, usual=100, quick=20)
+    if args.mapie and is_absent("mapie"):
+        raise SystemExit("mapie is not installed")
+    rest = "coverage | width" if args.mapie else "coverage | width | box | side of box | ellipsoid | side of ellipsoid"
+    numbers = Table(f"case | side | seconds | {rest}", texts=2)
     for name in args.sets:
-        if args.peers:
-            peer(name, args.peers, args.trees)
-        else:
-            regression(name, args.splits, args.trees, args.scores)
+        try:
+            if args.mapie:
+                peer(name, args.mapie, m, numbers)
+            else:
+                regression(name, splits, m, args.scores, numbers)
+        except AbsentDataError as error:
+            numbers.row(name, f"left out: {error.caught()}")
+    print()
+    sets = Table("case | side | seconds | reached | labels a sample | frequent labels", texts=2)
     for name in args.labels:
-        labels(name, args.splits, args.trees)
-    if args.made:
-        many_labels(100_000, 1000)
+        try:
+            labels(name, splits, m, sets)
+        except AbsentDataError as error:
+            sets.row(name, f"left out: {error.caught()}")
+    if args.calibration:
+        many_labels(100_000, 1000, sets)
 
 
 if __name__ == "__main__":

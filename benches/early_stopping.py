@@ -1,6 +1,6 @@
 """How many rounds of boosting: a fixed number, one held-out part, a last fit to all samples, or several folds.
 
-    python benches/early_stopping.py [--sets diabetes wine] [--ways fixed stopped]
+    python benches/early_stopping.py [--only diabetes] [--ways fixed stopped]
 
 Training parts of ten sets of several numerical outputs (those in the data folder, see benches/data.py), and seven small
 sets of scikit-learn. Each set is split into three folds, twice if it has at most 1 000 samples, and two large ones into
@@ -11,7 +11,6 @@ thread. Test parts are not read.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -24,10 +23,10 @@ import weald
 from sklearn import datasets
 from sklearn.model_selection import KFold
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
-import real_data
-from weald.datasets import load_npz_folder
+from _data import filled, named
+from _harness import AbsentDataError, Table, options, parser
 
 SETTINGS = {"learning_rate": 0.05, "subsample": 0.7, "max_features": 0.5}
 PATIENT = {"n_iter_no_change": 30, "tol": 0.0}
@@ -60,15 +59,13 @@ MADE: dict[str, Callable[[], Any]] = {
 }
 
 
-def load(name: str) -> tuple[Any, Any] | None:
-    """X without missing values and y of shape (n_samples, n_outputs); None if the set is absent."""
+def load(name: str) -> tuple[Any, Any]:
+    """X without missing values and y of shape (n_samples, n_outputs)."""
     if name in MADE:
         X, y = MADE[name]()
-    elif real_data.missing(name):
-        return None
     else:
-        X, _, y, *_ = load_npz_folder(real_data.root() / name)
-        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+        data = filled(named(name))
+        X, y = data.X, data.y
     return np.asarray(X, np.float32), np.asarray(y, float).reshape(len(X), -1)
 
 
@@ -86,25 +83,26 @@ def score(way: str, X: Any, y: Any, n_folds: int) -> tuple[float, float, list[in
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", choices=[*MADE, *STORED], default=[*MADE, *STORED])
-    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
-    args = parser.parse_args()
+    common = parser(__doc__ or "", repeat=1)
+    common.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
+    args = options(common)
     warnings.simplefilter("ignore")
-    print("| set |", " | ".join(args.ways), "|\n|---|" + "--:|" * len(args.ways), flush=True)
+    table = Table(f"case | {' | '.join(args.ways)}")
     found, seconds = [], np.zeros(len(args.ways))
-    for name in args.sets:
-        if (data := load(name)) is None:
-            print(f"{name} is not in the data folder", file=sys.stderr)
+    for name in [name for name in (*MADE, *STORED) if args.only in name][: 1 if args.quick else None]:
+        try:
+            data = load(name)
+        except AbsentDataError as error:
+            table.row(name, f"left out: {error.caught()}")
             continue
         results = [score(way, *data, 2 if name in LARGE else 3) for way in args.ways]
         found.append([error for error, _, _ in results])
         seconds += [taken for _, taken, _ in results]
-        cells = (f"{error:.4f} ({np.median(stages):.0f})" for error, _, stages in results)
-        print(f"| {name} |", " | ".join(cells), "|", flush=True)
-    ratios = np.exp(np.log(np.array(found) / np.array(found)[:, :1]).mean(axis=0))
-    print(f"| geometric mean to {args.ways[0]} |", " | ".join(f"{ratio:.4f}" for ratio in ratios), "|")
-    print("| seconds |", " | ".join(f"{taken:.0f}" for taken in seconds), "|")
+        table.row(name, *(f"{error:.4f} ({np.median(stages):.0f})" for error, _, stages in results))
+    if found:
+        ratios = np.exp(np.log(np.array(found) / np.array(found)[:, :1]).mean(axis=0))
+        table.row(f"geometric mean to {args.ways[0]}", *(f"{ratio:.4f}" for ratio in ratios))
+    table.row("seconds", *(f"{taken:.0f}" for taken in seconds))
 
 
 if __name__ == "__main__":

@@ -3,28 +3,28 @@
     python benches/load.py [--predictions 1000000] [--threads 8]
 
 Prints for each batch size the predictions per second and the percentiles of the latency; the resident memory before,
-after and at its peak; and the latency of one sample, compared with scikit-learn's forest with as many trees.
+after and at its peak; and the latency of one sample, compared with scikit-learn's forest with as many trees: the aim is a
+fifth of its median.
 """
 
 from __future__ import annotations
 
-import argparse
-import resource
+import sys
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sklearn.ensemble
 import weald
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
+
+from _harness import Table, met, n_trees, options, parser, peak, resident, timed
+
 BATCHES = (1, 10, 1000)
 PERCENTILES = (50, 90, 99, 99.9)
-
-
-def resident() -> float:
-    """Resident memory in MB."""
-    with open("/proc/self/statm") as pages:
-        return int(pages.read().split()[1]) * resource.getpagesize() / 1e6
 
 
 def latencies(predict, X: np.ndarray, batch: int, n_calls: int) -> np.ndarray:
@@ -32,32 +32,34 @@ def latencies(predict, X: np.ndarray, batch: int, n_calls: int) -> np.ndarray:
     seconds = np.empty(n_calls)
     starts = np.random.default_rng(batch).integers(0, len(X) - batch + 1, n_calls)
     for i, start in enumerate(starts):
-        begun = time.perf_counter()
-        predict(X[start : start + batch])
-        seconds[i] = time.perf_counter() - begun
+        seconds[i], _ = timed(lambda start=start: predict(X[start : start + batch]), time.perf_counter)
     return seconds
 
 
-def show(what: str, seconds: np.ndarray) -> None:
-    parts = (f"p{p:g} {1e6 * np.percentile(seconds, p):9.1f}" for p in PERCENTILES)
-    print(f"{what:28s} {'  '.join(parts)}  µs")
+def show(table: Table, side: str, seconds: np.ndarray, *rest: Any) -> None:
+    percentiles = (f"{1e6 * np.percentile(seconds, p):.3g}" for p in PERCENTILES)
+    table.row("forest of 100 trees, 20 features", side, *percentiles, *rest)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--predictions", type=int, default=1_000_000, help="rows predicted for each batch size")
-    parser.add_argument("--threads", type=int, default=8)
-    args = parser.parse_args()
+    common = parser(__doc__ or "")
+    common.add_argument("--predictions", type=int, help="rows predicted for each batch size (1000000, --quick 20000)")
+    common.add_argument("--threads", type=int, default=8)
+    args = options(common)
+    n_predictions = args.predictions or (20_000 if args.quick else 1_000_000)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5_000, 20)).astype(np.float32)
     y = (X[:, :4].sum(axis=1) > 0).astype(int) + (X[:, 4] > 1)
-    ours = weald.RandomForestClassifier(100, random_state=0).fit(X, y)
-    theirs = sklearn.ensemble.RandomForestClassifier(100, random_state=0).fit(X, y)
+    m = n_trees(args, usual=100, quick=100)
+    ours = weald.RandomForestClassifier(m, random_state=0).fit(X, y)
+    theirs = sklearn.ensemble.RandomForestClassifier(m, random_state=0).fit(X, y)
 
     ours.predict(X)
-    before = resident()
+    units = " | ".join(f"p{p:g}, µs" for p in PERCENTILES)
+    table = Table(f"case | side | {units} | predictions a second | resident, MB | aim", texts=2)
+    table.row("before", "weald", *[""] * (len(PERCENTILES) + 1), f"{resident() / 1e6:.0f}")
     for batch in BATCHES:
-        n_calls = max(1, args.predictions // batch // args.threads)
+        n_calls = max(1, n_predictions // batch // args.threads)
         found: list[np.ndarray] = []
         threads = [
             threading.Thread(target=lambda b=batch, n=n_calls, to=found: to.append(latencies(ours.predict, X, b, n)))
@@ -68,18 +70,18 @@ def main() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        rate = n_calls * args.threads * batch / (time.perf_counter() - begun)
-        show(f"{args.threads} threads, {batch} rows", np.concatenate(found))
-        print(f"{'':28s} {rate:,.0f} predictions/s, resident {resident():.0f} MB")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    print(f"resident memory: {before:.0f} MB before, {resident():.0f} MB after, {peak:.0f} MB at most")
+        rate = f"{n_calls * args.threads * batch / (time.perf_counter() - begun):.0f}"
+        side = f"weald, {args.threads} threads, {batch} rows"
+        show(table, side, np.concatenate(found), rate, f"{resident() / 1e6:.0f}")
+    table.row("at most", "weald", *[""] * (len(PERCENTILES) + 1), f"{peak() / 1e6:.0f}")
 
-    one, other = latencies(ours.predict, X, 1, 2_000), latencies(theirs.predict, X, 1, 100)
-    engine = latencies(lambda rows: ours._forest.predict(rows, 1), X, 1, 2_000)
-    show("one row, weald", one)
-    show("one row, weald's engine", engine)
-    show("one row, scikit-learn", other)
-    print(f"ratio of medians: {np.median(one) / np.median(other):.3f} (aim: 0.2)")
+    few = 10 if args.quick else 1
+    one, other = latencies(ours.predict, X, 1, 2_000 // few), latencies(theirs.predict, X, 1, 100 // few)
+    engine = latencies(lambda rows: ours._forest.predict(rows, 1), X, 1, 2_000 // few)
+    ratio = np.median(other) / np.median(one)
+    show(table, "weald, one row", one, "", "", f"5: {met(bool(ratio >= 5))}, {ratio:.3g}")
+    show(table, "weald's engine, one row", engine)
+    show(table, "scikit-learn, one row", other)
 
 
 if __name__ == "__main__":

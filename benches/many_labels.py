@@ -6,15 +6,20 @@ model, the precision of the best label, and by which powers of the numbers of sa
 `--settings` chooses sizes as `samples x labels`, `--threads` the number of threads.
 """
 
-import argparse
+import json
 import math
-import os
-import subprocess
+import resource
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
+import weald
 from scipy import sparse
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
+
+from _harness import Table, in_fresh_process, options, parser
 
 N_WORDS = 200_000
 N_TEST = 5_000
@@ -48,62 +53,43 @@ def made(n_samples, n_labels, seed=0):
 
 
 def fit(kind, n_samples, n_labels, threads):
-    import weald
-
     X, Y = made(n_samples + N_TEST, n_labels)
     before = _peak()
     model = getattr(weald, kind)(random_state=0, n_jobs=threads)
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(X[:n_samples], Y[:n_samples])
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    peak = _peak()
+    peak = max(before, _peak())
     best, _ = model.predict_topk(X[n_samples:], 1)
     precision = np.mean([Y[n_samples + i, label] for i, label in enumerate(best[:, 0])])
-    n_bytes = len(weald.dumps(model))
-    print(kind, n_samples, n_labels, wall, processor, max(before, peak), n_bytes, precision)
+    return wall, processor, peak / 1e9, len(weald.dumps(model)) / 1e6, float(precision)
 
 
 def _peak():
-    import resource
-
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = [
-        "125000x100000",
-        "250000x100000",
-        "500000x100000",
-        "1000000x100000",
-        "250000x12500",
-        "250000x25000",
-        "250000x50000",
-    ]
-    parser.add_argument("--settings", nargs="+", default=sizes)
-    parser.add_argument("--kind", default="LabelTreeClassifier")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    settings = [tuple(map(int, text.split("x"))) for text in args.settings]
-    if args.one:
-        fit(args.kind, *settings[0], args.threads)
+    common = parser(__doc__ or "", repeat=1)
+    fixed = [f"{n}x100000" for n in (125_000, 250_000, 500_000, 1_000_000)]
+    common.add_argument("--settings", nargs="+", default=[*fixed, *(f"250000x{d}" for d in (12_500, 25_000, 50_000))])
+    common.add_argument("--kind", default="LabelTreeClassifier")
+    common.add_argument("--threads", type=int, default=2)
+    args = options(common)
+    if args.worker:
+        print(json.dumps(fit(args.kind, *map(int, args.worker), args.threads)))
         return
-    print("| model | samples | labels | seconds | processor seconds | peak, GB | model, MB | precision at 1 |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    if args.quick:
+        args.settings = ["10000x4000", "20000x4000", "20000x8000"]
+    table = Table("case | side | seconds | processor seconds | peak, GB | model, MB | precision at 1", texts=2)
     seconds = {}
-    for n, d in settings:
-        command = [sys.executable, __file__, "--one", "--kind", args.kind, "--threads", str(args.threads)]
-        told = subprocess.run(
-            [*command, "--settings", f"{n}x{d}"], stdout=subprocess.PIPE, text=True, env=os.environ, check=True
-        )
-        kind, *_, wall, processor, peak, n_bytes, precision = told.stdout.split()
-        seconds[n, d] = float(processor)
-        print(
-            f"| {kind} | {n} | {d} | {float(wall):.1f} | {float(processor):.1f} | {float(peak) / 1e9:.2f} | "
-            f"{float(n_bytes) / 1e6:.0f} | {float(precision):.3f} |",
-            flush=True,
-        )
+    for setting in args.settings:
+        n, d = setting.split("x")
+        wall, processor, peak, size, precision = in_fresh_process(n, d)
+        seconds[int(n), int(d)] = processor
+        cells = f"{wall:.1f}", f"{processor:.1f}", f"{peak:.2f}", f"{size:.0f}", f"{precision:.3f}"
+        table.row(f"{n} samples, {d} labels", args.kind, *cells)
+    print()
     for what, index in (("samples", 0), ("labels", 1)):
         # Of sizes that differ in this number alone, the largest against the smallest.
         groups = {}

@@ -12,7 +12,6 @@ with 100 features, of which 95 % are unknown; `--data assays` runs these alone. 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,11 +24,14 @@ from sklearn.ensemble import RandomForestClassifier
 from weald.datasets import load_npz_folder
 from weald.metrics import roc_auc
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
-import real_data
+from _data import real_data
+from _harness import Table, is_absent, n_trees, options, parser, timed
 
 Labels = np.ndarray[Any, Any]
+# The probabilities, and the megabytes of the model.
+Predict = Callable[[Any, Labels, Any], tuple[Labels, str]]
 
 
 def hidden(Y: Labels, share: float) -> Labels:
@@ -59,33 +61,32 @@ def assays() -> tuple[Any, Labels, Any, Labels]:
     return X[:8_000], hidden(Y[:8_000], 0.95), X[8_000:], Y[8_000:]
 
 
-def together(model: Any) -> Callable[[Any, Labels, Any], Labels]:
+def together(model: Any) -> Predict:
     """Probabilities of a model of all labels, without the samples of which no label is known."""
 
-    def predicted(X: Any, Y: Labels, X_test: Any) -> Labels:
+    def predicted(X: Any, Y: Labels, X_test: Any) -> tuple[Labels, str]:
         there = np.flatnonzero(~np.isnan(Y).all(axis=1))
         proba = np.asarray(model.fit(X[there], Y[there]).predict_proba(X_test))
-        print(f"{len(weald.dumps(model)) / 1e6:.1f} MB", end="  ")
-        return proba
+        return proba, f"{len(weald.dumps(model)) / 1e6:.1f}"
 
     return predicted
 
 
-def apart(make: Callable[[], Any]) -> Callable[[Any, Labels, Any], Labels]:
+def apart(make: Callable[[], Any]) -> Predict:
     """Probabilities of a model for each label, on the samples for which it is known."""
 
-    def predicted(X: Any, Y: Labels, X_test: Any) -> Labels:
+    def predicted(X: Any, Y: Labels, X_test: Any) -> tuple[Labels, str]:
         columns = []
         for y in Y.T:
             known = np.flatnonzero(~np.isnan(y))
             model = make().fit(X[known], y[known].astype(int))
             columns.append(model.predict_proba(X_test)[:, -1])
-        return np.column_stack(columns)
+        return np.column_stack(columns), ""
 
     return predicted
 
 
-def models(trees: int, jobs: int) -> Iterator[tuple[str, Callable[[Any, Labels, Any], Labels]]]:
+def models(trees: int, jobs: int) -> Iterator[tuple[str, Predict]]:
     common = {"n_estimators": trees, "random_state": 0, "n_jobs": jobs}
     advised = {**common, "criterion": "entropy", "min_samples_leaf": 2}
     yield "one forest", together(weald.RandomForestClassifier(**advised))
@@ -97,39 +98,37 @@ def models(trees: int, jobs: int) -> Iterator[tuple[str, Callable[[Any, Labels, 
     yield "weald, a forest for each label", apart(lambda: weald.RandomForestClassifier(**advised))
     yield "scikit-learn, a forest for each label", apart(lambda: RandomForestClassifier(**common))
     yield "scikit-learn, the same settings", apart(lambda: RandomForestClassifier(**advised))
-    try:
-        from lightgbm import LGBMClassifier
-    except ImportError:
-        print("LightGBM is not installed")
+    if is_absent("lightgbm"):
         return
+    from lightgbm import LGBMClassifier
+
     yield "LightGBM, a model for each label", apart(lambda: LGBMClassifier(random_state=0, n_jobs=jobs, verbose=-1))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trees", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--hidden", type=float, nargs="+", default=[0.0, 0.8])
-    parser.add_argument("--only", default="", help="only models whose name contains this text")
-    parser.add_argument("--data", default="", help="only data whose name contains this text")
-    arguments = parser.parse_args()
+    common = parser(__doc__ or "", repeat=1)
+    common.add_argument("--jobs", type=int, default=1)
+    common.add_argument("--hidden", type=float, nargs="+", default=[0.0, 0.8])
+    common.add_argument("--data", default="", help="only data whose name contains this text")
+    args = options(common)
+    table = Table("case | side | seconds | model, MB | AUC | labels", texts=2)
     problems = {}
     if reason := real_data.missing("tox21"):
-        print(reason)
+        table.row("tox21", f"left out: {reason}")
     else:
         X, X_test, Y, Y_test, *_ = load_npz_folder(real_data.root() / "tox21")
-        problems = {f"tox21, {share:.0%} hidden": (X, hidden(Y, share), X_test, Y_test) for share in arguments.hidden}
+        problems = {f"tox21, {share:.0%} hidden": (X, hidden(Y, share), X_test, Y_test) for share in args.hidden}
     for what, (X, Y, X_test, Y_test) in {**problems, "unrelated": unrelated(), "assays": assays()}.items():
-        if arguments.data not in what:
+        if args.data not in what:
             continue
-        for name, predicted in models(arguments.trees, arguments.jobs):
-            if arguments.only not in name:
-                continue
-            start = time.perf_counter()
-            proba = predicted(X, Y, X_test)
-            seconds = time.perf_counter() - start
-            auc, n_labels = roc_auc(Y_test, proba, return_counts=True)
-            print(f"{what:20}  {name:38}  AUC {auc:.4f} of {n_labels} labels  {seconds:7.1f} s", flush=True)
+        for name, predicted in models(n_trees(args, usual=200, quick=20), args.jobs):
+            if args.only in name:
+                fit = lambda p=predicted, given=(X, Y, X_test): p(*given)  # noqa: E731
+                seconds, (proba, size) = timed(fit, time.perf_counter)
+                auc, n_labels = roc_auc(Y_test, proba, return_counts=True)
+                table.row(what, name, f"{seconds:.3g}", size, f"{auc:.4f}", n_labels)
+        if is_absent("lightgbm"):
+            table.row(what, "LightGBM", "lightgbm is not installed")
 
 
 if __name__ == "__main__":

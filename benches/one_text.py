@@ -1,6 +1,6 @@
 """Microseconds of the five best of 1 000 labels of one text, by `weald.Predictor` and by the model itself.
 
-    python benches/one_text.py [--rounds 21]
+    python benches/one_text.py [--repeat 21]
 
 Texts have 83 different words out of 20 000, frequent ones more often. The models differ in the share of weights that are
 kept, so that a text has a few thousand or tens of thousands of products. Processor time: medians of rounds of 500 calls, each
@@ -9,12 +9,18 @@ with another text, with the least and the greatest.
 
 from __future__ import annotations
 
-import argparse
-import time
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import weald
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
+
+from _harness import Table, options, parser, spread, timed
 
 N_TEXTS, N_WORDS, N_LABELS, LENGTH = 4000, 20_000, 1000, 83
 N_CALLS = 500
@@ -39,38 +45,28 @@ def labels(X: sp.csr_array) -> sp.csr_array:
     return found.astype(np.int8)
 
 
-def measured(calls: list, n_rounds: int) -> str:
-    times = []
+def measured(calls: list[Callable[[], Any]], repeat: int) -> str:
+    """Microseconds of a call."""
     for call in calls[:100]:
         call()
-    for _ in range(n_rounds):
-        start = time.process_time()
-        for call in calls:
-            call()
-        times.append(1e6 * (time.process_time() - start) / len(calls))
-    low, mid, high = np.min(times), np.median(times), np.max(times)
-    return f"{mid:7.1f} [{low:.1f} .. {high:.1f}]"
+    return spread([timed(lambda: [call() for call in calls])[0] for _ in range(repeat)], 1e-6 * len(calls))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=21)
-    n_rounds = parser.parse_args().rounds
+    args = options(parser(__doc__ or "", repeat=21))
     X = texts(0)
     y = labels(X)
     new = texts(2)[:N_CALLS]
     words = np.array([f"w{j}" for j in range(N_WORDS)])
-    print(weald.__version__, f"{y.nnz / N_TEXTS:.1f} labels for a text")
+    table = Table("case | side | microseconds", texts=2)
     for min_weight in (0.03, 0.0):
         model = weald.LinearClassifier(1.0, features="tfidf", min_weight=min_weight, random_state=0).fit(X, y)
         model.feature_names_in_ = words.astype(object)
         predictor = weald.Predictor(model, absent="zero")
         n_weights = np.diff(sp.csc_array(model.coef_).indptr)
-        n_products = np.mean(
-            [n_weights[row.indices].sum() for row in map(new.__getitem__, [[i] for i in range(N_CALLS)])]
-        )
-        print(f"min_weight={min_weight}: {n_products:.0f} products for a text")
         rows = [sp.csr_array(new[[i]]) for i in range(N_CALLS)]
+        n_products = np.mean([n_weights[row.indices].sum() for row in rows])
+        case = f"{y.nnz / N_TEXTS:.1f} labels a text, min_weight={min_weight}, {n_products:.0f} products"
         forms = {
             "CSR, float64": rows,
             "CSR, int64": [row.astype(np.int64) for row in rows],
@@ -80,11 +76,11 @@ def main() -> None:
             for method in ("predict_topk", "predict_proba"):
                 served = getattr(predictor, method)
                 calls = [lambda sample=sample, served=served: served(sample) for sample in samples]
-                print(f"  {method}, {name}: {measured(calls, n_rounds)}")
+                table.row(case, f"{method}, {name}", measured(calls, args.repeat))
         engine = model._model
         singles = [row.astype(np.float32) for row in rows]
         calls = [lambda row=row, engine=engine: engine.predict_topk(row, 5) for row in singles]
-        print(f"  engine, many samples: {measured(calls, n_rounds)}")
+        table.row(case, "engine, many samples", measured(calls, args.repeat))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
 """Seconds of fits on 1, 2, 4, … threads, weald only: `python benches/scaling.py --threads 1 2 4 8 16`.
 
-Prints medians, with the seconds on one thread divided by them, and whether all fits predict the same bits. Data sets that
-are absent are left out.
+Medians, with the seconds on one thread divided by them, and whether all fits predict the same bits. Two threads are meant
+to be 1.8 times as fast as one. Data sets that are absent are left out.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
-import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +19,7 @@ import weald
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
 from _data import continuous, named, smooth
-from _harness import PLAIN_BOOSTING, AbsentDataError
+from _harness import PLAIN_BOOSTING, AbsentDataError, Table, options, parser, ratios, spread, timed, told
 
 ROUNDS = {**PLAIN_BOOSTING, "random_state": 0, "early_stopping": False}
 LEAVES = {**ROUNDS, "n_estimators": 100, "max_leaf_nodes": 31}
@@ -44,28 +42,33 @@ def fields(data):
     return data.X, data.y
 
 
-CASES = {
-    "boosting, 100 000 x 50, numbers": (lambda: fields(smooth()), weald.GradientBoostingRegressor(**LEAVES)),
-    "boosting, 100 000 x 50, two classes": (lambda: fields(smooth(2)), weald.GradientBoostingClassifier(**LEAVES)),
-    "boosting, 1 000 000 x 50, numbers": (
-        many_samples,
-        weald.GradientBoostingRegressor(**{**LEAVES, "n_estimators": 20}),
-    ),
-    "boosting, 100 000 x 50, 100 outputs": (
-        many_outputs,
-        weald.GradientBoostingRegressor(**ROUNDS, n_estimators=10, max_depth=6),
-    ),
-    "boosting, bibtex": (lambda: fields(named("bibtex")), weald.GradientBoostingClassifier(**ROUNDS, n_estimators=20)),
-    "boosting, delicious": (
-        lambda: fields(named("delicious")),
-        weald.GradientBoostingClassifier(**ROUNDS, n_estimators=20),
-    ),
-    "random forest, bibtex": (lambda: fields(named("bibtex")), weald.RandomForestClassifier(64, random_state=0)),
-    "random forest, delicious": (lambda: fields(named("delicious")), weald.RandomForestClassifier(64, random_state=0)),
-    "random forest, 50 000 x 30": (
-        lambda: fields(continuous()),
-        weald.RandomForestRegressor(64, max_features=10, random_state=0),
-    ),
+def stored(name: str) -> Callable[[], Any]:
+    return lambda: fields(named(name))
+
+
+def forest(kind: str = "RandomForestClassifier", **parameters: Any) -> Any:
+    return getattr(weald, kind)(**({"n_estimators": 64, "max_features": "sqrt", "random_state": 0} | parameters))
+
+
+def boosting(kind: str = "Regressor", **parameters: Any) -> Any:
+    said = {**PLAIN_BOOSTING, "random_state": 0, "early_stopping": False, "n_estimators": 100}
+    return getattr(weald, f"GradientBoosting{kind}")(**(said | parameters))
+
+
+CASES: dict[str, tuple[Callable[[], Any], Any]] = {
+    "boosting, 100 000 x 50, numbers": (lambda: fields(smooth()), boosting()),
+    "boosting, 100 000 x 50, two classes": (lambda: fields(smooth(2)), boosting("Classifier")),
+    "boosting, 1 000 000 x 50, numbers": (many_samples, boosting(n_estimators=20)),
+    "boosting, 100 000 x 50, 100 outputs": (many_outputs, boosting(n_estimators=10, max_depth=6)),
+    "boosting, bibtex": (stored("bibtex"), boosting("Classifier", n_estimators=20)),
+    "boosting, delicious": (stored("delicious"), boosting("Classifier", n_estimators=20)),
+    "random forest, 20newsgroup": (stored("20newsgroup"), forest()),
+    "random forest, bibtex": (stored("bibtex"), forest()),
+    "random forest, delicious": (stored("delicious"), forest()),
+    "random forest, 50 000 x 30": (lambda: fields(continuous()), forest("RandomForestRegressor", max_features=10)),
+    "extra-trees, 50 000 x 30": (lambda: fields(continuous()), forest("ExtraTreesRegressor")),
+    "tree, 20newsgroup": (stored("20newsgroup"), weald.DecisionTreeClassifier(random_state=0)),
+    "tree, delicious": (stored("delicious"), weald.DecisionTreeClassifier(random_state=0)),
     "tree, 50 000 x 30": (lambda: fields(continuous()), weald.DecisionTreeRegressor(random_state=0)),
 }
 
@@ -76,35 +79,30 @@ def bits(model, X):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--only", default="", help="only cases whose name contains this text")
-    args = parser.parse_args()
-    print(
-        f"weald {weald.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {os.cpu_count()} cores"
-    )
+    common = parser(__doc__ or "", repeat=3)
+    common.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    args = options(common)
+    table = Table("case | side | seconds | ratio | bits", texts=2)
     for name, (make, model) in CASES.items():
         if args.only not in name:
             continue
         try:
             X, y = make()
-        except AbsentDataError as absent:
-            print(f"{name:36} left out: {absent}")
+        except AbsentDataError as error:
+            table.row(name, f"left out: {error.caught()}")
             continue
         seconds: dict[int, list[float]] = {n: [] for n in args.threads}
-        predictions = set()
+        predictions = {}
         for _ in range(args.repeat):
             for n in args.threads:
                 model.set_params(n_jobs=n)
-                start = time.perf_counter()
-                model.fit(X, y)
-                seconds[n].append(time.perf_counter() - start)
-                predictions.add(bits(model, X))
-        medians = {n: statistics.median(of) for n, of in seconds.items()}
-        first = medians[args.threads[0]]
-        times = "  ".join(f"{n}: {m:.3f} s ({first / m:.2f})" for n, m in medians.items())
-        print(f"{name:36} {times}  {'same bits' if len(predictions) == 1 else 'DIFFERENT PREDICTIONS'}", flush=True)
+                seconds[n].append(timed(lambda model=model, X=X, y=y: model.fit(X, y), time.perf_counter)[0])
+                predictions[n] = bits(model, X)
+        first = args.threads[0]
+        for n, found in seconds.items():
+            ratio = "" if n == first else told(ratios(seconds[first], found))
+            same = "same" if predictions[n] == predictions[first] else "DIFFERENT PREDICTIONS"
+            table.row(name, f"{n} threads", spread(found), ratio, same)
 
 
 if __name__ == "__main__":

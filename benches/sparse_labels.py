@@ -1,7 +1,8 @@
 """Metrics, folds, thresholds and best labels for sparse labels: seconds, and megabytes for thresholds.
 
-    python benches/sparse_labels.py [--parts metrics folds thresholds topk] [--rows 100000] [--labels 100000]
-                                    [--scores 100] [--repeat 5]
+    python benches/sparse_labels.py [--only thresholds] [--rows 100000] [--labels 100000] [--scores 100] [--repeat 5]
+
+The parts are `metrics`, `folds`, `thresholds` and `topk`.
 
 Metrics: `--rows` samples × labels, with `--scores` sparse scores and five labels for each sample, most of which have
 scores. Folds: as many samples, 1000 labels of which few are frequent, three for each sample; seconds for all five
@@ -18,20 +19,36 @@ Seconds are processor seconds on one thread: medians of `--repeat` runs.
 
 from __future__ import annotations
 
-import argparse
+import json
 import resource
-import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import weald
 from scipy import sparse
 from sklearn.model_selection import KFold
 from weald import metrics
+from weald._ranking import ranks
 from weald.model_selection import MultilabelStratifiedKFold
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
+
+from _data import delicious
+from _harness import (
+    PLAIN_BOOSTING,
+    AbsentDataError,
+    Table,
+    in_fresh_process,
+    in_turns,
+    options,
+    parser,
+    ratios,
+    spread,
+    timed,
+    told,
+)
 
 
 def columns_of_rows(rng: np.random.Generator, n_rows: int, n_columns: int, n_each: int) -> np.ndarray:
@@ -45,17 +62,7 @@ def matrix(values: np.ndarray, columns: np.ndarray, n_columns: int) -> sparse.cs
     return sparse.csr_array((values.ravel(), columns.ravel(), np.arange(n + 1) * each), shape=(n, n_columns))
 
 
-def middle_seconds(call, repeat: int) -> tuple[float, object]:
-    """The median of processor seconds, and the result. Everything runs on one thread."""
-    seconds = []
-    for _ in range(repeat):
-        begun = time.process_time()
-        found = call()
-        seconds.append(time.process_time() - begun)
-    return statistics.median(seconds), found
-
-
-def time_metrics(n: int, d: int, n_scores: int, repeat: int) -> None:
+def time_metrics(n: int, d: int, n_scores: int, repeat: int, table: Table) -> None:
     rng = np.random.default_rng(0)
     columns = columns_of_rows(rng, n, d, n_scores)
     scores = matrix(rng.random((n, n_scores)).astype(np.float32), columns, d)
@@ -65,19 +72,20 @@ def time_metrics(n: int, d: int, n_scores: int, repeat: int) -> None:
     truth[missed] = columns_of_rows(rng, n, d, 5)[missed]
     truth = matrix(np.ones(truth.shape), truth, d)
     p = metrics.propensities(truth)
-    ranked = metrics._ranks.first(scores, 5, scores.shape, None)
+    ranked = ranks.first(scores, 5, scores.shape, None)
     pair = (ranked, -np.tile(np.arange(5.0), (n, 1)))
     predicted = scores > 0.9
-    print(f"{n} x {d}, {n_scores} scores a row: seconds, value")
+    calls = {}
     for name in ("precision_at_k", "recall_at_k", "ndcg_at_k", "psp_at_k", "psndcg_at_k", "label_coverage_at_k"):
-        options = {"propensities": p} if name.startswith("ps") else {}
-        metric = getattr(metrics, name)
+        rest = {"propensities": p} if name.startswith("ps") else {}
         for form, y_score in (("sparse", scores), ("top 5", pair)):
-            seconds, found = middle_seconds(lambda: metric(truth, y_score, 5, **options), repeat)  # noqa: B023
-            print(f"  {name:20} {form:7} {seconds:6.3f}  {found:.4f}")
+            calls[name, form] = lambda name=name, y=y_score, rest=rest: getattr(metrics, name)(truth, y, 5, **rest)
     for name, y_pred in (("coverage_error", scores), ("micro_f1", predicted), ("macro_f1", predicted)):
-        seconds, found = middle_seconds(lambda: getattr(metrics, name)(truth, y_pred), repeat)  # noqa: B023
-        print(f"  {name:20} sparse  {seconds:6.3f}  {found:.4f}")
+        calls[name, "sparse"] = lambda name=name, y=y_pred: getattr(metrics, name)(truth, y)
+    for (name, form), call in calls.items():
+        runs = [timed(call) for _ in range(repeat)]
+        case = f"{name}, {n} x {d}, {n_scores} scores a row"
+        table.row(case, form, spread([seconds for seconds, _ in runs]), f"{runs[0][1]:.4f}")
 
 
 def deviation(Y: sparse.csr_array, splits: list) -> float:
@@ -88,18 +96,18 @@ def deviation(Y: sparse.csr_array, splits: list) -> float:
     return float(np.mean(np.abs(of_folds[:, some] - frequency[some]) / frequency[some]))
 
 
-def time_folds(n: int, d: int, repeat: int) -> None:
+def time_folds(n: int, d: int, repeat: int, table: Table) -> None:
     rng = np.random.default_rng(0)
     labels = np.minimum((d * rng.random((n, 3)) ** 4).astype(np.int64), d - 1)
     Y = sparse.csr_array((np.ones(3 * n, dtype=bool), (np.arange(n).repeat(3), labels.ravel())), shape=(n, d))
-    print(f"{n} x {d}, 3 labels a row: seconds of five folds, deviation of frequencies")
     for name, cv in (
         ("MultilabelStratifiedKFold", MultilabelStratifiedKFold(5)),
-        ("  shuffled", MultilabelStratifiedKFold(5, shuffle=True, random_state=0)),
+        ("shuffled", MultilabelStratifiedKFold(5, shuffle=True, random_state=0)),
         ("KFold, shuffled", KFold(5, shuffle=True, random_state=0)),
     ):
-        seconds, splits = middle_seconds(lambda: list(cv.split(Y, Y)), repeat)  # noqa: B023
-        print(f"  {name:28} {seconds:6.3f}  {deviation(Y, splits):.4f}")
+        runs = [timed(lambda cv=cv: list(cv.split(Y, Y))) for _ in range(repeat)]
+        seconds, case = spread([seconds for seconds, _ in runs]), f"five folds, {n} x {d}, 3 labels a row"
+        table.row(case, name, seconds, f"{deviation(Y, runs[0][1]):.4f}")
 
 
 def peak() -> float:
@@ -107,7 +115,7 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def time_thresholds(objective: str, n_scores: int, repeat: int, n: int = 50_000, d: int = 4000) -> None:
+def time_thresholds(objective: str, n_scores: int, repeat: int, n: int = 50_000, d: int = 4000) -> dict[str, Any]:
     """Runs the case in this process, whose peak memory is then that of the case."""
     from weald._labels.thresholds import Objective, tuned
 
@@ -120,80 +128,71 @@ def time_thresholds(objective: str, n_scores: int, repeat: int, n: int = 50_000,
     truth = sparse.csr_array(sparse.coo_array((np.ones(is_true.sum()), (*np.nonzero(is_true),)), (n, n_scores)))
     truth = sparse.csr_array((np.ones(is_true.sum(), bool), columns[is_true], truth.indptr), shape=(n, d))
     del columns, values, is_true
-    before, seconds = peak(), []
-    for _ in range(repeat):
-        begun = time.process_time()
-        tuned(scores, truth, np.ones(n), Objective.parsed(objective), 50.0, "share", 0.01)
-        seconds.append(time.process_time() - begun)
-    middle = statistics.median(seconds)
-    print(
-        f"  {objective:12} {n_scores:4} scores a row {middle:6.2f} s, peak {peak():5.0f} MB, +{peak() - before:.0f} MB"
-    )
+    before = peak()
+    tune = lambda: tuned(scores, truth, np.ones(n), Objective.parsed(objective), 50.0, "share", 0.01)  # noqa: E731
+    seconds = [timed(tune)[0] for _ in range(repeat)]
+    return {"seconds": seconds, "peak": peak(), "above": peak() - before}
 
 
-def time_topk(repeat: int) -> None:
-    sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
-    import _data
-
-    print("five best labels: seconds of predict_topk, of the table and a partial sort, times")
+def time_topk(repeat: int, table: Table) -> None:
     rng = np.random.default_rng(0)
     X = sparse.random_array((12_000, 2000), density=0.02, random_state=rng, format="csr", dtype=np.float32)
     words = rng.integers(0, 2000, 20_000)
     made = sparse.csr_array((X[:, words] > 0.97).astype(np.int8))
     problems = {"made, 20 000 labels": (X[:8000], made[:8000], X[8000:])}
     try:
-        data = _data.delicious()
+        data = delicious()
         problems["delicious, 983 labels"] = (data.X, sparse.csr_array(data.y), data.X_test)
-    except SystemExit as missing:
-        print(missing)
+    except AbsentDataError as absent:
+        table.row("delicious, 983 labels", f"left out: {absent.caught()}")
     for name, (X, Y, X_new) in problems.items():
         for model in (weald.RandomForestClassifier(50, random_state=0, n_jobs=1), boosting()):
             model.fit(X, Y)
 
-            def table(model=model, X_new=X_new) -> object:
+            def all_scores(model=model, X_new=X_new) -> object:
                 scores = model.predict_proba(X_new)
                 best = np.argpartition(scores, -5, axis=1)[:, -5:]
                 return np.take_along_axis(best, np.argsort(-np.take_along_axis(scores, best, axis=1)), axis=1)
 
-            found: tuple[list[float], list[float]] = ([], [])
-            for _ in range(repeat):
-                for side, call in zip(found, (lambda m=model, X=X_new: m.predict_topk(X, 5), table), strict=True):
-                    begun = time.process_time()
-                    call()
-                    side.append(time.process_time() - begun)
-            ours, theirs = map(statistics.median, found)
-            print(f"  {name:24} {type(model).__name__:28} {ours:6.3f} {theirs:6.3f} {theirs / ours:5.1f}")
+            found = in_turns(
+                {"predict_topk": lambda m=model, X=X_new: m.predict_topk(X, 5), "all and sort": all_scores}, repeat
+            )
+            for side, seconds in found.items():
+                ratio = told(ratios(seconds, found["predict_topk"])) if side == "all and sort" else ""
+                table.row(f"five best, {name}, {type(model).__name__}", side, spread(seconds), "", ratio)
 
 
 def boosting() -> weald.GradientBoostingClassifier:
     return weald.GradientBoostingClassifier(
-        n_estimators=30, learning_rate=0.1, max_features=None, relabel_leaves=False, random_state=0, n_jobs=1
+        **PLAIN_BOOSTING, n_estimators=30, relabel_leaves=False, random_state=0, n_jobs=1
     )
 
 
-PARTS = ["metrics", "folds", "thresholds", "topk"]
+def main() -> None:
+    common = parser(__doc__ or "")
+    common.add_argument("--rows", type=int, default=100_000)
+    common.add_argument("--labels", type=int, default=100_000)
+    common.add_argument("--scores", type=int, default=100)
+    args = options(common)
+    if args.worker:
+        print(json.dumps(time_thresholds(args.worker[0], int(args.worker[1]), args.repeat)))
+        return
+    table = Table(
+        "case | side | seconds | value | ratio | peak of the process, MB | above the earlier peak, MB", texts=2
+    )
+    if args.only in "metrics":
+        time_metrics(args.rows, args.labels, args.scores, args.repeat, table)
+    if args.only in "folds":
+        time_folds(args.rows, 1000, args.repeat, table)
+        time_folds(args.rows, 100_000, 1, table)
+    if args.only in "thresholds":
+        for objective, n_scores in (("f1", 20), ("f1", 50), ("f1", 100), ("micro_f1", 50)):
+            found = in_fresh_process(objective, str(n_scores))
+            case, memory = "thresholds, 50 000 x 4000", (f"{found[key]:.0f}" for key in ("peak", "above"))
+            table.row(case, f"{objective}, {n_scores} scores a row", spread(found["seconds"]), "", "", *memory)
+    if args.only in "topk":
+        time_topk(args.repeat, table)
+
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--labels", type=int, default=100_000)
-    parser.add_argument("--scores", type=int, default=100)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    repeat = arguments.repeat
-    if arguments.one:
-        time_thresholds(arguments.one[0], int(arguments.one[1]), repeat)
-        raise SystemExit
-    if "metrics" in arguments.parts:
-        time_metrics(arguments.rows, arguments.labels, arguments.scores, repeat)
-    if "folds" in arguments.parts:
-        time_folds(arguments.rows, 1000, repeat)
-        time_folds(arguments.rows, 100_000, 1)
-    if "thresholds" in arguments.parts:
-        print("thresholds of 4000 labels x 50 000 rows", flush=True)
-        for case in (["f1", "20"], ["f1", "50"], ["f1", "100"], ["micro_f1", "50"]):
-            subprocess.run([sys.executable, __file__, "--repeat", str(repeat), "--one", *case], check=True)
-    if "topk" in arguments.parts:
-        time_topk(repeat)
+    main()

@@ -5,7 +5,7 @@
 OLD and NEW are folders with a package `weald` (an unpacked wheel). A turn has a process for each build. Both
 prepare the case and then alternate their calls, so that a machine that slows down slows both. Only the processor time
 of the calls counts, and for each process only its fastest call. Prints the median of the ratios new / old over the
-turns, their minimum and maximum, the medians in seconds, and the peak memory of the first call. One thread. Cases
+turns with their minimum and maximum, the seconds, and the peak memory of the first call. One thread. Cases
 that a build does not support are left out.
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -22,14 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-PEERS = Path(__file__).resolve().parent / "peers"
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
+import _harness
 
 Case = Callable[[], Callable[[], Any]]
 
 
 def cases() -> dict[str, Case]:
     """For each name, a function that loads and fits without being timed, and returns the call that is timed."""
-    sys.path.insert(0, str(PEERS))
     import _data as data
     import numpy as np
     import weald
@@ -100,9 +99,6 @@ def cases() -> dict[str, Case]:
 
 def work(name: str) -> None:
     """Prepares a case, and calls it for each line of input; prints processor seconds and peak memory."""
-    sys.path.insert(0, str(PEERS))
-    import _harness
-
     call = cases()[name]()
     print("ready", flush=True)
     for _ in sys.stdin:
@@ -169,19 +165,19 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[""], help="cases whose names contain one of these")
     args = parser.parse_args()
     sys.path.insert(0, str(args.new))
-    print("| case | new / old | least .. greatest | old s | new s | old MB | new MB |\n|---|---|---|---|---|---|---|")
+    print(f"{(__doc__ or '').splitlines()[0]}\n{_harness.heading(_harness.environment())}\n", flush=True)
+    table = _harness.Table("case | side | seconds | peak, MB | ratio", texts=2)
     for name in (name for name in cases() if any(part in name for part in args.only)):
         turns = [turn((args.old, args.new), name) for _ in range(args.turns)]
         both = list(zip(*(found for found in turns if found is not None), strict=True))
         if not both:
             continue
         ratios = [new["seconds"] / old["seconds"] for old, new in zip(*both, strict=True)]
-        middle = [[statistics.median(run[key] for run in side) for side in both] for key in ("seconds", "peak")]
-        print(
-            f"| {name} | {statistics.median(ratios):.3f} | {min(ratios):.2f} .. {max(ratios):.2f} "
-            f"| {middle[0][0]:.4f} | {middle[0][1]:.4f} | {middle[1][0] / 1e6:.1f} | {middle[1][1] / 1e6:.1f} |",
-            flush=True,
-        )
+        for which, side in zip(("old", "new"), both, strict=True):
+            seconds, peak = (
+                _harness.spread([run[key] for run in side], unit) for key, unit in (("seconds", 1), ("peak", 1e6))
+            )
+            table.row(name, which, seconds, peak, _harness.spread(ratios) if which == "new" else "")
 
 
 if __name__ == "__main__":

@@ -3,16 +3,14 @@
     python benches/unknown_labels.py [--trees 8] [--repeat 3]
 
 Delicious (983 labels, sparse) with a fifth of its cells unknown, if it is available, and 10 000 generated samples with 50
-features and 400 labels, of which half or 95 % are unknown. Processor seconds on one thread, the fastest of `--repeat` fits,
-megabytes of the saved models, and a digest of the model with unknown cells, which must be the same for every build.
+features and 400 labels, of which half or 95 % are unknown. Processor seconds on one thread, medians of `--repeat` fits,
+megabytes of the saved models, and a digest of each, which must be the same for every build.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,23 +21,23 @@ import weald
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
-import _data
-import data as data_sets
+from _data import delicious
+from _harness import AbsentDataError, Table, n_trees, options, parser, ratios, spread, timed, told
 
 Case = tuple[str, Any, Any, Any, Any]
 
 
-def cases() -> Iterator[Case]:
+def cases(table: Table) -> Iterator[Case]:
     """Name, X, y, the mask of y, and y with unknown labels set to absent."""
     rng = np.random.default_rng(0)
     try:
-        delicious = _data.named("delicious")
-    except data_sets.AbsentError as absent:
-        print(absent)
+        data = delicious()
+    except AbsentDataError as error:
+        table.row("delicious", f"left out: {error.caught()}")
     else:
-        y = sp.csr_matrix(delicious.y).astype(bool)
+        y = sp.csr_matrix(data.y).astype(bool)
         mask = rng.random(y.shape) < 0.2
-        yield "delicious, 20 %", delicious.X, y, sp.csr_matrix(mask), sp.csr_matrix(y.multiply(~mask))
+        yield "delicious, 20 %", data.X, y, sp.csr_matrix(mask), sp.csr_matrix(y.multiply(~mask))
     X = rng.normal(size=(10_000, 50)).astype(np.float32)
     score = X @ rng.normal(size=(50, 400)) / 7 + 0.5 * rng.normal(size=(10_000, 400))
     y = (score > 1.2).astype(float)
@@ -49,29 +47,22 @@ def cases() -> Iterator[Case]:
 
 
 def main() -> None:
-    """Prints a line for each case and kind of forest."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trees", type=int, default=8)
-    parser.add_argument("--repeat", type=int, default=3)
-    args = parser.parse_args()
-    for name, X, y, mask, filled in cases():
+    """Prints two rows for each case and kind of forest."""
+    args = options(parser(__doc__ or "", repeat=3))
+    table = Table("case | side | seconds | model, MB | ratio | digest", texts=2)
+    for name, X, y, mask, filled in cases(table):
         for kind in (weald.ExtraTreesClassifier, weald.RandomForestClassifier):
-            model = kind(args.trees, random_state=0, n_jobs=1, multi_label=True)
-            seconds, megabytes = [], []
-            for labels, unknown in ((filled, None), (y, mask)):
-                spent = []
-                for _ in range(args.repeat):
-                    start = time.process_time()
-                    model.fit(X, labels, y_mask=unknown)
-                    spent.append(time.process_time() - start)
-                seconds.append(min(spent))
+            trees = n_trees(args, usual=8, quick=2)
+            model = kind(trees, random_state=0, n_jobs=1, multi_label=True)
+            seconds: list[list[float]] = []
+            for side, labels, unknown in (("absent", filled, None), ("unknown", y, mask)):
+                fit = lambda model=model, X=X, y=labels, mask=unknown: model.fit(X, y, y_mask=mask)  # noqa: E731
+                seconds.append([timed(fit)[0] for _ in range(args.repeat)])
                 content = weald.dumps(model)
-                megabytes.append(len(content) / 1e6)
-            digest = hashlib.sha256(content).hexdigest()[:8]
-            print(
-                f"{name:16} {kind.__name__:24} filled {seconds[0]:6.2f} s {megabytes[0]:6.1f} MB, "
-                f"unknown {seconds[1]:6.2f} s {megabytes[1]:6.1f} MB, ratio {seconds[1] / seconds[0]:.2f}, {digest}"
-            )
+                compared = told(ratios(seconds[1], seconds[0])) if unknown is not None else ""
+                digest = hashlib.sha256(content).hexdigest()[:8]
+                case = f"{name}, {kind.__name__}, {trees} trees"
+                table.row(case, side, spread(seconds[-1]), f"{len(content) / 1e6:.3g}", compared, digest)
 
 
 if __name__ == "__main__":

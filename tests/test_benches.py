@@ -3,6 +3,7 @@
 import ast
 import bz2
 import csv
+import importlib.util
 import itertools
 import json
 import os
@@ -139,6 +140,96 @@ def test_the_harness_writes_such_records():
     writing = [p for p in BENCHES.rglob("*.py") if re.search(r"json\.dumps\(.*\) \+ \"\\n\"", p.read_text())]
     assert [p.name for p in writing] == ["_records.py"]
     assert Path(_records.REPOSITORY) == real_data.REPOSITORY
+
+
+# ---- scripts and what they print
+
+
+def commands() -> dict[str, list[str]]:
+    """The rows of the list of scripts: the file of the command, and the other cells."""
+    found: dict[str, list[str]] = {}
+    text = (BENCHES / "README.md").read_text()
+    part = text[text.index("\n## All scripts\n") : text.index("\n## Data\n")]
+    for line in part.splitlines():
+        if row := re.match(r"\| `(\S+\.(?:py|rs))[^`]*` \|", line):
+            path = row[1]
+            assert path not in found, f"{path} has two rows"
+            found[path] = [cell.strip() for cell in line.split("|")[2:-1]]
+    return found
+
+
+def scripts() -> set[str]:
+    python = {path for path in BENCHES.rglob("*.py") if not path.name.startswith("_")}
+    rust = {path for path in BENCHES.glob("rust/*.rs") if path.name != "lib.rs"}
+    return {path.relative_to(BENCHES).as_posix() for path in python | rust if "out" not in path.parts}
+
+
+def test_the_list_has_a_row_for_each_script_and_no_other():
+    listed = commands()
+    assert scripts() - set(listed) == set()
+    assert set(listed) - scripts() == set()
+    # What it answers, data, packages, time.
+    assert {path: row for path, row in listed.items() if len(row) != 4 or not all(row)} == {}
+
+
+@pytest.mark.parametrize("script", sorted(path for path in scripts() if path.endswith(".py")))
+def test_a_script_imports_what_there_is(script, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str((BENCHES / script).parent), *sys.path])
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    known = set(sys.modules)
+    spec = importlib.util.spec_from_file_location("script_of_benches", BENCHES / script)
+    module = importlib.util.module_from_spec(spec)
+    # Classes with postponed annotations look their module up.
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as absent:
+        if list(BENCHES.rglob(f"{absent.name}.py")) or absent.name.startswith("weald"):
+            raise
+        pytest.skip(str(absent))
+    finally:
+        # Scripts of two folders may have helpers of the same name.
+        for name in set(sys.modules) - known:
+            file = str(getattr(sys.modules[name], "__file__", ""))
+            if file.startswith((str(BENCHES), str(real_data.REPOSITORY / "tests"))):
+                del sys.modules[name]
+    assert module.__doc__
+
+
+def test_a_table_is_markdown_whose_rows_have_all_cells(capsys):
+    table = _harness.Table("case | side | seconds | ratio", texts=2)
+    assert capsys.readouterr().out == ""
+    table.row("a", "weald", _harness.spread([0.2, 0.1, 0.4]))
+    table.row("", "peer", _harness.spread([1.0]), _harness.told(_harness.ratios([2, 4, 3], [1, 2, 1])))
+    assert capsys.readouterr().out.splitlines() == [
+        "| case | side | seconds | ratio |",
+        "|---|---|--:|--:|",
+        "| a | weald | 0.2 [0.1 .. 0.4] |  |",
+        "|  | peer | 1 | 3 [1 .. 4] |",
+    ]
+
+
+def test_a_report_names_each_ratio_and_whether_aims_are_met(capsys):
+    runs = {"weald": [1.0, 1.0], "slow": [9.0, 9.0], "fast": [4.0, 4.0]}
+    results = {
+        name: _harness.Results([{"seconds": s, "peak_bytes": 2e6, "score": 0.5} for s in seconds])
+        for name, seconds in runs.items()
+    }
+    case = _harness.Case("a case", lambda: None, {}, {"seconds": 5.0}, notes="2 trees")
+    table = _harness.Table("case | side | seconds | peak, MB | model, MB | score | ratio | aim", texts=2)
+    _harness.report(case, results, table)
+    _, _, first, slow, fast = capsys.readouterr().out.splitlines()
+    # The aim is that of the fastest peer.
+    assert first == "| a case (2 trees) | weald | 1 [1 .. 1] | 2 [2 .. 2] |  | 0.5000 |  | 5: MISSED |"
+    assert slow.endswith("| 9 |  |")
+    assert fast.endswith("| 4 |  |")
+
+
+def test_calls_in_turns_change_their_order():
+    order = []
+    found = _harness.in_turns({name: lambda name=name: order.append(name) for name in "ab"}, 3)
+    assert order == list("abbaab")
+    assert {name: len(seconds) for name, seconds in found.items()} == {"a": 3, "b": 3}
 
 
 # ---- data sets
@@ -406,14 +497,21 @@ def test_data_that_are_absent_end_a_script_with_the_reason(monkeypatch, tmp_path
 def test_a_script_runs_without_real_data_and_leaves_out_what_needs_them(tmp_path):
     environment = os.environ | {"WEALD_DATA": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     environment.pop("WEALD_MADE", None)
-    command = [sys.executable, str(BENCHES / "peers" / "memory.py"), "--quick", "--no-peer", "--only", "delicious"]
+    command = [
+        sys.executable,
+        str(BENCHES / "peers" / "forests.py"),
+        "--quick",
+        "--no-peer",
+        "--only",
+        "forest, delicious",
+    ]
     left = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "left out: no data set delicious" in left.stdout
     path = tmp_path / "records.jsonl"
     command += ["--made", "--json", str(path)]
     subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     (record,) = [json.loads(line) for line in path.read_text().splitlines()]
-    assert record["case"] == "memory, delicious"
+    assert record["case"] == "random forest, delicious"
     assert record["made_data"]
     assert record["environment"]["engine"] == _records.engine()
     # A file with records of generated data does not accept records of real data.

@@ -197,6 +197,15 @@ class LightGBM(BaseEstimator):
         return sum(len(b.model_to_string()) for b in self.boosters_)
 
 
+class Softmax(LightGBM):
+    """LightGBM at its defaults, for classes."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        import lightgbm
+
+        return lightgbm.LGBMClassifier(n_estimators=self.n_estimators, n_jobs=1, verbose=-1).fit(X, y)
+
+
 class Hessboost(XGBoost):
     """hessboost, whose parameters are those of XGBoost."""
 

@@ -26,8 +26,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,6 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 # Boosting with the steps of other libraries and all samples and features in each stage, for comparisons of the time of
 # equal work. These were its defaults up to 0.1.0.
 PLAIN_BOOSTING: dict[str, Any] = {"learning_rate": 0.1, "subsample": 1.0, "max_features": None}
-UNITS = {"seconds": (1.0, "s"), "model_bytes": (1e6, "MB"), "peak_bytes": (1e6, "MB")}
 
 
 class AbsentDataError(SystemExit):
@@ -85,6 +85,8 @@ class Side:
     """Rounds of the two fits of which a case of `work` "round" takes the difference."""
     warm_up: bool = True
     """Fit a few samples first; for libraries that refuse them (constant labels), not."""
+    needs: str = ""
+    """The module of the library, for those that may be absent."""
 
 
 @dataclass(frozen=True)
@@ -119,29 +121,41 @@ class Results:
         return statistics.median(self.values(metric))
 
 
-def options(description: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--repeat", type=int, help="measurements of each side (default 5, with --quick 1)")
-    parser.add_argument("--quick", action="store_true", help="fewer trees and one measurement: indicative only")
-    parser.add_argument("--trees", type=int, help="trees of each forest, the same on both sides")
-    parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--no-peer", action="store_true", help="leave the peers out")
-    parser.add_argument("--peers", default="", help="peers whose name contains this")
-    parser.add_argument("--contenders", default="", help="races: settings whose name matches this regular expression")
-    parser.add_argument(
+def parser(description: str, repeat: int = 5) -> argparse.ArgumentParser:
+    """The options that all scripts have, which `run_all.py` passes on."""
+    found = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--repeat", type=int, help=f"measurements of each side (default {repeat}, with --quick 1)")
+    found.add_argument("--quick", action="store_true", help="smaller models and one measurement: indicative only")
+    found.add_argument("--trees", type=int, help="trees of each forest, the same on both sides")
+    found.add_argument("--only", default="", help="cases whose name contains this")
+    found.add_argument("--no-peer", action="store_true", help="leave the peers out")
+    found.add_argument("--peers", default="", help="peers whose name contains this")
+    found.add_argument("--contenders", default="", help="races: settings whose name matches this regular expression")
+    found.add_argument(
         "--processor", action="store_true", help="seconds of the processor, of all threads, for busy machines"
     )
-    parser.add_argument("--made", action="store_true", help="made data of the same shape in place of all real data")
-    parser.add_argument("--json", type=Path, help="append the results to this file, one line for each case")
-    parser.add_argument(
+    found.add_argument("--made", action="store_true", help="made data of the same shape in place of all real data")
+    found.add_argument("--json", type=Path, help="append the results to this file, one line for each case")
+    found.add_argument(
         "--peers-cache", type=Path, help="keep what was measured of the peers in this file, and do not measure it again"
     )
-    parser.add_argument("--worker", nargs=3, metavar=("CASE", "SIDE", "STORE"), help=argparse.SUPPRESS)
+    found.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
+    found.set_defaults(usual_repeat=repeat)
+    return found
+
+
+def options(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The options given; prints what the script measures, and where, unless this is the process of a measurement."""
     args = parser.parse_args()
-    args.repeat = args.repeat or (1 if args.quick else 5)
+    args.repeat = args.repeat or (1 if args.quick else args.usual_repeat)
     if args.made:
         os.environ["WEALD_MADE"] = "1"
     args.made = bool(os.environ.get("WEALD_MADE"))
+    if not args.worker:
+        print(f"{(parser.description or '').splitlines()[0]}\n{heading(environment())}\n", flush=True)
+        if args.json:
+            # Before measurements that could not be stored.
+            read(args.json)
     return args
 
 
@@ -151,27 +165,85 @@ def n_trees(args: argparse.Namespace, usual: int, quick: int) -> int:
 
 def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]) -> None:
     """A whole benchmark script: it measures each case, or is the process of a single measurement."""
-    args = options(description)
+    args = options(parser(description))
     if args.worker:
         name, side, store = args.worker
         case = next(case for case in cases(args) if case.name == name)
         clock = time.process_time if args.processor else time.perf_counter
         json.dump(measure(case, case.sides[side], Path(store), clock), sys.stdout)
         return
-    print(f"{description}\n{heading(environment())}\n", flush=True)
-    if args.json:
-        # Before measurements that could not be stored.
-        read(args.json)
+    table = Table("case | side | seconds | peak, MB | model, MB | score | ratio | aim", texts=2)
     try:
         for case in cases(args):
             if args.only in case.name:
                 try:
-                    run_case(case, args)
+                    run_case(case, args, table)
                 except AbsentDataError as error:
-                    print(f"{case.name}\n  left out: {error.caught()}\n", flush=True)
+                    table.row(case.name, f"left out: {error.caught()}")
     except AbsentDataError as error:
         # The functions that create the cases read data themselves.
-        print(f"further cases\n  left out: {error.caught()}\n", flush=True)
+        table.row("further cases", f"left out: {error.caught()}")
+
+
+# ---- what all scripts print
+
+
+class Table:
+    """A Markdown table that is printed row by row; its heading comes with the first row."""
+
+    def __init__(self, columns: str, texts: int = 1) -> None:
+        self.columns, self.texts, self.is_begun = columns.split(" | "), texts, False
+
+    def row(self, *cells: object) -> None:
+        """Prints a row; cells that are not given stay empty."""
+        if not self.is_begun:
+            rules = ["---" if i < self.texts else "--:" for i in range(len(self.columns))]
+            print(f"| {' | '.join(self.columns)} |\n|{'|'.join(rules)}|", flush=True)
+        self.is_begun = True
+        padded = [*map(str, cells), *[""] * (len(self.columns) - len(cells))]
+        print(f"| {' | '.join(padded)} |", flush=True)
+
+
+def spread(values: Sequence[float], unit: float = 1.0) -> str:
+    """The median, and the least and the greatest of several values."""
+    middle, low, high = (f"{of(values) / unit:.3g}" for of in (statistics.median, min, max))
+    return middle if len(values) == 1 else f"{middle} [{low} .. {high}]"
+
+
+def ratios(theirs: Sequence[float], ours: Sequence[float]) -> tuple[float, float, float]:
+    """`theirs` divided by `ours`: of the medians, and the extremes over any two measurements."""
+    return statistics.median(theirs) / statistics.median(ours), min(theirs) / max(ours), max(theirs) / min(ours)
+
+
+def told(ratio: tuple[float, float, float]) -> str:
+    middle, low, high = (f"{value:.3g}" for value in ratio)
+    return middle if middle == low == high else f"{middle} [{low} .. {high}]"
+
+
+def is_absent(module: str) -> bool:
+    return bool(module) and find_spec(module) is None
+
+
+def met(is_met: bool) -> str:
+    return "met" if is_met else "MISSED"
+
+
+def timed(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
+    """The seconds of a call, those of the processor unless another clock is given, and its result."""
+    start = clock()
+    result = call()
+    return clock() - start, result
+
+
+def in_turns(
+    calls: Mapping[str, Callable[[], Any]], repeat: int, clock: Callable[[], float] = time.process_time
+) -> dict[str, list[float]]:
+    """The seconds of each call, `repeat` times in this process; the order changes every time."""
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(repeat):
+        for name in list(calls)[:: 1 if turn % 2 == 0 else -1]:
+            found[name].append(timed(calls[name], clock)[0])
+    return found
 
 
 # ---- one measurement
@@ -260,13 +332,14 @@ def tiny(estimator: Any) -> dict[str, int]:
     return {"n_estimators": 2} if "n_estimators" in estimator.get_params() else {}
 
 
-def in_fresh_process(case: Case, side: str, store: Path) -> dict[str, float]:
-    command = [sys.executable, *sys.argv, "--worker", case.name, side, str(store)]
+def in_fresh_process(*arguments: str) -> Any:
+    """Runs this script once more, for one measurement: the JSON of the last line that it prints."""
+    command = [sys.executable, *sys.argv, "--worker", *arguments]
     done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True)
     if done.returncode == ABSENT:
         raise AbsentDataError(done.stderr.strip())
     if done.returncode != 0:
-        raise SystemExit(f"{case.name}, {side}: the measurement failed\n{done.stderr}")
+        raise SystemExit(f"{', '.join(arguments)}: the measurement failed\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -279,9 +352,11 @@ def say(text: str) -> None:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def run_case(case: Case, args: argparse.Namespace) -> None:
+def run_case(case: Case, args: argparse.Namespace, table: Table) -> None:
     first, *peers = case.sides
-    names = [first, *(name for name in peers if args.peers in name and not args.no_peer)]
+    wanted = [name for name in peers if args.peers in name and not args.no_peer]
+    absent = [name for name in wanted if is_absent(case.sides[name].needs)]
+    names = [first, *(name for name in wanted if name not in absent)]
     results = {name: Results() for name in names}
     cache = PeersCache(args.peers_cache)
     with tempfile.TemporaryDirectory() as folder:
@@ -289,7 +364,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
         if case.work == "predict":
             for name in names:
                 say(f"{case.name}: fitting {name}")
-                in_fresh_process(case, name, stores[name])
+                in_fresh_process(case.name, name, str(stores[name]))
         for turn in range(args.repeat):
             for name in names if turn % 2 == 0 else reversed(names):
                 say(f"{case.name}: {name}, {turn + 1} of {args.repeat}")
@@ -298,12 +373,14 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
                 ours = peer and cache.path is not None and runs_weald(case.sides[name].estimator())
                 run = cache.get(key, ours) if peer else None
                 if run is None:
-                    run = in_fresh_process(case, name, stores[name])
+                    run = in_fresh_process(case.name, name, str(stores[name]))
                     if peer:
                         cache.put(key, run, ours)
                 results[name].runs.append(run)
     say("")
-    print(report(case, results), flush=True)
+    report(case, results, table)
+    for name in absent:
+        table.row("", name, f"{case.sides[name].needs} is not installed")
     if args.json:
         record = {
             "case": case.name,
@@ -319,44 +396,40 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
 
 
 def ratio(results: dict[str, Results], metric: str) -> tuple[float, float, float]:
-    """The best of the others divided by the first: of medians, and the extremes over any two measurements."""
+    """The best of the others divided by the first."""
     first, *others = results.values()
-    other = min(others, key=lambda r: r.median(metric))
-    ours, theirs = first.values(metric), other.values(metric)
-    return other.median(metric) / first.median(metric), min(theirs) / max(ours), max(theirs) / min(ours)
+    best = min(others, key=lambda other: other.median(metric))
+    return ratios(best.values(metric), first.values(metric))
 
 
-def report(case: Case, results: dict[str, Results]) -> str:
-    lines = [case.name + (f"  ({case.notes})" if case.notes else "")]
-    made = any(side.values("made_data") for side in results.values())
-    if made:
-        lines.append("  made data of the same shape: not comparable with figures of the real set, for which aims are")
-    for name, side in results.items():
-        parts = []
-        for metric in ("seconds", "peak_bytes", "model_bytes"):
-            if values := side.values(metric):
-                scale, unit = UNITS[metric]
-                low, high = min(values) / scale, max(values) / scale
-                middle = side.median(metric) / scale
-                label = {"seconds": "", "peak_bytes": "peak ", "model_bytes": "model "}[metric]
-                each = " a round" if case.work == "round" and metric == "seconds" else ""
-                parts.append(f"{label}{middle:.4g} {unit}{each} [{low:.4g} .. {high:.4g}]")
-        if side.values("score"):
-            parts.append(f"score {side.median('score'):.4f}")
-        lines.append(f"  {name:24s} " + "   ".join(parts))
-    if len(results) > 1:
-        for metric, aim in case.aims.items():
-            middle, low, high = ratio(results, metric)
-            verdict = "no aim" if aim is None or made else f"aim {aim:g}: {'met' if middle >= aim else 'MISSED'}"
-            lines.append(f"  ratio of {metric}: {middle:.2f} [{low:.2f} .. {high:.2f}], {verdict}")
+def report(case: Case, results: dict[str, Results], table: Table) -> None:
+    """A row for each side, with the ratios of each peer. Aims are those of the best peer, and for real data."""
+    first, *others = results.values()
+    kinds = {"seconds": "", "model_bytes": "bytes ", "peak_bytes": "peak "}
+    about = [case.notes, "a round" if case.work == "round" else ""]
+    name = f"{case.name} ({', '.join(filter(None, about))})" if any(about) else case.name
+    aims = [
+        f"{kinds[metric]}{aim:.3g}: {met(ratio(results, metric)[0] >= aim)}"
+        for metric, aim in case.aims.items()
+        if aim is not None and others
+    ]
     if case.peak_limit is not None:
-        side = next(iter(results.values()))
-        limit = side.median("peak_limit")
-        verdict = "met" if side.median("peak_bytes") <= limit else "MISSED"
-        lines.append(f"  peak {side.median('peak_bytes') / 1e6:.1f} MB, limit {limit / 1e6:.1f} MB: {verdict}")
+        limit = first.median("peak_limit")
+        aims.append(f"peak ≤ {limit / 1e6:.3g} MB: {met(first.median('peak_bytes') <= limit)}")
     if case.bound_memory:
-        side = next(iter(results.values()))
-        bound = 3 * side.median("input_bytes") + side.median("model_bytes")
-        verdict = "met" if side.median("peak_bytes") <= bound else "MISSED"
-        lines.append(f"  peak {side.median('peak_bytes') / 1e6:.1f} MB, bound {bound / 1e6:.1f} MB: {verdict}")
-    return "\n".join(lines) + "\n"
+        bound = 3 * first.median("input_bytes") + first.median("model_bytes")
+        aims.append(f"peak ≤ {bound / 1e6:.3g} MB: {met(first.median('peak_bytes') <= bound)}")
+    if any(side.values("made_data") for side in results.values()):
+        aims = []
+    for side, of_side in results.items():
+        ours = of_side is first
+        compared = [kinds[m] + told(ratios(of_side.values(m), first.values(m))) for m in case.aims if not ours]
+        table.row(
+            name if ours else "",
+            side,
+            spread(of_side.values("seconds")),
+            *(spread(of_side.values(m), 1e6) if of_side.values(m) else "" for m in ("peak_bytes", "model_bytes")),
+            f"{of_side.median('score'):.4f}" if of_side.values("score") else "",
+            "; ".join(compared),
+            "; ".join(aims) if ours else "",
+        )

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 import weald
+from _boosters import LightGBM
 from _harness import PLAIN_BOOSTING, Case, Data, Side, main, n_trees
-from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 # For each table: the target, and columns to leave out.
@@ -95,23 +95,6 @@ def one_hot(data: Data) -> Data:
     return replace(data, X=expanded(data.X), X_test=expanded(data.X_test))
 
 
-class LightGBM(BaseEstimator):
-    """LightGBM, with the categorical columns of frames."""
-
-    def __init__(self, n_estimators: int = 100) -> None:
-        self.n_estimators = n_estimators
-
-    def fit(self, X: Any, y: Any) -> LightGBM:
-        import lightgbm
-
-        parameters = {"num_leaves": 31, "num_threads": 1, "verbose": -1, "seed": 0, "learning_rate": 0.1}
-        self.model = lightgbm.train(parameters, lightgbm.Dataset(X, y, params=parameters), self.n_estimators)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return self.model.predict(X)
-
-
 def score(model: Any, data: Data) -> float:
     return float(1 - np.mean((model.predict(data.X_test) - data.y_test) ** 2) / np.var(data.y_test))
 
@@ -134,11 +117,9 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
             yield Case(f"{name}, against {way}", load, sides, {"seconds": aim}, score=score)
         # scikit-learn supports at most 255 categories.
         peers = {} if "1000" in name else {"scikit-learn": Side(scikit_learn)}
-        if find_spec("lightgbm") is not None:
-            peers["LightGBM"] = Side(partial(LightGBM, rounds))
-        if peers:
-            yield Case(f"{name}, against others", load, ours | peers, {"seconds": 1}, score=score)
+        peers["LightGBM"] = Side(partial(LightGBM, rounds), needs="lightgbm")
+        yield Case(f"{name}, against others", load, ours | peers, {"seconds": 1}, score=score)
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], cases)
+    main(__doc__ or "", cases)

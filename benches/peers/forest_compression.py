@@ -167,4 +167,4 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], cases)
+    main(__doc__ or "", cases)

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 import weald
 from _data import fortran
-from _harness import Case, Data, Side, main, n_trees
+from _harness import PLAIN_BOOSTING, Case, Data, Side, main, n_trees
 
 N, N_TEST, P, TOPICS, LABELS_OF_TOPIC, LABELS_OF_ROW = 20_000, 1000, 100, 200, 500, 5
 
@@ -50,12 +50,10 @@ def cases(args: argparse.Namespace) -> list[Case]:
 
     def model() -> Any:
         return weald.GradientBoostingClassifier(
-            subsample=1.0,
-            max_features=None,
+            **PLAIN_BOOSTING | {"learning_rate": 0.5},
             loss="squared_error",
             relabel_leaves=False,
             n_estimators=m,
-            learning_rate=0.5,
             max_depth=6,
             max_leaf_nodes=None,
             min_weight_leaf=0.0,
@@ -79,4 +77,4 @@ def cases(args: argparse.Namespace) -> list[Case]:
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], cases)
+    main(__doc__ or "", cases)

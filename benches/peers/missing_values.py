@@ -11,7 +11,6 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -95,10 +94,9 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     peers = {
         "HistGradientBoosting": Side(
             lambda: sklearn.ensemble.HistGradientBoostingRegressor(max_iter=rounds, early_stopping=False), plain
-        )
+        ),
+        "LightGBM": Side(partial(LightGBM, rounds), plain, needs="lightgbm"),
     }
-    if find_spec("lightgbm") is not None:
-        peers["LightGBM"] = Side(lambda: LightGBM(rounds, 0.1, objective="regression", max_leaves=31), plain)
     yield Case(name, gappy(continuous), {"weald": Side(boosting, fortran)} | peers, {"seconds": None}, score=score)
     make = forest(weald, "RandomForestRegressor")
     name = "prediction, RandomForestRegressor, 10 000 x 30, a tenth missing, against filled"
@@ -106,4 +104,4 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], cases)
+    main(__doc__ or "", cases)

@@ -21,7 +21,7 @@ import sklearn.ensemble
 import weald
 from _data import by_column, delicious, dense_x, dense_y, fortran, wide_video
 from _harness import Case, Side, main, n_trees
-from delicious_forest import lrap
+from forests import lrap
 from sklearn.base import BaseEstimator
 
 Q = 25
@@ -129,4 +129,4 @@ def cases(args: argparse.Namespace) -> list[Case]:
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], cases)
+    main(__doc__ or "", cases)

@@ -1,47 +1,72 @@
-"""Runs every benchmark of this folder with the options given, one after the other.
+"""Runs every benchmark of this folder with the options given, one after the other: `--quick --made` for `make bench`.
 
-With `--made`, generated data replace all real data sets, and scripts that compare scores on real data sets are left
-out: the rest needs no data, and takes a few minutes with `--quick`.
+With `--made`, generated data replace all real data sets. Without it, the scripts of `scores/` run too, which compare scores
+on real data sets, except those with arguments of their own. The rest of the options are those of each script.
 """
 
 import os
+import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-# The exit code of a script whose data is missing.
-ABSENT = 77
+from _harness import ABSENT, is_absent
+
 HERE = Path(__file__).resolve().parent
-SCRIPTS = sorted(p for p in HERE.glob("*.py") if not p.name.startswith("_") and p != Path(__file__).resolve())
-SCORES = "it compares scores on real data sets"
-OWN = "it has arguments of its own"
-# Scripts that run only if they are named.
-ALONE = {"centroid.py": OWN, "centroid_scale.py": OWN, "compressed_bytes.py": OWN, "linear_losses.py": OWN}
-# Scripts that `--made` leaves out.
-LEFT_OUT = {
-    "label_precision.py": SCORES,
-    "text_recipe.py": SCORES,
-    "time_to_boomer.py": SCORES,
-}
+SPEED = sorted(path for path in HERE.glob("*.py") if not path.name.startswith("_") and path != Path(__file__).resolve())
+SCORES = sorted(path for path in (HERE / "scores").glob("*.py") if not path.name.startswith("_"))
+# These need arguments.
+ALONE = {"centroid_scale.py", "text_labels.py"}
+PEERS = (
+    "xgboost",
+    "lightgbm",
+    "catboost",
+    "hessboost",
+    "shap",
+    "onnxruntime",
+    "treelite",
+    "tl2cgen",
+    "lleaves",
+    "distributed",
+)
+ON_SCORES = ("omikuji", "napkinxc", "mlrl")
+
+
+def scripts(made: bool) -> list[Path]:
+    return SPEED if made else SPEED + [path for path in SCORES if path.name not in ALONE]
 
 
 def main() -> int:
-    made = "--made" in sys.argv
+    made, quick = "--made" in sys.argv, "--quick" in sys.argv
     environment = os.environ | ({"WEALD_MADE": "1"} if made else {})
-    failed = []
-    for script in SCRIPTS:
-        print(f"== {script.name}", flush=True)
-        if reason := ALONE.get(script.name) or (made and LEFT_OUT.get(script.name)):
-            print(f"left out: {reason}\n", flush=True)
-            continue
+    chosen = scripts(made)
+    data = "generated data of their shapes" if made else "the real data sets that are here"
+    long = (
+        "about six minutes on two cores with all peers, most of it theirs" if made and quick else "hours: see README.md"
+    )
+    names = ", ".join(path.stem for path in chosen)
+    absent = [name for name in PEERS + (() if made else ON_SCORES) if is_absent(name)]
+    print(f"weald beside other libraries, on {data}, one script after the other: {names}. This takes {long}.")
+    if quick:
+        print("With --quick each side is measured once, with small models: the ratios are indicative only.")
+    print(f"Not installed, and so left out: {', '.join(absent) or 'none'}.\n", flush=True)
+    failed, spent = [], 0.0
+    for script in chosen:
+        print(f"## {script.relative_to(HERE)}\n", flush=True)
         start = time.monotonic()
         code = subprocess.run([sys.executable, script, *sys.argv[1:]], env=environment).returncode
         if code == ABSENT:
             print("left out: see the reason above")
         elif code != 0:
             failed.append(script.name)
-        print(f"-- {script.name}: {time.monotonic() - start:.0f} s\n", flush=True)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        processor = used.ru_utime + used.ru_stime - spent
+        spent += processor
+        print(
+            f"\n{script.name} took {time.monotonic() - start:.0f} s, {processor:.0f} s of the processor.\n", flush=True
+        )
+    print(f"Together {spent:.0f} s of the processor.")
     if failed:
         print(f"did not finish: {', '.join(failed)}", file=sys.stderr)
     return len(failed)

@@ -1,8 +1,8 @@
 """Predictions of one model by weald and by runtimes that it was exported to: 1 sample to 100 000 samples.
 
 `python benches/peers/runtimes.py`: for each model, number of samples and number of threads the microseconds of a call,
-and how many times as long as weald the fastest other runtime takes. Medians of `--repeat` rounds, in which the sides
-take turns in one process, with the least and the greatest in brackets.
+and how many times as long as weald the other runtimes take (as its `Predictor`, for one sample). Medians of `--repeat`
+rounds, in which the sides take turns in one process, with the least and the greatest in brackets.
 
 Sides are the estimator, `weald.Predictor` (one sample), onnxruntime, treelite's GTIL, treelite compiled by tl2cgen
 and gcc (the time to make its `DMatrix` included), lleaves, and scikit-learn's own forest of the same trees. lleaves
@@ -15,20 +15,17 @@ other: where they repeat the same few, processors remember their paths down the 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import itertools
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 import weald
-from _harness import PLAIN_BOOSTING
-from _records import environment, heading
+from _harness import PLAIN_BOOSTING, Table, options, parser, ratios, spread, timed, told
 from scipy import sparse
 from weald.export import to_onnx, to_sklearn, to_treelite
 
@@ -195,10 +192,7 @@ def seconds(call: Call, samples: Any, n: int) -> float:
     n_calls = max(1, 2000 // n)
     some = list(itertools.islice(samples, n_calls))
     time.sleep(PAUSE)
-    start = time.perf_counter()
-    for X in some:
-        call(X)
-    return (time.perf_counter() - start) / n_calls
+    return timed(lambda: [call(X) for X in some], time.perf_counter)[0] / n_calls
 
 
 def check(name: str, found: Any, expected: Any) -> None:
@@ -209,13 +203,8 @@ def check(name: str, found: Any, expected: Any) -> None:
     assert gap < 1e-4 * max(1.0, np.abs(expected).max()), (name, gap)
 
 
-def told(values: list[float]) -> str:
-    """Median and range."""
-    return f"{median(values):.3g} [{min(values):.3g} .. {max(values):.3g}]"
-
-
-def measure(sides: Sides, X: Any, n: int, n_threads: int, repeat: int) -> tuple[str, str]:
-    """The microseconds of each side, and the ratio of the fastest other side to weald in the same round."""
+def measure(sides: Sides, X: Any, n: int, n_threads: int, repeat: int) -> dict[str, list[float]]:
+    """The seconds of a call of each side."""
     calls = {side: call for side, call in sides.of(n_threads).items() if sides.reads(side, n, X.shape[1])}
     # For the text, onnxruntime gets dense arrays, whose creation is not measured, and the others get CSR.
     is_dense = {side: sides.needs_dense(side) for side in calls}
@@ -230,35 +219,31 @@ def measure(sides: Sides, X: Any, n: int, n_threads: int, repeat: int) -> tuple[
     times: dict[str, list[float]] = {side: [] for side in calls}
     for turn in range(repeat):
         for side in list(calls)[:: 1 if turn % 2 == 0 else -1]:
-            times[side].append(1e6 * seconds(calls[side], turns[side], n))
-    others = [of_side for side, of_side in times.items() if side not in ("weald", "Predictor")]
-    ours = times.get("Predictor", times["weald"])
-    ratios = [min(round_) / mine for mine, *round_ in zip(ours, *others, strict=True)] if others else [float("nan")]
-    return ", ".join(f"{side} {told(of_side)}" for side, of_side in times.items()), told(ratios)
+            times[side].append(seconds(calls[side], turns[side], n))
+    return times
 
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
-    parser.add_argument("--samples", type=int, nargs="+", default=N_SAMPLES)
-    parser.add_argument("--quick", action="store_true", help="one round, at most 10 000 samples: indicative only")
-    options, _ = parser.parse_known_args()
-    if options.quick:
-        options.repeat, options.samples = 1, [n for n in options.samples if n <= 10_000]
-    print(f"{heading(environment())}\n", flush=True)
-    print("| model | samples | threads | microseconds | fastest other / weald |\n|---|--:|--:|---|--:|", flush=True)
-    for name in options.cases:
+    common = parser(__doc__ or "", repeat=7)
+    common.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    common.add_argument("--samples", type=int, nargs="+", default=N_SAMPLES)
+    args = options(common)
+    if args.quick:
+        args.samples = [n for n in args.samples if n <= 10_000]
+    table = Table("case | side | microseconds | ratio", texts=2)
+    for name in (name for name in CASES if args.only in name):
         model, X, booster = fitted(name)
         with tempfile.TemporaryDirectory() as folder:
             sides = Sides(model, sparse.issparse(X), booster, Path(folder))
-            for n in options.samples:
+            for n in args.samples:
                 # A single sample cannot be divided among threads.
-                for n_threads in options.threads[:1] if n == 1 else options.threads:
-                    found, ratio = measure(sides, X, n, n_threads, options.repeat)
-                    print(f"| {name} | {n} | {n_threads} | {found} | {ratio} |", flush=True)
+                for n_threads in args.threads[:1] if n == 1 else args.threads:
+                    times = measure(sides, X, n, n_threads, args.repeat)
+                    ours = times.get("Predictor", times["weald"])
+                    for side, found in times.items():
+                        ratio = "" if found is ours else told(ratios(found, ours))
+                        table.row(f"{name}, {n} samples, {n_threads} threads", side, spread(found, 1e-6), ratio)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
     def sides(make: Callable[[], Any], with_background: bool = False) -> dict[str, Side]:
         return {
             "weald": Side(lambda: Ours(make(), with_background)),
-            "shap": Side(lambda: Theirs(make(), with_background)),
+            "shap": Side(lambda: Theirs(make(), with_background), needs="shap"),
         }
 
     def forest(m: int, **params: Any) -> Callable[[], Any]:
@@ -141,4 +141,4 @@ def cases(args: argparse.Namespace) -> list[Case]:
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], cases)
+    main(__doc__ or "", cases)

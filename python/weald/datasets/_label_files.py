@@ -87,7 +87,7 @@ def load_xmc(path_or_buffer: Source) -> LabelData:
 
     Notes
     -----
-    The text is parsed in one pass by a single thread, at some hundred MB/s (see `benches/peers/label_files.py`). The
+    The text is parsed in one pass by a single thread, at some hundred MB/s (see `benches/peers/files.py`). The
     memory is that of the content of the file and of the result, independently of the numbers in the first line. Lines
     may end with `\r\n`. The features and labels of a line may be in any order.
 

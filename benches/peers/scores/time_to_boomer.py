@@ -11,15 +11,13 @@ Without mlrl-boomer (which needs scikit-learn 1.7) nothing is run.
 
 from __future__ import annotations
 
-import argparse
 import math
 import resource
-import statistics
+import sys
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -27,12 +25,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import weald
-from _data import named
-from _harness import PLAIN_BOOSTING, Side
-from _reach import Contender, Curve, curve
-from _records import append, environment, heading
-from _scores import ranking_precision
 from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _data import named
+from _harness import PLAIN_BOOSTING, Side, Table, is_absent, met, options, parser, ratios, spread, timed, told
+from _reach import Contender, Curve, curve
+from _records import append
+from _scores import ranking_precision
 
 SETS = (
     "medical", "emotions", "CAL500", "scene", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "corel5k", "bibtex",
@@ -87,29 +88,21 @@ def in_own_process(*boomer: Any) -> tuple[float, float] | None:
 
 
 def seconds(model: Any, X: Any, y: Any) -> float:
-    start = time.process_time()
-    model.fit(X, y)
-    return time.process_time() - start
+    return timed(lambda: model.fit(X, y))[0]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, help="measurements of each side (3, with --quick 1)")
-    parser.add_argument("--quick", action="store_true", help="the smallest set, one measurement")
-    parser.add_argument("--only", default="", help="sets whose name contains this")
-    parser.add_argument("--most-seconds", type=float, default=0.0, help="of a fit of BOOMER; 0: as many as it takes")
-    parser.add_argument("--json", type=Path)
-    args, _ = parser.parse_known_args()
+    common = parser(__doc__ or "", repeat=3)
+    common.add_argument("--most-seconds", type=float, default=0.0, help="of a fit of BOOMER; 0: as many as it takes")
+    args = options(common)
     threadpool_limits(1)
     warnings.simplefilter("ignore")
-    repeat = args.repeat or (1 if args.quick else 3)
-    if not find_spec("mlrl"):
-        print("left out: mlrl-boomer is not installed")
+    table = Table("case | side | seconds | ratio | LRAP | aim", texts=2)
+    if is_absent("mlrl"):
+        table.row("all", "BOOMER", "mlrl-boomer is not installed")
         return
     from mlrl.boosting import BoomerClassifier
 
-    about = environment()
-    print(f"{__doc__.splitlines()[0]}\n{heading(about)}\n", flush=True)
     for name in SETS[:1] if args.quick else SETS:
         if args.only not in name:
             continue
@@ -118,7 +111,7 @@ def main() -> None:
         X, X_test = (sp.csr_matrix(a) if sp.issparse(a) else a for a in (data.X, data.X_test))
         fitted = in_own_process(X, y, X_test, data.y_test, args.most_seconds)
         if fitted is None:
-            print(f"{name}: BOOMER did not end in {args.most_seconds:g} s", flush=True)
+            table.row(name, "BOOMER", f"more than {args.most_seconds:g}")
             continue
         theirs, target = [fitted[0]], fitted[1]
         found: dict[str, Curve] = {}
@@ -131,25 +124,18 @@ def main() -> None:
         rounds = found[key].rounds_to(target)
         if rounds is None:
             best = max(found, key=lambda key: found[key].best())
-            print(
-                f"{name}: LRAP {target:.4f} of BOOMER in {theirs[0]:.3g} s is not reached in as many; "
-                f"best {found[best].best():.4f} ({best})",
-                flush=True,
-            )
+            table.row(name, f"weald ({best})", "not reached", "", f"{found[best].best():.4f}")
+            table.row(name, "BOOMER", spread(theirs), "", f"{target:.4f}")
             continue
         mine = []
-        for turn in range(repeat):
+        for turn in range(args.repeat):
             mine.append(seconds(ours(rounds, SETTINGS[key]), data.X, data.y))
             if turn:
                 theirs.append(seconds(BoomerClassifier(), X, y))
-        ratio = statistics.median(theirs) / statistics.median(mine)
-        print(
-            f"{name}: LRAP {target:.4f}, BOOMER {statistics.median(theirs):.3g} s, "
-            f"weald {statistics.median(mine):.3g} s "
-            f"({key}, {rounds} rounds): {ratio:.2f} [{min(theirs) / max(mine):.2f} .. {max(theirs) / min(mine):.2f}], "
-            f"aim {AIM:g}: {'met' if ratio >= AIM else 'MISSED'}",
-            flush=True,
-        )
+        ratio = ratios(theirs, mine)
+        aim = f"{AIM:g}: {met(ratio[0] >= AIM)}"
+        table.row(name, f"weald ({key}, {rounds} rounds)", spread(mine), "", f"{target:.4f}", aim)
+        table.row(name, "BOOMER", spread(theirs), told(ratio), f"{target:.4f}")
         if args.json:
             runs = {"weald": mine, "BOOMER": theirs, "lrap": target, "setting": key, "rounds": rounds}
             append(args.json, {"set": name, "runs": runs})

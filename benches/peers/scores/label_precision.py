@@ -9,24 +9,25 @@ regressions of that strength that were fitted without the sample (`_linear_start
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import tempfile
-import time
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import weald
-from _data import named
-from _harness import PLAIN_BOOSTING
-from _linear_start import Linear, Words, halves
-from _records import append, environment, heading
-from _scores import ranking_precision
 from threadpoolctl import threadpool_limits
 from weald.compression import compact_leaves
 from weald.metrics import precision_at_k
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _data import named
+from _harness import PLAIN_BOOSTING, Table, met, options, parser, spread, timed
+from _linear_start import Linear, Words, halves
+from _records import append
+from _scores import ranking_precision
+from text_recipe import parts
 
 # Precision at 1, 3, 5; seconds; megabytes.
 AIMS = {
@@ -74,24 +75,23 @@ def model(settings: Settings) -> Any:
 
 def measure(settings: Settings, X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, float]:
     X, X_test = sp.csc_matrix(X), sp.csr_matrix(X_test)
-    margins, margins_test, linear_bytes = None, None, 0
-    start = time.process_time()
-    if C := settings.get("start"):
+    C, margins_test, linear_bytes = settings.get("start"), None, 0
+
+    def fit() -> Any:
+        if not C:
+            return None, None, model(settings).fit(X, y)
         words = Words().fit(sp.csr_array(X))
-        A = words.transform(sp.csr_array(X))
-        labels = sp.csr_array(y)
+        A, labels = words.transform(sp.csr_array(X)), sp.csr_array(y)
         margins, linear = halves(A, labels, C), Linear(C).fit(A, labels)
-    fitted = model(settings).fit(X, y, base_margin=margins)
-    seconds = time.process_time() - start
+        return words, linear, model(settings).fit(X, y, base_margin=margins)
+
+    seconds, (words, linear, fitted) = timed(fit)
     if C:
         margins_test = linear.decision_function(words.transform(sp.csr_array(X_test)))
         linear_bytes = linear.coef_.nbytes
     small, report = compact_leaves(fitted, dtype="int8")
     scores = small.decision_function(X_test, base_margin=margins_test)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        weald.save(small, path)
-        n_bytes = path.stat().st_size + linear_bytes
+    n_bytes = len(weald.dumps(small)) + linear_bytes
     found = {f"p{k}": float(precision_at_k(y_test, scores, k=k)) for k in (1, 3, 5)}
     return found | {
         "seconds": seconds,
@@ -101,50 +101,42 @@ def measure(settings: Settings, X: Any, y: Any, X_test: Any, y_test: Any) -> dic
     }
 
 
-def line(found: dict[str, float]) -> str:
-    return (
-        f"p@1/3/5 {found['p1']:.4f} / {found['p3']:.4f} / {found['p5']:.4f}   LRAP {found['lrap']:.4f}   "
-        f"{found['seconds']:.1f} s   {found['megabytes']:.1f} MB (leaves not rounded {found['megabytes_before']:.1f})"
-    )
+def row(table: Table, name: str, settings: Settings, runs: list[dict[str, float]], aims: str = "") -> None:
+    precisions = " / ".join(f"{runs[0][key]:.4f}"[1:] for key in ("p1", "p3", "p5"))
+    size = f"{runs[0]['megabytes']:.1f} (leaves not rounded {runs[0]['megabytes_before']:.1f})"
+    seconds = spread([run["seconds"] for run in runs])
+    table.row(name, settings, seconds, size, precisions, f"{runs[0]['lrap']:.4f}"[1:], aims)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, help="fits that the seconds are the median of (3, with --quick 1)")
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the rounds: indicative only")
-    parser.add_argument("--only", default="", help="sets whose name contains this")
-    parser.add_argument("--choose", action="store_true", help="candidates on a quarter of the training rows, no test")
-    parser.add_argument("--json", type=Path)
-    args, _ = parser.parse_known_args()
+    common = parser(__doc__ or "", repeat=3)
+    common.add_argument("--choose", action="store_true", help="candidates on a quarter of the training rows, no test")
+    args = options(common)
     threadpool_limits(1)
-    repeat = args.repeat or (1 if args.quick else 3)
-    print(f"{__doc__.splitlines()[0]}\n{heading(environment())}\n", flush=True)
+    table = Table("case | side | seconds | model, MB | precision at 1 / 3 / 5 | LRAP | aim", texts=2)
     for name, aims in AIMS.items():
         if args.only not in name:
             continue
         data = named(name)
         X, y = sp.csr_matrix(data.X), sp.csr_matrix(data.y)
         if args.choose:
-            rows = np.random.default_rng(0).permutation(X.shape[0])
-            held, kept = np.sort(rows[: len(rows) // 4]), np.sort(rows[len(rows) // 4 :])
+            kept, held = parts(X.shape[0])
             for i, settings in enumerate(CANDIDATES[name]):
                 found = measure(settings, X[kept], y[kept], X[held], y[held])
-                print(f"{name} {i}{' chosen' if i == CHOSEN[name] else ''}: {line(found)}   {settings}", flush=True)
+                row(table, f"{name} {i}, held out{', chosen' if i == CHOSEN[name] else ''}", settings, [found])
             continue
         settings = dict(CANDIDATES[name][CHOSEN[name]])
         if args.quick:
             settings["n_estimators"] //= 20
-        runs = [measure(settings, X, y, data.X_test, data.y_test) for _ in range(repeat)]
-        found = runs[0] | {"seconds": statistics.median(run["seconds"] for run in runs)}
-        reached = [found[key] for key in ("p1", "p3", "p5")]
-        met = [value >= aim for value, aim in zip(reached, aims, strict=False)]
-        met += [found["seconds"] <= aims[3], found["megabytes"] <= aims[4]]
-        verdict = ", ".join(
-            f"{what} {aim:g}: {'met' if ok else 'MISSED'}"
-            for what, aim, ok in zip(("p@1", "p@3", "p@5", "seconds", "MB"), aims, met, strict=True)
+        runs = [measure(settings, X, y, data.X_test, data.y_test) for _ in range(args.repeat)]
+        reached = [runs[0][key] >= aim for key, aim in zip(("p1", "p3", "p5"), aims, strict=False)]
+        reached += [float(np.median([run["seconds"] for run in runs])) <= aims[3], runs[0]["megabytes"] <= aims[4]]
+        verdict = "; ".join(
+            f"{what} {aim:g}: {met(ok)}"
+            for what, aim, ok in zip(("p@1", "p@3", "p@5", "s", "MB"), aims, reached, strict=True)
             if aim < np.inf
         )
-        print(f"{name}: {line(found)}\n  {settings}\n  {verdict}", flush=True)
+        row(table, name, settings, runs, verdict)
         if args.json:
             append(args.json, {"set": name, "settings": settings, "runs": runs})
 

@@ -1,6 +1,6 @@
 """Linear models by squared hinge and by log loss, with weights in float32 and float16, on held-out training samples.
 
-    python benches/peers/linear_losses.py [--only bibtex]
+    python benches/peers/scores/linear_losses.py [--only bibtex]
 
 A random quarter of the training samples of each set of text is held out; test samples are not read. Precision at 1, and the
 log loss of a sample, summed over labels; processor seconds of the fit, at the defaults and of one fit with the C and features
@@ -9,15 +9,18 @@ of the first and without calibration; stored weights and bytes of the model file
 
 from __future__ import annotations
 
-import argparse
-import time
+import sys
+from pathlib import Path
 from typing import Any
 
-import _data
 import numpy as np
 import scipy.sparse as sp
 import weald
-from _records import environment, heading
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _data import named
+from _harness import Table, options, parser, timed
 
 SETS = ("bibtex", "yahoo_arts", "reuters21578_r90", "medical", "rcv1sub1", "goemotions", "delicious")
 WAYS = [("squared_hinge", "float32"), ("squared_hinge", "float16"), ("log_loss", "float32"), ("log_loss", "float16")]
@@ -32,51 +35,40 @@ def scores(model: Any, X: Any, Y: Any) -> tuple[float, float]:
     return float(first.mean()), float(found.mean())
 
 
-def fitted(X: Any, Y: Any, **params: Any) -> tuple[Any, float]:
-    start = time.process_time()
-    model = weald.LinearClassifier(random_state=0, **params).fit(X, Y)
-    return model, time.process_time() - start
+def fitted(X: Any, Y: Any, **params: Any) -> tuple[float, Any]:
+    return timed(lambda: weald.LinearClassifier(random_state=0, **params).fit(X, Y))
 
 
-def lines(name: str) -> list[str]:
-    data = _data.named(name)
+def rows(name: str, table: Table) -> None:
+    data = named(name)
     X, Y = sp.csr_matrix(data.X), sp.csr_matrix(data.y)
     rows = np.random.default_rng(0).permutation(X.shape[0])
     held, kept = rows[: len(rows) // 4], rows[len(rows) // 4 :]
-    found = []
     for loss, dtype in WAYS:
-        model, seconds = fitted(X[kept], Y[kept], loss=loss, weight_dtype=dtype)
+        seconds, model = fitted(X[kept], Y[kept], loss=loss, weight_dtype=dtype)
         chosen = {"C": model.C_, "features": model.features_}
-        alone, of_one = fitted(X[kept], Y[kept], loss=loss, weight_dtype=dtype, calibrate=False, **chosen)
+        of_one, alone = fitted(X[kept], Y[kept], loss=loss, weight_dtype=dtype, calibrate=False, **chosen)
         precision, log_loss = scores(model, X[held], Y[held])
         _, without = scores(alone, X[held], Y[held])
-        cells = (
+        table.row(
             name,
             f"{loss}, {dtype}",
-            f"{model.features_} {model.C_:g}",
+            f"{seconds:.2f} / {of_one:.2f}",
+            f"{len(weald.dumps(model)) / 1e6:.3g}",
             f"{precision:.4f}"[1:],
             f"{log_loss:.4f} / {without:.4f}",
-            f"{seconds:.2f} / {of_one:.2f}",
-            f"{alone.n_iter_}",
-            f"{len(model._model.arrays()[2])}",
-            f"{len(weald.dumps(model))}",
+            f"{model.features_} {model.C_:g}",
+            alone.n_iter_,
+            len(model._model.arrays()[2]),
         )
-        found.append(f"| {' | '.join(cells)} |")
-    return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", choices=SETS, help="measure this data set alone")
-    only = parser.parse_args().only
-    print(heading(environment()))
-    print(
-        "| set | loss | features, C | P@1 | log loss / not calibrated | fit / one fit, s | passes | weights | bytes |"
-    )
-    print("|---|---|---|--:|--:|--:|--:|--:|--:|")
-    for name in (only,) if only else SETS:
-        for line in lines(name):
-            print(line, flush=True)
+    args = options(parser(__doc__ or ""))
+    columns = "case | side | fit / one fit, s | model, MB | precision at 1 | log loss / not calibrated | features, C"
+    table = Table(f"{columns} | passes | weights", texts=2)
+    for name in (name for name in SETS if args.only in name):
+        rows(name, table)
 
 
 if __name__ == "__main__":

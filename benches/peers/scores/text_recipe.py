@@ -14,28 +14,29 @@ samples without labels are left out of its training. Peers that are not installe
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import weald
-from _data import named
-from _harness import PLAIN_BOOSTING
-from _linear_start import Linear, Words, halves
-from _records import append, environment, heading
-from _scores import ranking_precision
 from threadpoolctl import threadpool_limits
+from weald.datasets import dump_xmc
 from weald.metrics import precision_at_k
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _data import named
+from _harness import PLAIN_BOOSTING, Table, is_absent, options, parser, ratios, spread, told
+from _linear_start import Linear, Words, halves
+from _records import append
+from _scores import ranking_precision
 
 SETS = ("medical", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "goemotions")
 STRENGTHS = (3.0, 10.0)
@@ -113,13 +114,7 @@ def omikuji(**parameters: Any) -> Callable[[Any, Any], Fitted]:
             setattr(settings, name, value)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "train.txt"
-            with path.open("w") as file:
-                file.write(f"{len(kept)} {X.shape[1]} {y.shape[1]}\n")
-                for i in kept:
-                    labels = y.indices[y.indptr[i] : y.indptr[i + 1]]
-                    inside = slice(X.indptr[i], X.indptr[i + 1])
-                    entries = zip(X.indices[inside], X.data[inside], strict=True)
-                    file.write(",".join(map(str, labels)) + " " + " ".join(f"{j}:{v:.7g}" for j, v in entries) + "\n")
+            dump_xmc(X[kept], y[kept], path)
             FILE_SECONDS[0] += time.process_time() - start
             model = omikuji.Model.train_on_data(str(path), settings, 1)
 
@@ -210,65 +205,70 @@ OURS: dict[str, Callable[[Any, Any], Fitted]] = {
 }
 
 
-def chosen(peer: str, X: Any, y: Any, say: bool) -> tuple[str, Callable[[Any, Any], Fitted]]:
+def parts(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three quarters of the training samples, and the quarter on which choices are made."""
+    rows = np.random.default_rng(0).permutation(n)
+    return np.sort(rows[n // 4 :]), np.sort(rows[: n // 4])
+
+
+def chosen(peer: str, X: Any, y: Any, table: Table | None = None) -> tuple[str, Callable[[Any, Any], Fitted]]:
     """The setting, and the features, with the best precision at 1 on a quarter of the training samples."""
-    rows = np.random.default_rng(0).permutation(X.shape[0])
-    held, kept = np.sort(rows[: len(rows) // 4]), np.sort(rows[len(rows) // 4 :])
+    kept, held = parts(X.shape[0])
     found = {}
     for name, fit in PEERS[peer].items():
         for words in (False, True):
             key = f"{peer}, {name}, {'tf-idf' if words else 'as it comes'}"
             found[key] = measure(on(words, fit), X[kept], y[kept], X[held], y[held]), on(words, fit)
-            if say:
-                print(f"    {key}: p@1 {found[key][0]['p1']:.4f}, {found[key][0]['seconds']:.2f} s", flush=True)
+            if table is not None:
+                row(table, "held out", key, [found[key][0]])
     best = max(found, key=lambda key: found[key][0]["p1"])
     return best, found[best][1]
 
 
+def row(
+    table: Table, name: str, side: str, runs: list[dict[str, float]], first: list[dict[str, float]] | None = None
+) -> None:
+    seconds = [run["seconds"] for run in runs]
+    compared = told(ratios(seconds, [run["seconds"] for run in first])) if first else ""
+    scores = " / ".join(f"{runs[0][key]:.4f}"[1:] for key in ("p1", "p3", "p5"))
+    lrap = "" if np.isnan(runs[0]["lrap"]) else f"{runs[0]['lrap']:.4f}"[1:]
+    table.row(name, side, spread(seconds), compared, scores, lrap)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, help="measurements of each side (3, with --quick 1)")
-    parser.add_argument("--quick", action="store_true", help="the smallest set, and peers at their defaults")
-    parser.add_argument("--only", default="", help="sets whose name contains this")
-    parser.add_argument("--no-peer", action="store_true")
-    parser.add_argument("--choose", action="store_true", help="print what choices on a quarter of the rows come from")
-    parser.add_argument("--json", type=Path)
-    args, _ = parser.parse_known_args()
+    common = parser(__doc__ or "", repeat=3)
+    common.add_argument("--choose", action="store_true", help="print what choices on a quarter of the rows come from")
+    args = options(common)
     threadpool_limits(1)
-    repeat = args.repeat or (1 if args.quick else 3)
-    about = environment()
-    print(f"{__doc__.splitlines()[0]}\n{heading(about)}\n", flush=True)
+    table = Table("case | side | seconds | ratio | precision at 1 / 3 / 5 | LRAP", texts=2)
     for name in SETS[:1] if args.quick else SETS:
         if args.only not in name:
             continue
         data = named(name)
         X, X_test, y, y_test = (sp.csr_array(part) for part in (data.X, data.X_test, data.y, data.y_test))
         if args.choose:
-            rows = np.random.default_rng(0).permutation(X.shape[0])
-            held, kept = np.sort(rows[: len(rows) // 4]), np.sort(rows[len(rows) // 4 :])
+            kept, held = parts(X.shape[0])
             for rounds in (20, 40, 60, 100):
                 fit = lambda X, y, m=rounds: recipe(X, y, rounds=m)  # noqa: E731
                 found = measure(fit, X[kept], y[kept], X[held], y[held])
-                print(f"    recipe, {rounds} rounds: p@1 {found['p1']:.4f}, {found['seconds']:.2f} s", flush=True)
+                row(table, f"{name}, held out", f"recipe, {rounds} rounds", [found])
         sides: dict[str, Callable[[Any, Any], Fitted]] = dict(OURS)
         for peer in PEERS:
-            if not find_spec(peer) or args.no_peer:
+            if args.no_peer:
+                continue
+            if is_absent(peer):
+                table.row(name, peer, "not installed")
                 continue
             sides[f"{peer}, defaults, as it comes"] = PEERS[peer]["defaults"]
             if not args.quick:
-                best, fit = chosen(peer, X, y, args.choose)
+                best, fit = chosen(peer, X, y, table if args.choose else None)
                 sides[best] = fit
         runs: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
-        for turn in range(repeat):
+        for turn in range(args.repeat):
             for side in sides if turn % 2 == 0 else reversed(sides):
                 runs[side].append(measure(sides[side], X, y, X_test, y_test))
-        print(name)
         for side, of_side in runs.items():
-            seconds = [run["seconds"] for run in of_side]
-            scores = " / ".join(f"{of_side[0][key]:.4f}" for key in ("p1", "p3", "p5"))
-            times = f"{statistics.median(seconds):.3g} s [{min(seconds):.3g} .. {max(seconds):.3g}]"
-            lrap = "" if np.isnan(of_side[0]["lrap"]) else f"LRAP {of_side[0]['lrap']:.4f}"
-            print(f"  {side:44s} p@1/3/5 {scores}   {lrap}   {times}", flush=True)
+            row(table, name, side, of_side, None if side == "recipe" else runs["recipe"])
         if args.json:
             append(args.json, {"set": name, "runs": runs})
 

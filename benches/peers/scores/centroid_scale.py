@@ -1,6 +1,6 @@
 """How the time of a centroid forest grows, what a large fit takes, and what a plain version in NumPy takes.
 
-`python centroid_scale.py growth`: processor seconds of ten trees on generated documents, against the number of
+`python benches/peers/scores/centroid_scale.py growth`: processor seconds of ten trees on generated documents, against the number of
 samples, of labels, and of words in a document; and the slopes of the logarithms, by least squares over medians of
 `--repeat` fits.
 
@@ -16,21 +16,25 @@ One thread each, also for BLAS.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
-import time
+import sys
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
-import _data
 import numpy as np
 import scipy.sparse as sp
 import weald
-from sklearn.feature_extraction.text import TfidfTransformer
 from weald.metrics import precision_at_k
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _data import named
+from _harness import Table, options, parser, spread, timed
+from text_labels import as_tfidf
 
 SIZES = {"samples": (10_000, 80_000), "labels": (100, 6_400), "words": (20, 160)}
 PLAIN = {"refine": False, "soft_routing": False, "smoothing": 0.0, "idf": False, "min_centroid_weight": 0.0}
@@ -57,33 +61,33 @@ def documents(n: int, n_words: int, n_labels: int, length: int, seed: int = 0) -
     return X, Y
 
 
-def seconds(fit: Any) -> float:
-    start = time.process_time()
-    fit()
-    return time.process_time() - start
+def forest(**settings: Any) -> Any:
+    return weald.CentroidForestClassifier(10, random_state=0, n_jobs=1, **settings)
 
 
 def growth(repeat: int) -> None:
     """Prints the slopes."""
+    table = Table("case | side | seconds | power of the size", texts=2)
     for name, (least, most) in SIZES.items():
         sizes = np.geomspace(least, most, 4).astype(int)
         times = []
         for size in sizes:
             shape = {"samples": 20_000, "labels": 1_000, "words": 60, name: int(size)}
             X, Y = documents(shape["samples"], 20_000, shape["labels"], shape["words"])
-            forest = weald.CentroidForestClassifier(10, random_state=0, n_jobs=1)
-            times.append(median(seconds(lambda forest=forest, X=X, Y=Y: forest.fit(X, Y)) for _ in range(repeat)))
-        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-        print(f"| {name} | {', '.join(map(str, sizes))} | {', '.join(f'{t:.2f}' for t in times)} | {slope:.2f} |")
+            runs = [timed(lambda X=X, Y=Y: forest().fit(X, Y))[0] for _ in range(repeat)]
+            times.append(median(runs))
+            table.row(name, size, spread(runs))
+        table.row(name, "all", "", f"{np.polyfit(np.log(sizes), np.log(times), 1)[0]:.2f}")
 
 
 def large() -> None:
     """Prints time and memory of a large fit."""
     X, Y = documents(200_000, 100_000, 10_000, 60)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    took = seconds(lambda: weald.CentroidForestClassifier(10, random_state=0, n_jobs=1).fit(X, Y))
+    took, _ = timed(lambda: forest().fit(X, Y))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"{X.nnz} entries: {took:.1f} s, peak {peak / 2**20:.2f} GB, {before / 2**20:.2f} GB of it before the fit")
+    table = Table("case | side | seconds | peak of the process, GB | before the fit, GB", texts=2)
+    table.row(f"{X.nnz} entries", "weald", f"{took:.1f}", f"{peak / 2**20:.2f}", f"{before / 2**20:.2f}")
 
 
 class SlowTree:
@@ -133,48 +137,41 @@ class SlowTree:
             below.predict(X, out, rows[nearest == child])
 
 
-def slow(name: str) -> None:
-    """Prints seconds for a tree, and precision at 1, 3 and 5 of ten trees."""
-    data = _data.named(name)
+def slow(name: str, table: Table) -> None:
+    """Seconds for a tree, and precision at 1, 3 and 5 of ten trees."""
+    data = named(name)
     X, X_test, Y, Y_test = (sp.csr_matrix(part) for part in (data.X, data.X_test, data.y, data.y_test))
-    if (X.data % 1 == 0).all():
-        weights = TfidfTransformer(sublinear_tf=True).fit(X)
-        X, X_test = (weights.transform(part) for part in (X, X_test))
-    X, X_test = (sp.csr_matrix(part, dtype=np.float64) for part in (X, X_test))
+    X32, Xt32 = as_tfidf(X, X_test)
+    X, X_test = (sp.csr_matrix(part, dtype=np.float64) for part in (X32, Xt32))
     rng = np.random.default_rng(0)
-    trees: list[SlowTree] = []
-    took = seconds(lambda: trees.extend(SlowTree(X, sp.csr_matrix(Y, dtype=np.float64), rng) for _ in range(10)))
+    took, trees = timed(lambda: [SlowTree(X, sp.csr_matrix(Y, dtype=np.float64), rng) for _ in range(10)])
     scores = np.zeros(Y_test.shape)
     for tree in trees:
         tree.predict(X_test, scores, np.arange(len(scores)))
-    print_scores(f"{name}, NumPy", took, scores, Y_test)
+    found = {"NumPy": (took, scores)}
     for way, settings in [("the same by the engine", PLAIN), ("defaults", {"idf": False})]:
-        forest = weald.CentroidForestClassifier(10, random_state=0, n_jobs=1, **settings)
-        X32, Xt32 = X.astype(np.float32), X_test.astype(np.float32)
-        took = seconds(lambda forest=forest, X32=X32: forest.fit(X32, Y))
-        print_scores(f"{name}, {way}", took, forest.predict_proba(Xt32), Y_test)
-
-
-def print_scores(way: str, took: float, scores: Any, Y_test: Any) -> None:
-    scores = scores if isinstance(scores, np.ndarray) else np.stack([p[:, 1] for p in scores], axis=1)
-    precision = " / ".join(f"{precision_at_k(Y_test, scores, k):.3f}"[1:] for k in (1, 3, 5))
-    print(f"| {way} | {took / 10:.3g} | {precision} |")
+        took, model = timed(lambda settings=settings: forest(**settings).fit(X32, Y))
+        scores = model.predict_proba(Xt32)
+        found[way] = took, scores if isinstance(scores, np.ndarray) else np.stack([p[:, 1] for p in scores], axis=1)
+    for way, (took, scores) in found.items():
+        precision = " / ".join(f"{precision_at_k(Y_test, scores, k):.3f}"[1:] for k in (1, 3, 5))
+        table.row(name, way, f"{took / 10:.3g}", precision)
 
 
 def main() -> None:
     """Runs the requested measurements."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["growth", "large", "slow"])
-    parser.add_argument("sets", nargs="*", default=["bibtex", "delicious"])
-    parser.add_argument("--repeat", type=int, default=3)
-    options = parser.parse_args()
-    if options.what == "growth":
-        growth(options.repeat)
-    elif options.what == "large":
+    common = parser(__doc__ or "", repeat=3)
+    common.add_argument("what", choices=["growth", "large", "slow"])
+    common.add_argument("sets", nargs="*", default=["bibtex", "delicious"])
+    args = options(common)
+    if args.what == "growth":
+        growth(args.repeat)
+    elif args.what == "large":
         large()
     else:
-        for name in options.sets:
-            slow(name)
+        table = Table("case | side | seconds a tree | precision at 1 / 3 / 5", texts=2)
+        for name in args.sets:
+            slow(name, table)
 
 
 if __name__ == "__main__":
