@@ -12,7 +12,7 @@ grows, out-of-bag score included.
 # %%
 # What the workers did in one run: each part of the forest is a bar, and so is each block of samples. "This process" is
 # the one that called the workers, and "alone" is a fit in one process. The three workers shared two cores with much
-# other work, and were slower than one process; they gain time where each of them has a core of its own.
+# other work, and were slower than one process: workers gain time only on cores that one process leaves idle.
 #
 # .. image:: /_static/dask_run.png
 #    :class: only-light

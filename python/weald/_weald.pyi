@@ -363,6 +363,7 @@ class _TensorSummary(TypedDict):
 @type_check_only
 class _ModelSummary(TypedDict):
     format_version: int
+    release: str | None
     kind: str
     outputs: str
     n_outputs: int

@@ -123,6 +123,7 @@ fn told(py: Python<'_>, summary: Summary) -> PyResult<Bound<'_, PyDict>> {
     }
     let about = PyDict::new(py);
     about.set_item("format_version", summary.format_version)?;
+    about.set_item("release", &summary.release)?;
     about.set_item("kind", kind)?;
     about.set_item("outputs", kind_of(&summary.outputs))?;
     about.set_item("n_outputs", summary.outputs.n_outputs())?;

@@ -422,6 +422,8 @@ def inspect_model(path: Path) -> _ModelSummary:
     -------
     dict
         - `format_version` : int
+        - `release` : str or None, the release of weald that wrote the file, such as "0.2.0"; None for files of releases
+          up to 0.1, which did not state it
         - `kind` : {"forest", "centroid", "linear", "label_tree", "boosted", "compressed"}; a single tree is a forest of one tree
         - `outputs` : {"numbers", "classes", "labels"}; regression targets are "numbers"
         - `n_outputs`, `n_features`, `n_trees`, `n_nodes` : int

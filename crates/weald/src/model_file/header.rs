@@ -39,6 +39,9 @@ const PARSED_BYTES: usize = 7;
 const SHORT_BYTES: usize = 16 << 10;
 /// The maximum length, in characters, of a quotation from a file in a message.
 const MOST_QUOTED: usize = 200;
+/// The name of the field with the release that wrote the file, and its maximum length in bytes.
+const RELEASE: &str = "release";
+const MOST_RELEASE_BYTES: usize = 100;
 /// The maximum number of fields of an object in the entry `weald`. This crate writes at most six.
 const MOST_FIELDS: usize = 16;
 /// The name of the object of text entries in the header.
@@ -79,6 +82,8 @@ pub(super) enum Sizes {
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) header: Header,
+    /// The release of this crate that wrote the file; releases up to 0.1 did not tell it.
+    pub(super) release: Option<String>,
     /// The text of the estimator, which is stored with the model.
     pub(super) estimator: Option<String>,
     /// The tensors, whose offsets follow one another up to the end of the file.
@@ -256,11 +261,14 @@ impl Header {
         ];
         let form = self.form.iter().map(|(key, form)| (key.to_string(), Value::from(form.encode())));
         let mut entries: Map<String, Value> = form.collect();
-        entries.extend(Fields(fields.into_iter().chain(encode_outputs(&self.outputs)).collect()).encode());
+        let [outputs, sizes] = encode_outputs(&self.outputs);
+        let release = (RELEASE.into(), Field::Text(env!("CARGO_PKG_VERSION").into()));
+        entries.extend(Fields(fields.into_iter().chain([outputs, release, sizes]).collect()).encode());
         Value::from(entries).to_string()
     }
 
-    fn decode(text: &str) -> Result<Self> {
+    /// Returns the header of an entry, and the release that wrote it.
+    fn decode(text: &str) -> Result<(Self, Option<String>)> {
         ask_for_parser(text)?;
         let broken = |e| not_read("the entry `weald`", e);
         let Version { format_version } = serde_json::from_str(text).map_err(broken)?;
@@ -280,7 +288,7 @@ impl Header {
             _ => return Err(Error::corrupt("the header describes models of two kinds")),
         };
         let entry = Fields(fields);
-        entry.check_names(&["criterion", "format_version", "n_features", "outputs", "sizes"])?;
+        entry.check_names(&["criterion", "format_version", "n_features", "outputs", RELEASE, "sizes"])?;
         let criterion = Criterion::from_name(entry.text("criterion")?);
         let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?;
         let Sizes::One(n_features) = *entry.sizes("n_features")? else {
@@ -293,7 +301,11 @@ impl Header {
         if !criterion.fits(&outputs) {
             return Err(Error::corrupt("the criterion does not fit the outputs"));
         }
-        Ok(Header { n_features, outputs, criterion, form })
+        let release = entry.optional_text(RELEASE)?;
+        if release.is_some_and(|release| release.len() > MOST_RELEASE_BYTES) {
+            return Err(Error::corrupt(format!("`{RELEASE}` has more than {MOST_RELEASE_BYTES} bytes")));
+        }
+        Ok((Header { n_features, outputs, criterion, form }, release.map(str::to_owned)))
     }
 }
 
@@ -419,14 +431,14 @@ impl Head {
         ask_for_parser(text)?;
         let Raw { texts, mut tensors } = serde_json::from_str(text).map_err(|e| not_read("the header", e))?;
         let entry = texts.weald.ok_or_else(|| Error::corrupt("the header has no entry `weald`"))?;
-        let header = Header::decode(&entry)?;
+        let (header, release) = Header::decode(&entry)?;
         tensors.sort_by_key(|(_, info)| info.data_offsets);
         let metadata = Metadata::new(None, tensors).map_err(|e| not_read("the header", e))?;
         if metadata.data_len() as u64 != n_data {
             let why = format!("{n_data} bytes of arrays, the header tells of {}", metadata.data_len());
             return Err(Error::corrupt(why));
         }
-        Ok(Head { header, estimator: texts.estimator, metadata })
+        Ok(Head { header, release, estimator: texts.estimator, metadata })
     }
 
     /// Returns the names and the properties of all tensors.

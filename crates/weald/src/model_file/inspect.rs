@@ -16,6 +16,9 @@ use crate::error::Result;
 pub struct Summary {
     /// The version of the format.
     pub format_version: u64,
+    /// The release of this crate that wrote the file, such as "0.2.0"; `None` for files of releases up to 0.1, which did
+    /// not tell it.
+    pub release: Option<String>,
     /// The kind of model.
     pub kind: Kind,
     /// The meaning of the columns of predictions.
@@ -96,6 +99,7 @@ pub(super) fn summary(head: &Head, n_bytes: u64) -> Result<Summary> {
     let header = &head.header;
     Ok(Summary {
         format_version: FORMAT_VERSION,
+        release: head.release.clone(),
         kind: row.kind,
         outputs: (row.outputs)(head)?,
         criterion: header.criterion,

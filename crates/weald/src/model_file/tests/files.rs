@@ -107,6 +107,7 @@ fn summaries_have_the_data_of_the_header() {
     let summary = inspect(&path).unwrap();
     assert_eq!(inspect_bytes(&bytes).unwrap(), summary);
     assert_eq!((summary.format_version, summary.kind, summary.n_features), (1, Kind::Forest, 5));
+    assert_eq!(summary.release.as_deref(), Some(env!("CARGO_PKG_VERSION")));
     assert_eq!(summary.outputs, shape.outputs);
     assert_eq!(summary.criterion, crate::Criterion::Gini);
     assert_eq!(summary.n_trees, 3);

@@ -203,6 +203,26 @@ fn a_tensor_that_is_missing() {
 }
 
 #[test]
+fn the_release_that_wrote_a_file() {
+    let mut file = parts();
+    let mut entry = file.entry();
+    assert_eq!(entry["release"], env!("CARGO_PKG_VERSION"));
+    // Another release is no error, and no release is one up to 0.1.
+    entry["release"] = json!("9.9.9-beta");
+    file.set_entry(&entry);
+    assert_eq!(inspect_bytes(&file.bytes()).unwrap().release.as_deref(), Some("9.9.9-beta"));
+    entry.as_object_mut().unwrap().remove("release");
+    file.set_entry(&entry);
+    assert_eq!(inspect_bytes(&file.bytes()).unwrap().release, None);
+    ModelFile::from_bytes(&file.bytes()).unwrap();
+    for (release, why) in [(json!(2), "`release` is not a text"), (json!("x".repeat(101)), "more than 100 bytes")] {
+        entry["release"] = release;
+        file.set_entry(&entry);
+        corrupt(&file.bytes(), why);
+    }
+}
+
+#[test]
 fn a_tensor_of_the_wrong_type() {
     let header = parts().header;
     for name in header.as_object().unwrap().keys().filter(|name| *name != "__metadata__") {
