@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -163,17 +163,31 @@ fit("thresholds", lambda: TunedThresholds(rf(), cv=3, random_state=1), "labels")
 
 def digest(model: Any, X: Any) -> str:
     """SHA-256 of the arrays of a model and of its predictions."""
-    file = weald.dumps(model)
-    end = 8 + int.from_bytes(file[:8], "little")
-    header = json.loads(file[8:end])
-    del header["__metadata__"]
-    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode() + file[end:])
+    found = hashlib.sha256()
+    for part in _arrays(weald.dumps(model)):
+        found.update(part)
     for name in ("predict", "predict_proba"):
         if hasattr(model, name):
             predicted = getattr(model, name)(X)
             for part in predicted if isinstance(predicted, list) else [predicted]:
                 found.update(_plain(part))
     return found.hexdigest()
+
+
+def _arrays(file: bytes) -> Iterator[bytes]:
+    """The name, type, shape and content of each array of a model file, and of those of the files that are inside of it."""
+    end = 8 + int.from_bytes(file[:8], "little")
+    header = json.loads(file[8:end])
+    # Parameters, and the release that wrote the file.
+    del header["__metadata__"]
+    for name, about in sorted(header.items()):
+        content = file[end:][slice(*about["data_offsets"])]
+        if about["dtype"] == "U8" and content[8:9] == b"{":
+            yield name.encode()
+            yield from _arrays(content)
+        else:
+            yield json.dumps([name, about["dtype"], about["shape"]]).encode()
+            yield content
 
 
 def _plain(array: Any) -> bytes:
