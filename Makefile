@@ -274,6 +274,15 @@ BENCH_FLAGS ?= --quick --made
 bench: $(VENV)/built-release $(VENV)/group-demo  ## Build weald and run the benchmarks, on made data unless BENCH_FLAGS is given
 	$(BIN)/python benches/peers/run_all.py $(BENCH_FLAGS)
 
+# The commit that counts are compared with is the last one that HEAD has in common with BASE.
+BASE ?= main
+INSTRUCTIONS_FLAGS ?=
+
+.PHONY: instructions
+instructions:  ## Count the instructions of small pieces of work, and compare them with BASE=main (needs valgrind)
+	@valgrind --version >/dev/null 2>&1 || { echo 'make instructions needs valgrind'; exit 1; }
+	$(PYTHON) benches/instructions.py '$(BASE)' $(INSTRUCTIONS_FLAGS)
+
 # Of the data sets of benches/data.py, all that can be fetched. Fails if a source does not answer or has other values.
 DATA := $(or $(WEALD_DATA),target/data)
 

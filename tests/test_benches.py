@@ -18,6 +18,7 @@ import _data
 import _harness
 import _records
 import data
+import instructions
 import numpy as np
 import pytest
 import real_data
@@ -615,3 +616,71 @@ def test_names_of_lines_do_not_meet(monkeypatch):
     boxes = sorted((text.get_window_extent() for text in axis.texts), key=lambda box: box.y0)
     assert len(boxes) == 4
     assert all(below.y1 <= above.y0 + 1 for below, above in itertools.pairwise(boxes))  # one pixel of rounding
+
+
+# Counts of instructions
+
+
+def counts(commit, **instructions):
+    return {"commit": commit, "rustc": "rustc 1", "valgrind": "valgrind-3", "instructions": instructions}
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Run the script on counts that are given in place of builds."""
+
+    def run(base, head, *flags):
+        monkeypatch.setattr(instructions.shutil, "which", lambda tool: tool)
+        monkeypatch.setattr(instructions, "output", lambda *command, **_: "a commit\n")
+        monkeypatch.setattr(instructions, "count_commit", lambda commit, profile: counts("before", **base))
+        monkeypatch.setattr(instructions, "count", lambda root, profile: counts("now", **head))
+        return instructions.main("main", *flags)
+
+    return run
+
+
+def test_instructions_may_rise_by_a_little_and_no_more(counted, capsys):
+    base = {"tree": 1_000_000, "forest": 2_000_000}
+    assert counted(base, {"tree": 1_020_000, "forest": 1_000_000}) == 0
+    assert "| tree | 1 000 000 | 1 020 000 | +2.00 % |" in capsys.readouterr().out
+    assert counted(base, {"tree": 1_040_000, "forest": 2_000_000}) == 1
+    found = capsys.readouterr()
+    assert "| tree | 1 000 000 | 1 040 000 | +4.00 %, **above the limit** |" in found.out
+    assert "| forest | 2 000 000 | 2 000 000 | +0.00 % |" in found.out
+    assert found.err.split(": ")[1].strip() == "tree"
+    assert counted(base, {"tree": 1_040_000, "forest": 2_000_000}, "--limit", "5") == 0
+
+
+def test_work_that_only_one_commit_has_is_told(counted, capsys):
+    assert counted({"old": 5, "tree": 7}, {"tree": 7, "boosting": 1234}) == 0
+    found = capsys.readouterr().out
+    assert "| boosting |  | 1 234 | new |" in found
+    assert "| old | 5 |  | gone |" in found
+    # A commit from before there were counts.
+    assert counted({}, {"tree": 7}) == 0
+
+
+def test_counts_are_written(counted, tmp_path):
+    table, found = tmp_path / "table.md", tmp_path / "counts.json"
+    flags = ["--markdown", str(table), "--json", str(found)]
+    for _ in range(2):
+        counted({"tree": 100}, {"tree": 200}, *flags)
+    # Tables are appended, as to the summary of a job.
+    assert table.read_text().count("| tree | 100 | 200 |") == 2
+    records = [(record["commit"], record["instructions"]["tree"]) for record in json.loads(found.read_text())]
+    assert records == [("before", 100), ("now", 200)]
+
+
+def test_counts_are_read_from_files_of_callgrind():
+    head = "# callgrind format\nversion: 1\nevents: Ir\n"
+    assert instructions.count_of(head + "fn=(1) main\n16 400\ntotals: 123456\n") == 123456
+    assert instructions.count_of(head + "summary: 5\nfn=(1) main\n16 400\ntotals: 5\n") == 5
+    with pytest.raises(ValueError, match="counted nothing"):
+        instructions.count_of(head + "totals: 0\n")
+
+
+def test_the_script_of_counts_names_what_exists():
+    source = (instructions.REPOSITORY / instructions.SOURCE).read_text()
+    assert "fn counted(" in source
+    cargo = (BENCHES / "rust" / "Cargo.toml").read_text()
+    assert 'name = "instructions"\npath = "instructions.rs"' in cargo
