@@ -1,6 +1,8 @@
 //! Model files of every version of the format can be loaded, predict the same bits and are saved as the same bytes.
 //! They were written by `tests/golden/write.py`.
 
+#![allow(clippy::unwrap_used, reason = "a test, helpers included")]
+
 use std::fs;
 use std::path::Path;
 
