@@ -144,7 +144,7 @@ def test_what_auto_stands_for_depends_on_the_number_of_classes(n_classes, rate):
 
 def test_regressors_have_no_auto():
     X, y = make_data(REGRESSOR)
-    for name in ("learning_rate", "max_features"):
+    for name in ("learning_rate", "n_estimators", "max_features", "max_leaf_nodes"):
         with pytest.raises(ValueError, match=f"'{name}' parameter of GradientBoostingRegressor must be.*Got 'auto'"):
             make(REGRESSOR, **{name: "auto"}).fit(X, y)
 
@@ -160,7 +160,7 @@ def test_parameters_that_scikit_learn_has_are_its(name):
     if name == REGRESSOR:
         others |= {"learning_rate": 0.05, "n_estimators": 300, "max_features": "half", "subsample": 0.7}
     else:
-        others |= {"learning_rate": "auto", "n_estimators": 200, "max_features": "auto"}
+        others |= dict.fromkeys(("learning_rate", "n_estimators", "max_features", "max_leaf_nodes"), "auto")
     for parameter in set(here) & set(there):
         assert here[parameter].default == others.get(parameter, there[parameter].default), parameter
 

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit.base import keep
+from weald._fit.base import as_size, keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
 from weald._fit.boosting_parameters import FEW_COLUMNS
@@ -54,9 +54,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
-# What "auto" stands for with one output of up to ten classes, and with more classes or outputs, such as labels. Chosen over
-# many data sets (docs/defaults.md).
-_AUTO: dict[str, tuple[Any, Any]] = {"learning_rate": (0.05, 0.07), "max_features": ("half", None)}
+# What "auto" stands for with one output of up to ten classes, for a given number of stages and for one that folds find, and
+# with more classes or outputs, such as labels. Chosen over many data sets (docs/defaults.md).
+_AUTO: dict[str, tuple[Any, Any, Any]] = {
+    "learning_rate": (0.05, 0.1, 0.07),
+    "max_features": ("half", "half", None),
+    "max_leaf_nodes": (31, 15, 31),
+}
 # The learning rate from a linear start, which leaves less to learn.
 _AUTO_FROM_LINEAR = 0.05
 
@@ -558,10 +562,17 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         same, and needs a loss again for another fit.
     learning_rate : float or "auto", default="auto"
         Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07
-        for more than ten classes, and for several outputs, such as labels; 0.05 for one output of up to ten classes, and
-        with `init="linear"` and `init="auto"`, which leave less to learn.
-    n_estimators : int, default=200
+        for more than ten classes, and for several outputs, such as labels; for one output of up to ten classes 0.1 if folds
+        find the number of stages, see `n_estimators`, and 0.05 otherwise; 0.05 with `init="linear"` and `init="auto"`, which
+        leave less to learn.
+    n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
+
+        "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
+        to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
+        without error. It is 200 if y is other, if fewer than 30 or more than 20 000 samples differ in X, and with `X_val`,
+        `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`,
+        `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
 
@@ -666,9 +677,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         split exactly, as are categorical features. None: all features are split exactly.
     max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
-    max_leaf_nodes : int or None, default=31
+    max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split.
+        "auto": 15 if `n_estimators="auto"` finds the number of stages by folds, and 31 otherwise.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -934,7 +946,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
-        **{name: [*BaseBoosting._parameter_constraints[name], StrOptions({"auto"})] for name in _AUTO},
+        **{name: [*BaseBoosting._parameter_constraints[name], StrOptions({"auto"})] for name in (*_AUTO, "n_estimators")},
     }
 
     def __init__(
@@ -942,7 +954,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         *,
         loss: object = "log_loss",
         learning_rate: float | Literal["auto"] = "auto",
-        n_estimators: int = 200,
+        n_estimators: int | Literal["auto"] = "auto",
         output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
         output_projection: OutputProjection = "gaussian",
         n_projections: NProjections = 1,
@@ -959,7 +971,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         subsample: float = 1.0,
         max_bins: int | None = 255,
         max_depth: int | None = None,
-        max_leaf_nodes: int | None = 31,
+        max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_features: MaxFeatures | Literal["auto"] = "auto",
         max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
@@ -992,7 +1004,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         is_auto = name in _AUTO and isinstance(value, str) and value == "auto"
         if is_auto and name == "learning_rate" and isinstance(self.init, str):
             return _AUTO_FROM_LINEAR
-        return _AUTO[name][n_outputs > 1 or n_columns > FEW_COLUMNS] if is_auto else value
+        case = 2 if n_outputs > 1 or n_columns > FEW_COLUMNS else int(self._by_folds)
+        return _AUTO[name][case] if is_auto else value
+
+    def _most_leaves(self) -> int | None:
+        # 31 with many outputs as with one.
+        return as_size(self._asked("max_leaf_nodes", 1, 1))
 
     @of_one_fit
     def predict(
@@ -1287,7 +1304,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         `found` are the scores of the linear model by folds, if they are known.
         """
-        n_rounds, n_threads = int(self.n_estimators), self._n_threads()
+        n_rounds, n_threads = self._most_stages(), self._n_threads()
         linear, n_folds = self._init, self.init_cv or linear_start.N_FOLDS
         assert isinstance(linear, LinearClassifier)
         if found is None:

@@ -166,6 +166,11 @@ def fit_part(
         checked = workers.agree(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
+        if new._asks_for_folds(checked.target):
+            raise ValueError(
+                "fit_part does not support n_estimators='auto' for one output of up to ten classes, where folds of all "
+                "samples find the number: it must be a number"
+            )
         n_there = sum(told.n_given for told in workers.told)
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         kept: list[_weald.Boosted] = []

@@ -380,7 +380,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "min_weight_leaf": float(getattr(self, "min_weight_leaf", 0.0)),
             "max_features": n_drawn_features(self.max_features, n_features),
-            "max_leaf_nodes": as_size(self.max_leaf_nodes),
+            "max_leaf_nodes": self._most_leaves(),
             "min_impurity_decrease": float(self.min_impurity_decrease),
             "seed": seed,
             "output_projection": None,
@@ -392,6 +392,9 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "output_scaling": None,
             "output_weights": None,
         }
+
+    def _most_leaves(self) -> int | None:
+        return as_size(self.max_leaf_nodes)
 
     def _bins_of_trees(self) -> int | None:
         """The bins that the engine makes for trees; boosting has a parameter of its own."""

@@ -202,7 +202,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         their X, which is copied if X of a fit would be, and for a few float64 tables of shape (n_samples, n_columns) of
         one set at a time.
         """
-        tasks = _callbacks.tasks_of(self, int(self.n_estimators), X, y, sample_weight)
+        tasks = _callbacks.tasks_of(self, self._most_rounds(), X, y, sample_weight)
         with fitted_at_once(self, anew=not self.warm_start) as new:
             margins = (base_margin, base_margin_val)
             held_out = (X_val, y_val, sample_weight_val)
@@ -234,6 +234,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self)
         if grown is None:
             self._seed = draw_seed(self.random_state)
+        if given[0] is None and given[1] is None and self._finds_stages(samples):
+            self._by_folds = True
         shared = self._describe(target)
         n_grown = 0
         if grown is not None:
@@ -255,13 +257,13 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         if self.init_cv is not None:
             boosting_checks.check_init_cv(self)
         boosting_checks.check_last_fit(self, has_validation=given[0] is not None, goes_on=grown is not None)
-        if n_grown == self.n_estimators:
+        if n_grown == self._most_stages():
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
             self._watch(watched)
             return
         self.__dict__.pop("_init", None)
         start: Float | None
-        n_rounds = int(self.n_estimators)
+        n_rounds = self._most_stages()
         starts_linear = isinstance(self.init, str)
         held_out_scores = None
         if grown is not None:
@@ -287,7 +289,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self)
         samples.reserve(self)
         scorer, scoring = None, "loss"
-        by_folds = self.cv is not None and self._patience() is not None
+        by_folds = self._folds() is not None and self._patience() is not None
         if self.scoring is not None:
             gaps = mask_held is not None or (by_folds and target.mask is not None)
             scorer, scoring = _rounds.scorer_of(self, self.scoring, has_gaps=gaps)
@@ -326,6 +328,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             self._curves = curves
         self._model = model
         self.n_estimators_ = model.n_stages
+        self.__dict__.pop("_by_folds", None)
         self._watch(watched)
 
     def _grow(

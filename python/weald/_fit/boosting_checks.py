@@ -63,7 +63,7 @@ def check_last_fit(boosting: BaseBoosting, *, has_validation: bool, goes_on: boo
 
 
 def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:
-    if boosting.n_estimators < n_grown:
+    if boosting._most_stages() < n_grown:
         raise ValueError(
             f"n_estimators must be at least {n_grown} with warm_start=True, the number of stages of the fitted model, "
             f"got {boosting.n_estimators}"

@@ -28,15 +28,22 @@ from weald._parameters.types import (
     OutputProjection,
     RandomState,
 )
+from weald._rounds import folds
 from weald.loss import CustomLoss
 
 if TYPE_CHECKING:
+    from weald._fit.samples import Samples
     from weald._weald import _BoostConfig, _OutputProjection, _TreeConfig
 
 # With at most this number of columns of scores, "auto" grows one tree for each: see `benches/defaults`.
 FEW_COLUMNS = 10
 # Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
 _PATIENCE = 10
+# What `n_estimators="auto"` stands for: without early stopping, and at most with it.
+_N_STAGES, _MOST_STAGES = 200, 1000
+# The folds that find the number of stages, and how many samples may be different for it (see `benches/defaults`): fewer say
+# too little, and with more the folds take long.
+_N_FOLDS, _FEWEST_SAMPLES, _MOST_SAMPLES = 3, 30, 20_000
 
 
 class BoostingParameters(BoostedModel):
@@ -47,7 +54,7 @@ class BoostingParameters(BoostedModel):
     # A name, a loss, or an object with the methods of a loss.
     loss: object
     learning_rate: float | Literal["auto"]
-    n_estimators: int
+    n_estimators: int | Literal["auto"]
     output_strategy: Literal["auto", "projected", "joint", "single_target"]
     output_projection: OutputProjection
     n_projections: NProjections
@@ -63,7 +70,7 @@ class BoostingParameters(BoostedModel):
     subsample: float
     max_bins: int | None
     max_depth: int | None
-    max_leaf_nodes: int | None
+    max_leaf_nodes: int | Literal["auto"] | None  # type: ignore[assignment]
     max_features: MaxFeatures | Literal["auto"]
     max_features_by_tree: MaxFeatures
     min_samples_split: float
@@ -172,8 +179,43 @@ class BoostingParameters(BoostedModel):
             return "single_target" if n_columns <= FEW_COLUMNS else "joint"
         return "single_target" if n_columns <= FEW_COLUMNS and not asked else "projected"
 
+    # Whether the fit that goes on finds the number of its stages by folds, since `n_estimators` is "auto".
+    _by_folds = False
+
+    def _asks_for_folds(self, target: Target) -> bool:
+        """Whether "auto" asks for folds: for one output of up to ten classes, if nothing else says when to stop."""
+        is_alone = self.n_estimators == "auto" and self.early_stopping == "auto" and not self.warm_start
+        others = (self.n_iter_no_change, self.cv, self.scoring, self.estimator, self.init)
+        if not is_alone or any(other is not None for other in others):
+            return False
+        of_one = target.kind == "classes" and target.n_outputs == 1 and len(target.classes[0]) > 1
+        return of_one and self._n_columns(target) <= FEW_COLUMNS
+
+    def _finds_stages(self, samples: Samples) -> bool:
+        """Whether folds find the number of stages: where they are asked for, and the samples are neither few nor many."""
+        if not self._asks_for_folds(samples.target):
+            return False
+        return _FEWEST_SAMPLES <= folds.n_different(samples.X, samples.weights) <= _MOST_SAMPLES
+
+    def _most_stages(self) -> int:
+        """The number of stages, or the largest one with early stopping."""
+        if self.n_estimators == "auto":
+            return _N_STAGES if self._patience() is None else _MOST_STAGES
+        return int(self.n_estimators)
+
+    def _most_rounds(self) -> int:
+        """The largest number of rounds of a fit whose y is not known yet."""
+        may_find = self.n_estimators == "auto" and self.early_stopping is not False and not self.warm_start
+        return _MOST_STAGES if may_find else self._most_stages()
+
+    def _folds(self) -> Any:
+        """What folds early stopping has: `cv`, or those of "auto"."""
+        return _N_FOLDS if self._by_folds else self.cv
+
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""
+        if self._by_folds:
+            return _PATIENCE
         is_asked = self.n_iter_no_change is not None or self.cv is not None
         if self.early_stopping is False or (self.early_stopping == "auto" and not is_asked):
             return None
@@ -199,7 +241,7 @@ class BoostingParameters(BoostedModel):
         if strategy == "projected" and not draws:
             projection = projections.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
         elif strategy == "projected":
-            growth = Growth(self._seed, range(int(self.n_estimators)))
+            growth = Growth(self._seed, range(self._most_stages()))
             width = self._n_columns(target)
             projection = projections.of_stages(self.output_projection, self.n_projections, width, growth)
             if projection["n_projections"] > 1 and not self.relabel_leaves:
@@ -224,7 +266,7 @@ class BoostingParameters(BoostedModel):
         """The same with the squared error as loss and a learning rate of 1."""
         return {
             "tree": tree,
-            "n_estimators": int(self.n_estimators),
+            "n_estimators": self._most_stages(),
             "learning_rate": 1.0,
             "loss": "squared_error",
             "loss_parameter": None,

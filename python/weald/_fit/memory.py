@@ -204,7 +204,7 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     max_features_by_tree = n_drawn_features(estimator.max_features_by_tree, shapes.n_features)
     config = estimator._plain_boost_config(tree, strategy, projection, max_features_by_tree)
     found = _weald.memory_of_boosting(config, shapes, estimator._n_threads(), estimator.callbacks is not None)
-    if estimator.cv is None or estimator._patience() is None:
+    if estimator._folds() is None or estimator._patience() is None:
         return found
     # Nearly all samples are in one of the folds; those of splitters may be in several or in none.
     of_X = 4 * shapes.n_samples * shapes.n_features if shapes.layout in "FC" else 8 * shapes.n_stored

@@ -143,7 +143,7 @@ def _parts(
         n_known -= np.asarray(target.mask.sum(axis=1)).ravel()
     n_known *= 1.0 if weights is None else weights
     found = []
-    for train, test in folds.of(boosting.cv, X, target, weights, boosting._seed):
+    for train, test in folds.of(boosting._folds(), X, target, weights, boosting._seed):
         of_fold = weights
         if len(train) + len(test) < X.shape[0]:
             of_fold = np.zeros(X.shape[0])
@@ -153,7 +153,7 @@ def _parts(
             starts = _start_without(boosting, samples, y, train, start)
             kept, validation, y_held, mask = held_out.apart(boosting, X, y, target, of_fold, starts, test)
         except ValueError as error:
-            raise ValueError(f"cv must allow a fit without each fold, got {boosting.cv!r}: {error}") from error
+            raise ValueError(f"cv must allow a fit without each fold, got {boosting._folds()!r}: {error}") from error
         score = None if scoring is None else scoring[1](validation[0], validation[2], y_held)
         mask = None if mask is None else masks.to_engine(mask)
         of_train, of_held = math.fsum(n_known[train]), math.fsum(n_known[test])

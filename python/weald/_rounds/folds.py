@@ -86,6 +86,12 @@ def by_content(X: Matrix, target: Target, rows: NDArray[np.intp], n_folds: int, 
     return np.asarray(fold[group.ravel()], dtype=np.intp)
 
 
+def n_different(X: Matrix, weights: Float | None) -> int:
+    """The number of different samples of positive weight."""
+    there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    return len(np.unique(_hashes(X, there)))
+
+
 def _rarest(target: Target, rows: NDArray[np.intp], group: NDArray[np.intp], n_groups: int) -> NDArray[np.intp]:
     """For each group, the class or label of its samples that the fewest groups have; a number above them if none."""
     if target.kind == "labels":

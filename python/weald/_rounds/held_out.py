@@ -56,7 +56,7 @@ def validation_set(
     for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
         if value is not None:
             raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
-    if boosting._patience() is None or boosting.cv is not None:
+    if boosting._patience() is None or boosting._folds() is not None:
         return weights, None, None, None
     there_are = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     try:
