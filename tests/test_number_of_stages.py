@@ -206,7 +206,7 @@ def test_stages_after_it_files_and_copies():
 def test_samples_apart_have_no_folds():
     X, y = data()
     whole = lambda buffer, kind: buffer  # noqa: E731
-    with pytest.raises(ValueError, match="fit_part does not support n_estimators='auto'.*must be a number"):
+    with pytest.raises(ValueError, match=r"fit_part does not support n_estimators='auto'.*must be a number"):
         fit_part(boosting(), X, y, all_reduce=whole, n_samples=90)
     labels = other_targets()["labels"]
     found = fit_part(boosting(), X, labels, all_reduce=whole, n_samples=90)
@@ -234,7 +234,7 @@ def test_callbacks_and_messages_tell_both_fits(capsys):
 @pytest.mark.parametrize("value", ["many", 0, 2.5, None])
 def test_other_values_are_refused(value):
     X, y = data()
-    with pytest.raises(ValueError, match="'n_estimators' .*among {'auto'}"):
+    with pytest.raises(ValueError, match=r"'n_estimators' .*among {'auto'}"):
         boosting(n_estimators=value).fit(X, y)
-    with pytest.raises(ValueError, match="'max_leaf_nodes' .*among {'auto'}"):
+    with pytest.raises(ValueError, match=r"'max_leaf_nodes' .*among {'auto'}"):
         boosting(max_leaf_nodes="many").fit(X, y)

@@ -13,7 +13,7 @@ import pytest
 import real_data
 import report
 from _methods import PerOutput
-from _tables import ALL, CHOOSING, JUDGED_BEFORE, JUDGING, MULAN, TABLES, Table, chosen
+from _tables import ALL, CHOOSING, JUDGED_BEFORE, JUDGING, KEEL, MULAN, TABLES, Table, chosen
 from sklearn.metrics import log_loss
 
 SCRIPTS = real_data.REPOSITORY / "benches" / "tables"
@@ -82,9 +82,9 @@ def test_a_third_is_for_choosing():
         assert chosen(of_kind[::-1]) == sorted(table.name for table in here)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [*TABLES, *KEEL])
 def test_tables_load(name):
-    table = TABLES[name]
+    table = (TABLES | KEEL)[name]
     X, y = loaded(table)
     assert len(X) == len(y) == table.rows
     assert not set(X) & {*table.outputs, *table.drop}

@@ -12,7 +12,8 @@ why, stands beside each table: numbers and names of samples, columns that are kn
 which the output can be computed, and copies of other columns.
 
 A third of the tables is for choosing (settings, defaults), two thirds are for judging, by a rule that no result can
-change: see `chosen`. The ten regression data sets of the data folder (`benches/data.py`) are a further collection, `MULAN`.
+change: see `chosen`. The ten regression data sets of the data folder (`benches/data.py`) are a further collection, `MULAN`, and so
+are more sets of classes of KEEL, `KEEL`, by which only choices are made.
 """
 
 from __future__ import annotations
@@ -276,6 +277,22 @@ def chosen(tables: Sequence[Table]) -> list[str]:
 
 CHOOSING = chosen(ALL)
 JUDGING = sorted(set(TABLES) - set(CHOOSING))
+
+
+# ---- more sets of classes, by which settings for classes were chosen; at most 3 000 rows of each
+
+KEEL = {
+    f"keel_{name}": Table(f"keel_{name}", TWO if classes == 2 else MANY, rows, keel(name), ("class",))
+    for name, classes, rows in (
+        ("hayes-roth", 3, 160), ("iris", 3, 150), ("led7digit", 10, 500), ("marketing", 9, 3000), ("penbased", 10, 3000),
+        ("satimage", 6, 3000), ("segment", 7, 2310), ("splice", 3, 3000), ("tae", 3, 151), ("wine", 3, 178),
+        ("australian", 2, 690), ("banana", 2, 3000), ("bands", 2, 365), ("bupa", 2, 345), ("chess", 2, 3000), ("crx", 2, 653),
+        ("german", 2, 1000), ("heart", 2, 270), ("housevotes", 2, 232), ("ionosphere", 2, 351), ("magic", 2, 3000),
+        ("mammographic", 2, 830), ("monk-2", 2, 432), ("mushroom", 2, 3000), ("phoneme", 2, 3000), ("pima", 2, 768),
+        ("ring", 2, 3000), ("saheart", 2, 462), ("sonar", 2, 208), ("spambase", 2, 3000), ("tic-tac-toe", 2, 958),
+        ("twonorm", 2, 3000),
+    )
+}  # fmt: skip
 
 
 # ---- the regression data sets of the data folder

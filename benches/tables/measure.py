@@ -45,7 +45,7 @@ import _records
 import numpy as np
 from _harness import AbsentDataError, peak, reset_peak, resident
 from _methods import METHODS, MODULES, unfitted
-from _tables import CHOOSING, JUDGING, MULAN, TABLES, AbsentPackageError, Table
+from _tables import CHOOSING, JUDGING, KEEL, MULAN, TABLES, AbsentPackageError, Table
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import (
     KFold,
@@ -57,7 +57,7 @@ from sklearn.model_selection import (
 )
 
 LEAST_PROBABILITY = 1e-6
-GROUPS = {"all": [*TABLES], "choosing": CHOOSING, "judging": JUDGING, "mulan": [*MULAN]}
+GROUPS = {"all": [*TABLES], "choosing": CHOOSING, "judging": JUDGING, "mulan": [*MULAN], "keel": [*KEEL]}
 
 
 def splits(table: Table, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -167,7 +167,7 @@ def in_turn(
 
 def tables(names: list[str]) -> list[Table]:
     """Named tables and groups, those with the least values first."""
-    known = TABLES | MULAN
+    known = TABLES | MULAN | KEEL
     wanted: set[str] = set()
     for name in names:
         if name not in GROUPS and name not in known:

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _tables import CHOOSING, JUDGING, KINDS, MULAN, TABLES
+from _tables import CHOOSING, JUDGING, KEEL, KINDS, MULAN, TABLES
 from scipy.stats import rankdata
 
-PARTS = {"judging": JUDGING, "choosing": CHOOSING, "all": [*TABLES], "mulan": [*MULAN]}
+PARTS = {"judging": JUDGING, "choosing": CHOOSING, "all": [*TABLES], "mulan": [*MULAN], "keel": [*KEEL]}
 LEAST_ERROR = 1e-3
 RESAMPLES = 2000
 

@@ -946,7 +946,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
-        **{name: [*BaseBoosting._parameter_constraints[name], StrOptions({"auto"})] for name in (*_AUTO, "n_estimators")},
+        **{
+            name: [*BaseBoosting._parameter_constraints[name], StrOptions({"auto"})]
+            for name in (*_AUTO, "n_estimators")
+        },
     }
 
     def __init__(

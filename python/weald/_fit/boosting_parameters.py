@@ -70,7 +70,7 @@ class BoostingParameters(BoostedModel):
     subsample: float
     max_bins: int | None
     max_depth: int | None
-    max_leaf_nodes: int | Literal["auto"] | None  # type: ignore[assignment]
+    max_leaf_nodes: int | Literal["auto"] | None
     max_features: MaxFeatures | Literal["auto"]
     max_features_by_tree: MaxFeatures
     min_samples_split: float
