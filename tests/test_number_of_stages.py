@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from weald._fit import boosting_parameters
+from weald._rounds import folds
 from weald.distribute import fit_part
 
 # What the default stands for where folds find the number.
@@ -140,6 +141,28 @@ def test_few_and_many_different_samples_have_a_fixed_number(monkeypatch):
     assert boosting().fit(X, y).n_estimators_ == 200
     assert boosting().fit(X[1:], y[1:]).n_estimators_ < 200
     assert boosting().fit(np.tile(X[1:], (2, 1)), np.tile(y[1:], 2)).n_estimators_ < 200
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_different_samples_are_counted_until_there_are_enough(layout):
+    X = np.random.default_rng(0).integers(0, 2, (80, 5)).astype(np.float32)
+    for weights in (None, np.arange(80) % 3 > 0):
+        n = len(np.unique(X if weights is None else X[weights], axis=0))
+        for most in (1, 7, n - 1, n, n + 1, 100):
+            found = folds.n_different(layout(X), weights, most)
+            assert found == n if n <= most else most < found <= n
+
+
+def test_hashes_are_those_of_every_layout(monkeypatch):
+    X = (np.random.default_rng(0).normal(size=(50, 9)) * (np.arange(9) % 3 > 0)).round().astype(np.float32)
+    X[3, 1], X[:, 7] = np.nan, -0.0
+    expected = folds._hashes(X, np.arange(50))
+    np.testing.assert_array_equal(folds._hashes(sparse.csr_array(X), np.arange(50)), expected)
+    for block in (1 << 20, 7):
+        monkeypatch.setattr(folds, "_BLOCK", block)
+        np.testing.assert_array_equal(folds._hashes_of_columns(sparse.csc_array(X)), expected)
+        stored = sparse.csc_array((np.zeros(3, np.float32), ([0, 4, 4], [0, 1, 8])), shape=(50, 9))
+        assert not folds._hashes_of_columns(stored).any()
 
 
 def test_classes_with_one_sample_or_one_class_alone():

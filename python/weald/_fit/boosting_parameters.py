@@ -195,7 +195,7 @@ class BoostingParameters(BoostedModel):
         """Whether folds find the number of stages: where they are asked for, and the samples are neither few nor many."""
         if not self._asks_for_folds(samples.target):
             return False
-        return _FEWEST_SAMPLES <= folds.n_different(samples.X, samples.weights) <= _MOST_SAMPLES
+        return _FEWEST_SAMPLES <= folds.n_different(samples.X, samples.weights, _MOST_SAMPLES) <= _MOST_SAMPLES
 
     def _most_stages(self) -> int:
         """The number of stages, or the largest one with early stopping."""

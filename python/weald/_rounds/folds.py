@@ -86,10 +86,18 @@ def by_content(X: Matrix, target: Target, rows: NDArray[np.intp], n_folds: int, 
     return np.asarray(fold[group.ravel()], dtype=np.intp)
 
 
-def n_different(X: Matrix, weights: Float | None) -> int:
-    """The number of different samples of positive weight."""
+def n_different(X: Matrix, weights: Float | None, most: int) -> int:
+    """The number of different samples of positive weight, or any number above `most` that there are at least."""
     there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    return len(np.unique(_hashes(X, there)))
+    if is_sparse(X) and X.format == "csc":
+        return len(np.unique(_hashes_of_columns(X)[there]))
+    found = np.empty(0, dtype=np.uint64)
+    # Few more than `most` samples say enough where most of them are different.
+    for first in range(0, len(there), most + 1):
+        found = np.union1d(found, _hashes(X, there[first : first + most + 1]))
+        if len(found) > most:
+            break
+    return len(found)
 
 
 def _rarest(target: Target, rows: NDArray[np.intp], group: NDArray[np.intp], n_groups: int) -> NDArray[np.intp]:
@@ -125,6 +133,17 @@ def _hashes(X: Matrix, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
         else:
             of_block = _of_values(block, keys).sum(axis=1, dtype=np.uint64)
         found[first : first + n_block] = of_block
+    return found
+
+
+def _hashes_of_columns(X: Matrix) -> NDArray[np.uint64]:
+    """`_hashes` of all samples of a CSC matrix, of which no copy is made."""
+    keys = _mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64))
+    found = np.zeros(X.shape[0], dtype=np.uint64)
+    for first in range(0, X.nnz, _BLOCK):
+        stored = slice(first, min(first + _BLOCK, X.nnz))
+        columns = np.searchsorted(X.indptr, np.arange(stored.start, stored.stop), side="right") - 1
+        np.add.at(found, X.indices[stored], _of_values(X.data[stored], keys[columns]))
     return found
 
 
