@@ -311,6 +311,9 @@ def race(
     if args.made:
         return  # the search takes long, and scores are those of the real set
     contenders = {name: c for name, c in contenders.items() if re.search(args.contenders, name)}
+    if not contenders:
+        print(f"{title}: no contender is named so", file=sys.stderr)
+        return
     if target is None and all(contender.ours for contender in contenders.values()):
         print(f"{title}: no peer among the contenders, so no score to reach", file=sys.stderr)
         return
