@@ -398,9 +398,9 @@ n_estimators : int or "auto", default={default}
 
     "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
     to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
-    without error. It is 200 if y is other, if fewer than 30 or more than 20 000 samples differ in X, and with `X_val`,
-    `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`,
-    `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
+    without error. It is 200 for any other y, if fewer than 30 or more than 20 000 samples differ in X, and with `X_val`,
+    `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`, `n_iter_no_change` or
+    `early_stopping=True`, it is what they find, up to 1000.
 """,
     "max_leaf_nodes": BOOSTING["max_leaf_nodes"].replace("int or None", 'int, "auto" or None')
     + """\

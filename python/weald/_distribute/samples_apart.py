@@ -116,8 +116,8 @@ def fit_part(
     strategies, projections, `subsample` and `max_features`. The following are not supported: other losses,
     `max_bins=None`, `line_search="brent"` if step sizes are searched, `leaf_estimation="line_search"` for three or more
     classes with a joint loss, early stopping, `n_estimators="auto"` for one output of up to ten classes (set a number, or
-    `early_stopping=False`), `estimator`, `init`, `scoring`, `callbacks`, categorical features,
-    `monotonic_cst`, missing values in y, `class_weight="balanced"`, and `label_weight` as a string.
+    `early_stopping=False`), `estimator`, `init`, `scoring`, `callbacks`, categorical features, `monotonic_cst`, missing
+    values in y, `class_weight="balanced"`, and `label_weight` as a string.
 
     With `warm_start=True`, the fit continues from the stages of the model. Every worker must have them; if workers have
     different numbers of stages, the fit continues from the smallest number. A fit that lost a worker can be completed

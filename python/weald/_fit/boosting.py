@@ -234,7 +234,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        if given[0] is None and given[1] is None and self._finds_stages(samples):
+        if given[0] is None and self._finds_stages(samples):
             self._by_folds = True
         shared = self._describe(target)
         n_grown = 0

@@ -41,8 +41,8 @@ FEW_COLUMNS = 10
 _PATIENCE = 10
 # What `n_estimators="auto"` stands for: without early stopping, and at most with it.
 _N_STAGES, _MOST_STAGES = 200, 1000
-# The folds that find the number of stages, and how many samples may be different for it (see `benches/defaults`): fewer say
-# too little, and with more the folds take long.
+# The folds that find the number of stages, and how many different samples there may be (see `benches/tables`): fewer were not
+# measured, and with more the folds take long.
 _N_FOLDS, _FEWEST_SAMPLES, _MOST_SAMPLES = 3, 30, 20_000
 
 
@@ -179,7 +179,7 @@ class BoostingParameters(BoostedModel):
             return "single_target" if n_columns <= FEW_COLUMNS else "joint"
         return "single_target" if n_columns <= FEW_COLUMNS and not asked else "projected"
 
-    # Whether the fit that goes on finds the number of its stages by folds, since `n_estimators` is "auto".
+    # Whether the current fit finds the number of its stages by folds, since `n_estimators` is "auto".
     _by_folds = False
 
     def _asks_for_folds(self, target: Target) -> bool:

@@ -87,12 +87,12 @@ def by_content(X: Matrix, target: Target, rows: NDArray[np.intp], n_folds: int, 
 
 
 def n_different(X: Matrix, weights: Float | None, most: int) -> int:
-    """The number of different samples of positive weight, or any number above `most` that there are at least."""
+    """The number of different samples of positive weight; if it is above `most`, that or a smaller number above `most`."""
     there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     if is_sparse(X) and X.format == "csc":
         return len(np.unique(_hashes_of_columns(X)[there]))
     found = np.empty(0, dtype=np.uint64)
-    # Few more than `most` samples say enough where most of them are different.
+    # In most data the first block, of one sample more than `most`, ends the count.
     for first in range(0, len(there), most + 1):
         found = np.union1d(found, _hashes(X, there[first : first + most + 1]))
         if len(found) > most:
