@@ -1,4 +1,4 @@
-"""`n_estimators="auto"`, the default of GradientBoostingClassifier: folds find the number of stages for a few classes."""
+"""`n_estimators="auto"`, the default of boosting: folds find the number of stages for a few numbers or classes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,35 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
+from test_samples_apart import on_workers
+from weald._distribute import samples_apart
 from weald._fit import boosting_parameters
+from weald._fit.boosting_parameters import leaves_by_samples
 from weald._rounds import folds
 from weald.distribute import fit_part
 
-# What the default stands for where folds find the number.
-FOUND = {"n_estimators": 1000, "cv": 3, "learning_rate": 0.1, "max_leaf_nodes": 15, "max_features": "half"}
-# And where they do not, for a few classes.
+# What the defaults stand for where folds find the number for up to 1000 samples.
+FOUND = {"n_estimators": 1000, "cv": 3, "learning_rate": 0.1, "max_leaf_nodes": 8, "max_features": "half"}
+OF_NUMBERS = {"n_estimators": 1000, "cv": 3, "learning_rate": 0.07, "max_leaf_nodes": 8}
+# And where they do not, for a few classes or numbers.
 FIXED = {"n_estimators": 200, "learning_rate": 0.05, "max_leaf_nodes": 31, "max_features": "half"}
+FIXED_OF_NUMBERS = {"n_estimators": 300, "learning_rate": 0.05, "max_leaf_nodes": 31}
 
 
 def boosting(**params: Any) -> weald.GradientBoostingClassifier:
     return weald.GradientBoostingClassifier(**{"random_state": 0, **params})
+
+
+def of_numbers(**params: Any) -> weald.GradientBoostingRegressor:
+    return weald.GradientBoostingRegressor(**{"random_state": 0, **params})
+
+
+def numbers(n_outputs: int | None = None, n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """X as in `data`, and positive numbers that it tells in part."""
+    X, _ = data(n=n, seed=seed)
+    noise = np.random.default_rng(seed + 1).normal(size=(n, n_outputs or 1))
+    y = np.exp(0.5 * X[:, :1] + noise)
+    return X, y.ravel() if n_outputs is None else y
 
 
 def data(n_classes: int = 2, n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -44,12 +61,115 @@ def test_the_number_is_that_of_three_folds(n_classes, params):
     assert found.n_estimators_ == same.n_estimators_ < 200
     assert found.learning_rate_ == 0.1
     np.testing.assert_array_equal(found.validation_score_, same.validation_score_)
-    assert max(tree.get_n_leaves() for tree in found.estimators_) <= 15
+    assert max(tree.get_n_leaves() for tree in found.estimators_) <= 8
     again = boosting(**{**FOUND, "cv": None, "n_estimators": found.n_estimators_}, **params).fit(X, y)
     assert model_bytes(again) == model_bytes(found)
 
 
+@pytest.mark.parametrize("n_outputs", [None, 3, 10])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"loss": "absolute_error"},
+        {"loss": "poisson", "output_strategy": "joint"},
+        {"loss": weald.loss.Quantile(0.9), "subsample": 1.0},
+        {"output_strategy": "projected", "output_scaling": "variance"},
+    ],
+    ids=str,
+)
+def test_the_number_is_that_of_three_folds_for_numbers(n_outputs, params):
+    X, y = numbers(n_outputs)
+    found, same = of_numbers(**params).fit(X, y), of_numbers(**{**OF_NUMBERS, **params}).fit(X, y)
+    assert model_bytes(found) == model_bytes(same)
+    assert found.n_estimators_ == same.n_estimators_ < 300
+    assert found.learning_rate_ == 0.07
+    np.testing.assert_array_equal(found.validation_score_, same.validation_score_)
+    again = of_numbers(**{**OF_NUMBERS, **params, "cv": None, "n_estimators": found.n_estimators_}).fit(X, y)
+    assert model_bytes(again) == model_bytes(found)
+
+
+def test_the_search_waits_ten_rounds_or_a_fifth_of_the_best_number():
+    X, noisy = numbers(n=400)
+    params = {**OF_NUMBERS, "tol": 0.0, "n_estimators": 400}
+    waits = []
+    clean = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * np.random.default_rng(0).normal(size=400)
+    for y in (noisy, clean):
+        curve = of_numbers(**params, n_iter_no_change=400).fit(X, y).validation_score_
+        best = [1 + int(np.argmin(curve[: k + 1])) for k in range(len(curve))]
+        end = next((k + 1 for k, b in enumerate(best) if k + 1 - b >= max(10, b // 5)), len(curve))
+        found = of_numbers(**params).fit(X, y)
+        np.testing.assert_array_equal(found.validation_score_, curve[:end])
+        assert found.n_estimators_ == best[end - 1]
+        waits.append(end - best[end - 1])
+    assert waits[0] == 10 < waits[1]
+
+
+def test_the_number_is_fixed_for_many_numbers():
+    X, y = numbers(11)
+    found = of_numbers().fit(X, y)
+    assert (found.n_estimators_, found.learning_rate_) == (300, 0.05)
+    assert model_bytes(found) == model_bytes(of_numbers(**FIXED_OF_NUMBERS).fit(X, y))
+    assert weald.QuantileBoostingRegressor(of_numbers()).fit(X, y[:, :4]).estimator_.n_estimators_ == 300
+    assert weald.QuantileBoostingRegressor(of_numbers()).fit(X, y[:, :3]).estimator_.n_estimators_ < 300
+
+
+def test_unknown_numbers_are_in_no_fold():
+    X, y = numbers(3)
+    y[np.random.default_rng(3).random(y.shape) < 0.4] = np.nan
+    found = of_numbers().fit(X, y)
+    assert model_bytes(found) == model_bytes(of_numbers(**OF_NUMBERS).fit(X, y))
+    masked = of_numbers().fit(X, np.nan_to_num(y), y_mask=np.isnan(y))
+    assert model_bytes(masked) == model_bytes(found)
+    alone, unknown = y[:, 0].copy(), np.isnan(y[:, 0])
+    assert model_bytes(of_numbers().fit(X, np.nan_to_num(alone), y_mask=unknown)) == model_bytes(
+        of_numbers().fit(X[~unknown], alone[~unknown])
+    )
+
+
+def test_the_number_is_fixed_where_one_fold_has_all_known_values_of_an_output():
+    X, y = numbers(2)
+    y[1:, 1] = np.nan
+    found = of_numbers().fit(X, y)
+    assert found.n_estimators_ == 300
+    assert model_bytes(found) == model_bytes(of_numbers(**FIXED_OF_NUMBERS).fit(X, y))
+    with pytest.raises(ValueError, match="cv must allow a fit without each fold"):
+        of_numbers(cv=3).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "params", [{"early_stopping": False}, {"warm_start": True}, {"init": Ridge()}, {"estimator": Ridge()}], ids=str
+)
+def test_the_number_is_fixed_for_numbers_where_something_else_decides(params):
+    X, y = numbers()
+    found, same = of_numbers(**params).fit(X, y), of_numbers(**{**FIXED_OF_NUMBERS, **params}).fit(X, y)
+    assert found.n_estimators_ == 300
+    np.testing.assert_array_equal(found.predict(X), same.predict(X))
+    if "estimator" not in params:
+        assert model_bytes(found) == model_bytes(same)
+
+
+def test_numbers_that_are_equal_have_one_stage_without_effect():
+    X, _ = data()
+    found = of_numbers().fit(X, np.full(90, 2.5))
+    assert found.n_estimators_ == 1
+    assert found.predict(X).tolist() == [2.5] * 90
+
+
+def test_more_samples_have_more_leaves(monkeypatch):
+    assert [leaves_by_samples(n) for n in (30, 1000, 1001, 5000, 5001, 20_000)] == [8, 8, 15, 15, 31, 31]
+    for make, (X, y) in ((boosting, data(n=1002)), (of_numbers, numbers(n=1002))):
+        X[:, 5] = np.arange(len(X))  # no two are equal
+        for n, times, n_leaves in ((1000, 1, 8), (1001, 1, 15), (501, 2, 8)):
+            found = make().fit(np.tile(X[:n], (times, 1)), np.tile(y[:n], times))
+            assert max(tree.get_n_leaves() for tree in found.estimators_) == n_leaves
+
+
 def test_a_parameter_that_is_set_is_kept():
+    X, y = numbers()
+    for name, value in (("learning_rate", 0.3), ("max_leaf_nodes", 4), ("max_leaf_nodes", None), ("max_features", 2)):
+        found = of_numbers(**{name: value}).fit(X, y)
+        assert model_bytes(found) == model_bytes(of_numbers(**{**OF_NUMBERS, name: value}).fit(X, y))
     X, y = data()
     for name, value in (("learning_rate", 0.3), ("max_leaf_nodes", 4), ("max_leaf_nodes", None), ("max_features", 2)):
         found = boosting(**{name: value}).fit(X, y)
@@ -127,6 +247,12 @@ def test_early_stopping_that_is_asked_for_has_up_to_a_thousand_stages():
     assert model_bytes(found) == model_bytes(boosting(cv=3, n_estimators=1000).fit(X, labels))
 
 
+def most_in_folds(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    for module in (boosting_parameters, samples_apart):
+        monkeypatch.setattr(module, "MOST_IN_FOLDS", most)
+        monkeypatch.setattr(module, "FOR_FOLDS", range(30, most + 1))
+
+
 def test_few_and_many_different_samples_have_a_fixed_number(monkeypatch):
     X, y = data()
     X[:, 5] = np.arange(len(X))  # no two are equal
@@ -137,8 +263,9 @@ def test_few_and_many_different_samples_have_a_fixed_number(monkeypatch):
     # Copies say nothing new, and samples without weight are not there.
     assert boosting().fit(np.tile(X[:29], (5, 1)), np.tile(y[:29], 5)).n_estimators_ == 200
     assert boosting().fit(X, y, sample_weight=np.arange(90) < 29).n_estimators_ == 200
-    monkeypatch.setattr(boosting_parameters, "_MOST_SAMPLES", 89)
+    most_in_folds(monkeypatch, 89)
     assert boosting().fit(X, y).n_estimators_ == 200
+    assert of_numbers().fit(X, numbers()[1]).n_estimators_ == 300
     assert boosting().fit(X[1:], y[1:]).n_estimators_ < 200
     assert boosting().fit(np.tile(X[1:], (2, 1)), np.tile(y[1:], 2)).n_estimators_ < 200
 
@@ -149,7 +276,7 @@ def test_different_samples_are_counted_until_there_are_enough(layout):
     for weights in (None, np.arange(80) % 3 > 0):
         n = len(np.unique(X if weights is None else X[weights], axis=0))
         for most in (1, 7, n - 1, n, n + 1, 100):
-            found = folds.n_different(layout(X), weights, most)
+            found = len(folds.different(layout(X), weights, most))
             assert found == n if n <= most else most < found <= n
 
 
@@ -171,6 +298,26 @@ def test_classes_with_one_sample_or_one_class_alone():
     found = boosting().fit(X, np.where(np.arange(90) == 4, 2, y))
     assert found.predict_proba(X).shape == (90, 3)
     assert found.n_estimators_ < 200
+
+
+@pytest.mark.parametrize("n_outputs", [None, 3])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_the_laws_hold_at_all_defaults_for_numbers(n_outputs, layout):
+    X, y = numbers(n_outputs)
+    X[np.random.default_rng(4).random(X.shape) < 0.1] = np.nan
+    if n_outputs:
+        y[np.random.default_rng(5).random(y.shape) < 0.2] = np.nan
+    first = of_numbers(n_jobs=1).fit(X, y)
+    there = layout(X)
+    assert model_bytes(of_numbers(n_jobs=2).fit(there, y)) == model_bytes(first)
+    order = np.random.default_rng(1).permutation(90)
+    assert model_bytes(of_numbers().fit(there[order], y[order])) == model_bytes(first)
+    weights = np.random.default_rng(2).integers(0, 3, 90)
+    times = np.repeat(np.arange(90), weights)
+    repeated = of_numbers().fit(there[times], y[times])
+    weighted = of_numbers().fit(there, y, sample_weight=weights)
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+    assert weighted.n_estimators_ == repeated.n_estimators_ < 300
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -217,7 +364,7 @@ def test_stages_after_it_files_and_copies():
     loaded = weald.loads(weald.dumps(model))
     assert (loaded.n_estimators, loaded.max_leaf_nodes, loaded.n_estimators_) == ("auto", "auto", n)
     assert weald.dumps(loaded) == weald.dumps(model)
-    assert "_by_folds" not in vars(model)
+    assert "_n_in_folds" not in vars(model)
     first = model.decision_function(X)
     model.set_params(warm_start=True, n_estimators=n + 3, learning_rate=0.1).fit(X, y)
     assert model.n_estimators_ == n + 3
@@ -226,16 +373,55 @@ def test_stages_after_it_files_and_copies():
         model.set_params(n_estimators=n).fit(X, y)
 
 
-def test_samples_apart_have_no_folds():
+def alone(buffer: np.ndarray, kind: str) -> np.ndarray:
+    """The `all_reduce` of the only worker."""
+    return buffer
+
+
+def test_samples_apart_have_no_folds(monkeypatch):
     X, y = data()
-    whole = lambda buffer, kind: buffer  # noqa: E731
-    with pytest.raises(ValueError, match=r"fit_part does not support n_estimators='auto'.*must be a number"):
-        fit_part(boosting(), X, y, all_reduce=whole, n_samples=90)
-    labels = other_targets()["labels"]
-    found = fit_part(boosting(), X, labels, all_reduce=whole, n_samples=90)
-    assert model_bytes(found) == model_bytes(boosting().fit(X, labels))
-    found = fit_part(boosting(early_stopping=False), X, y, all_reduce=whole, n_samples=90)
-    assert model_bytes(found) == model_bytes(boosting(early_stopping=False).fit(X, y))
+    apart = {"all_reduce": alone, "n_samples": 90}
+    for model, targets in ((boosting(), y), (of_numbers(), numbers()[1]), (of_numbers(), numbers(10)[1])):
+        with pytest.raises(ValueError, match=r"n_estimators='auto' for 90 different samples.*must be a number"):
+            fit_part(model, X, targets, **apart)
+    for model, targets in (
+        (boosting(), other_targets()["labels"]),
+        (boosting(early_stopping=False), y),
+        (of_numbers(), numbers(11)[1]),
+        (of_numbers(early_stopping=False), numbers()[1]),
+    ):
+        found = fit_part(model, X, targets, **apart)
+        assert model_bytes(found) == model_bytes(clone(model).fit(X, targets))
+    # Few and many different samples have no folds in `fit` either.
+    most_in_folds(monkeypatch, 80)
+    for model, targets in ((boosting(), y), (of_numbers(), numbers()[1])):
+        found = fit_part(model, X, targets, **apart)
+        assert model_bytes(found) == model_bytes(clone(model).fit(X, targets))
+        found = fit_part(clone(model), X[:29], targets[:29], all_reduce=alone, n_samples=29)
+        assert model_bytes(found) == model_bytes(clone(model).fit(X[:29], targets[:29]))
+
+
+@pytest.mark.parametrize(("most", "is_for_folds"), [(100, True), (90, True), (89, False), (30, False)])
+def test_different_samples_are_counted_over_all_workers(monkeypatch, most, is_for_folds):
+    X, y = numbers()
+    X[:, 5] = np.arange(90)
+    most_in_folds(monkeypatch, most)
+    # Some samples are on both workers, and one of weight zero is nowhere else.
+    parts = [np.arange(60), np.arange(50, 91) % 90]
+    weights = np.ones(90)
+    weights[70] = 0 if most == 30 else 1
+
+    def fit(place: int, all_reduce: Any) -> Any:
+        rows = parts[place]
+        return fit_part(of_numbers(n_jobs=1), X[rows], y[rows], all_reduce, n_samples=101, sample_weight=weights[rows])
+
+    found, _ = on_workers(2, fit)
+    if is_for_folds:
+        assert all("for 90 different samples" in str(error) for error in found)
+    else:
+        rows = np.concatenate(parts)
+        whole = of_numbers().fit(X[rows], y[rows], sample_weight=weights[rows])
+        assert {model_bytes(model) for model in found} == {model_bytes(whole)}
 
 
 def test_callbacks_and_messages_tell_both_fits(capsys):

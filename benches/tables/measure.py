@@ -45,6 +45,7 @@ import _records
 import numpy as np
 from _harness import AbsentDataError, peak, reset_peak, resident
 from _methods import METHODS, MODULES, unfitted
+from _more_numbers import MORE_NUMBERS
 from _tables import CHOOSING, JUDGING, KEEL, MULAN, TABLES, AbsentPackageError, Table
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import (
@@ -57,7 +58,14 @@ from sklearn.model_selection import (
 )
 
 LEAST_PROBABILITY = 1e-6
-GROUPS = {"all": [*TABLES], "choosing": CHOOSING, "judging": JUDGING, "mulan": [*MULAN], "keel": [*KEEL]}
+GROUPS = {
+    "all": [*TABLES],
+    "choosing": CHOOSING,
+    "judging": JUDGING,
+    "mulan": [*MULAN],
+    "keel": [*KEEL],
+    "numbers": [*MORE_NUMBERS],
+}
 
 
 def splits(table: Table, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -167,7 +175,7 @@ def in_turn(
 
 def tables(names: list[str]) -> list[Table]:
     """Named tables and groups, those with the least values first."""
-    known = TABLES | MULAN | KEEL
+    known = TABLES | MULAN | KEEL | MORE_NUMBERS
     wanted: set[str] = set()
     for name in names:
         if name not in GROUPS and name not in known:

@@ -25,10 +25,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _more_numbers import MORE_NUMBERS
 from _tables import CHOOSING, JUDGING, KEEL, KINDS, MULAN, TABLES
 from scipy.stats import rankdata
 
-PARTS = {"judging": JUDGING, "choosing": CHOOSING, "all": [*TABLES], "mulan": [*MULAN], "keel": [*KEEL]}
+PARTS = {
+    "judging": JUDGING,
+    "choosing": CHOOSING,
+    "all": [*TABLES],
+    "mulan": [*MULAN],
+    "keel": [*KEEL],
+    "numbers": [*MORE_NUMBERS],
+}
 LEAST_ERROR = 1e-3
 RESAMPLES = 2000
 

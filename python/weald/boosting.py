@@ -13,10 +13,10 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit.base import as_size, keep
+from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_parameters import FEW_COLUMNS
+from weald._fit.boosting_parameters import Auto, leaves_by_samples
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor, label_probabilities
 from weald._fitted.at_once import of_one_fit
@@ -54,13 +54,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
-# What "auto" stands for with one output of up to ten classes, for a given number of stages and for one that folds find, and
-# with more classes or outputs, such as labels. Chosen over many data sets (docs/defaults.md).
-_AUTO: dict[str, tuple[Any, Any, Any]] = {
-    "learning_rate": (0.05, 0.1, 0.07),
-    "max_features": ("half", "half", None),
-    "max_leaf_nodes": (31, 15, 31),
-}
 # The learning rate from a linear start, which leaves less to learn.
 _AUTO_FROM_LINEAR = 0.05
 
@@ -98,10 +91,17 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         `gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
         contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
         same, and needs a loss again for another fit.
-    learning_rate : float, default=0.05
-        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
-    n_estimators : int, default=300
+    learning_rate : float or "auto", default="auto"
+        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07 if
+        folds find the number of stages, see `n_estimators`, and 0.05 otherwise.
+    n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
+
+        "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
+        takes about as long as 300 stages, less for noisy y, up to ten times as long where there is no noise. It is 300 for more
+        outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold has all known values of an output, and with
+        `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`, `n_iter_no_change`
+        or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
 
@@ -196,9 +196,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         split exactly, as are categorical features. None: all features are split exactly.
     max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
-    max_leaf_nodes : int or None, default=31
+    max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split.
+        parameter forbids the split. "auto": 31; where folds find the number of stages, see `n_estimators`, 8 for up to 1000
+        samples that differ in X, and 15 for up to 5000.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -258,9 +259,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
         these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
-        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
-        early_stopping=True, or with `cv`, None means 10.
-    tol : float, default=0.0001
+        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
+        early_stopping=True; with `cv` 10, or a fifth of the best number of rounds so far if that is more.
+    tol : float, default=1e-07
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
         first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
         unit of the score.
@@ -446,12 +447,18 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     output_scaling: OutputScaling
     output_weights: ArrayLike | None
 
+    _N_STAGES = 300
+    _AUTO: ClassVar[dict[str, Auto]] = {
+        "learning_rate": Auto(fixed=0.05, found=0.07, many=0.05),
+        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31),
+    }
+
     def __init__(
         self,
         *,
         loss: object = "squared_error",
-        learning_rate: float = 0.05,
-        n_estimators: int = 300,
+        learning_rate: float | Literal["auto"] = "auto",
+        n_estimators: int | Literal["auto"] = "auto",
         output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
         output_projection: OutputProjection = "gaussian",
         n_projections: NProjections = 1,
@@ -469,7 +476,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         subsample: float = 0.7,
         max_bins: int | None = 255,
         max_depth: int | None = None,
-        max_leaf_nodes: int | None = 31,
+        max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_features: MaxFeatures = "half",
         max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
@@ -483,7 +490,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         cv: object = None,
         refit: bool = False,
         n_iter_no_change: int | None = None,
-        tol: float = 1e-4,
+        tol: float = 1e-7,
         callbacks: object = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
@@ -571,8 +578,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
         to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
         without error. It is 200 for any other y, if fewer than 30 or more than 20 000 samples differ in X, and with `X_val`,
-        `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`, `n_iter_no_change` or
-        `early_stopping=True`, it is what they find, up to 1000.
+        `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`, `n_iter_no_change`
+        or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
 
@@ -679,8 +686,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split.
-        "auto": 15 if `n_estimators="auto"` finds the number of stages by folds, and 31 otherwise.
+        parameter forbids the split. "auto": 31; where folds find the number of stages, see `n_estimators`, 8 for up to 1000
+        samples that differ in X, and 15 for up to 5000.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -741,9 +748,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
         these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
-        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
-        early_stopping=True, or with `cv`, None means 10.
-    tol : float, default=0.0001
+        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
+        early_stopping=True; with `cv` 10, or a fifth of the best number of rounds so far if that is more.
+    tol : float, default=1e-07
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
         first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
         unit of the score.
@@ -939,6 +946,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     label_weight: LabelWeight
 
     _member_class = DecisionTreeRegressor
+    _N_STAGES = 200
+    _AUTO: ClassVar[dict[str, Auto]] = {
+        "learning_rate": Auto(fixed=0.05, found=0.1, many=0.07),
+        "max_features": Auto(fixed="half", found="half", many=None),
+        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31),
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
         "loss": [StrOptions(set(losses.names("labels"))), HasMethods(["loss", "gradient_hessian"])],
@@ -946,10 +959,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
-        **{
-            name: [*BaseBoosting._parameter_constraints[name], StrOptions({"auto"})]
-            for name in (*_AUTO, "n_estimators")
-        },
+        "max_features": [*BaseBoosting._parameter_constraints["max_features"], StrOptions({"auto"})],
     }
 
     def __init__(
@@ -988,7 +998,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         cv: object = None,
         refit: bool = False,
         n_iter_no_change: int | None = None,
-        tol: float = 1e-4,
+        tol: float = 1e-7,
         callbacks: object = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
@@ -1003,16 +1013,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         keep(self, locals())
 
     def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
-        value = getattr(self, name)
-        is_auto = name in _AUTO and isinstance(value, str) and value == "auto"
-        if is_auto and name == "learning_rate" and isinstance(self.init, str):
+        if name == "learning_rate" and isinstance(self.learning_rate, str) and isinstance(self.init, str):
             return _AUTO_FROM_LINEAR
-        case = 2 if n_outputs > 1 or n_columns > FEW_COLUMNS else int(self._by_folds)
-        return _AUTO[name][case] if is_auto else value
-
-    def _most_leaves(self) -> int | None:
-        # 31 with many outputs as with one.
-        return as_size(self._asked("max_leaf_nodes", 1, 1))
+        return super()._asked(name, n_outputs, n_columns)
 
     @of_one_fit
     def predict(

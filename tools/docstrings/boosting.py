@@ -12,15 +12,22 @@ contains the object. A model file contains its name, domain and link and no code
 same, and needs a loss again for another fit.
 """
 
-BOOSTING = {
-    "learning_rate": """
-learning_rate : float, default={default}
-    Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
-""",
-    "n_estimators": """
-n_estimators : int, default={default}
+_LEARNING_RATE = """
+learning_rate : float or "auto", default={default}
+    Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied."""
+
+
+def _n_estimators(auto: str) -> str:
+    return f"""
+n_estimators : int or "auto", default={{default}}
     Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
-""",
+
+    "auto": {auto} With `cv`, `n_iter_no_change`
+    or `early_stopping=True`, it is what they find, up to 1000.
+"""
+
+
+BOOSTING = {
     "output_strategy": """
 output_strategy : {"auto", "projected", "joint", "single_target"}, default={default}
     What each stage fits:
@@ -155,9 +162,10 @@ max_depth : int or None, default={default}
     Maximum depth of a tree. None: no limit.
 """,
     "max_leaf_nodes": """
-max_leaf_nodes : int or None, default={default}
+max_leaf_nodes : int, "auto" or None, default={default}
     Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-    parameter forbids the split.
+    parameter forbids the split. "auto": 31; where folds find the number of stages, see `n_estimators`, 8 for up to 1000
+    samples that differ in X, and 15 for up to 5000.
 """,
     "max_features": """
 max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
@@ -226,8 +234,8 @@ refit : bool, default={default}
 """,
     "n_iter_no_change": """
 n_iter_no_change : int or None, default={default}
-    Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
-    early_stopping=True, or with `cv`, None means 10.
+    Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
+    early_stopping=True; with `cv` 10, or a fifth of the best number of rounds so far if that is more.
 """,
     "tol": """
 tol : float, default={default}
@@ -350,6 +358,15 @@ step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is adde
 }
 
 BOOSTING_REGRESSORS = {
+    "learning_rate": f"""{_LEARNING_RATE} "auto": 0.07 if
+    folds find the number of stages, see `n_estimators`, and 0.05 otherwise.
+""",
+    "n_estimators": _n_estimators(
+        """for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
+    takes about as long as 300 stages, less for noisy y, up to ten times as long where there is no noise. It is 300 for more
+    outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold has all known values of an output, and with
+    `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
+    ),
     "loss": f"""
 loss : str or object, default={{default}}
     The loss to minimize, summed over the outputs: "squared_error", "absolute_error", "quantile", "huber", "poisson",
@@ -385,27 +402,17 @@ min_sum_hessian_in_leaf : float, default={default}
 }
 
 BOOSTING_CLASSIFIERS = {
-    "learning_rate": """
-learning_rate : float or "auto", default={default}
-    Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07
+    "learning_rate": f"""{_LEARNING_RATE} "auto": 0.07
     for more than ten classes, and for several outputs, such as labels; for one output of up to ten classes 0.1 if folds
     find the number of stages, see `n_estimators`, and 0.05 otherwise; 0.05 with `init="linear"` and `init="auto"`, which
     leave less to learn.
 """,
-    "n_estimators": """
-n_estimators : int or "auto", default={default}
-    Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
-
-    "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
+    "n_estimators": _n_estimators(
+        """for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
     to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
     without error. It is 200 for any other y, if fewer than 30 or more than 20 000 samples differ in X, and with `X_val`,
-    `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`, `n_iter_no_change` or
-    `early_stopping=True`, it is what they find, up to 1000.
-""",
-    "max_leaf_nodes": BOOSTING["max_leaf_nodes"].replace("int or None", 'int, "auto" or None')
-    + """\
-    "auto": 15 if `n_estimators="auto"` finds the number of stages by folds, and 31 otherwise.
-""",
+    `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
+    ),
     "max_features": BOOSTING["max_features"].replace('"half"} or None', '"half", "auto"} or None')
     + """\
     "auto": "half" if y has one output of up to ten classes, and all features otherwise.

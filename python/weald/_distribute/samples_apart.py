@@ -22,6 +22,7 @@ from weald import _weald
 from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.boosting import BaseBoosting
+from weald._fit.boosting_parameters import FOR_FOLDS, MOST_IN_FOLDS
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
 from weald._input.checks import Float, Matrix, integer
@@ -32,6 +33,7 @@ from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
 from weald._parameters import label_weight
 from weald._parameters.types import MatrixLike
+from weald._rounds import folds
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
@@ -167,12 +169,12 @@ def fit_part(
         checked = workers.agree(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
-        if new._asks_for_folds(checked.target):
-            raise ValueError(
-                "fit_part does not support n_estimators='auto' for one output of up to ten classes, where folds of all "
-                "samples find the number: it must be a number"
-            )
         n_there = sum(told.n_given for told in workers.told)
+        if new._asks_for_folds(checked.target) and (n := _n_different(workers, checked)) in FOR_FOLDS:
+            raise ValueError(
+                f"fit_part does not support n_estimators='auto' for {n} different samples with up to ten columns of scores, "
+                "where folds of all samples find the number: it must be a number"
+            )
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         kept: list[_weald.Boosted] = []
         try:
@@ -193,6 +195,15 @@ def fit_part(
     if failed is not None:
         raise failed
     return estimator
+
+
+def _n_different(workers: _Workers, checked: _Checked) -> int:
+    """The number of different samples of all workers, or of one of them that alone has more than folds take."""
+    own = folds.different(checked.X, checked.weights, MOST_IN_FOLDS)
+    sent = own if len(own) <= MOST_IN_FOLDS else own[:0]
+    workers.agree(lambda: own, lambda own: _Told(len(own), {}, [sent]))
+    of_all = [told.classes[0] for told in workers.told if told.classes]
+    return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))
 
 
 def _stages_of_all(model: BaseModel, told: list[_Told]) -> _weald.Boosted | None:

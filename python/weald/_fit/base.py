@@ -394,7 +394,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         }
 
     def _most_leaves(self) -> int | None:
-        """`max_leaf_nodes` in the engine's form; boosting of classes chooses it by default."""
+        """`max_leaf_nodes` in the engine's form; boosting chooses it by default."""
         return as_size(self.max_leaf_nodes)
 
     def _bins_of_trees(self) -> int | None:

@@ -234,8 +234,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        if given[0] is None and self._finds_stages(samples):
-            self._by_folds = True
+        if given[0] is None and (n := self._n_for_folds(samples)) is not None:
+            self._n_in_folds = n
         shared = self._describe(target)
         n_grown = 0
         if grown is not None:
@@ -328,7 +328,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             self._curves = curves
         self._model = model
         self.n_estimators_ = model.n_stages
-        self.__dict__.pop("_by_folds", None)
+        self.__dict__.pop("_n_in_folds", None)
         self._watch(watched)
 
     def _grow(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import isclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 
@@ -39,11 +39,28 @@ if TYPE_CHECKING:
 FEW_COLUMNS = 10
 # Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
 _PATIENCE = 10
-# What `n_estimators="auto"` stands for: without early stopping, and at most with it.
-_N_STAGES, _MOST_STAGES = 200, 1000
+# What `n_estimators="auto"` stands for at most, with early stopping.
+_MOST_STAGES = 1000
 # The folds that find the number of stages, and how many different samples there may be (see `benches/tables`): fewer were not
 # measured, and with more the folds take long.
-_N_FOLDS, _FEWEST_SAMPLES, _MOST_SAMPLES = 3, 30, 20_000
+_N_FOLDS, MOST_IN_FOLDS = 3, 20_000
+FOR_FOLDS = range(30, MOST_IN_FOLDS + 1)
+
+
+class Auto(NamedTuple):
+    """What "auto" stands for, chosen over many data sets (docs/defaults.md)."""
+
+    # With a given number of stages, for few numbers or classes.
+    fixed: Any
+    # With a number of stages that folds find; a function gets the number of different samples.
+    found: Any
+    # For many numbers or classes, and for several outputs of classes, such as labels.
+    many: Any
+
+
+def leaves_by_samples(n_different: int) -> int:
+    """`max_leaf_nodes="auto"` where folds find the number of stages (see `benches/tables`)."""
+    return 8 if n_different <= 1000 else 15 if n_different <= 5000 else 31
 
 
 class BoostingParameters(BoostedModel):
@@ -96,8 +113,8 @@ class BoostingParameters(BoostedModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
-        "learning_rate": [Number(Real, 0.0, None, closed="neither")],
-        "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
+        "learning_rate": [Number(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
+        "n_estimators": [Interval(Integral, 1, MOST, closed="both"), StrOptions({"auto"})],
         "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"})],
         "output_projection": [part for part in projections.CONSTRAINTS["output_projection"] if part is not None],
         "relabel_leaves": ["boolean"],
@@ -112,6 +129,7 @@ class BoostingParameters(BoostedModel):
         "max_features_by_tree": BaseModel._parameter_constraints["max_features"],
         "subsample": [Number(Real, 0.0, 1.0, closed="right")],
         **BINS_CONSTRAINTS,
+        "max_leaf_nodes": [*BaseModel._parameter_constraints["max_leaf_nodes"], StrOptions({"auto"})],
         "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "scoring": [str, callable, None],
@@ -179,28 +197,54 @@ class BoostingParameters(BoostedModel):
             return "single_target" if n_columns <= FEW_COLUMNS else "joint"
         return "single_target" if n_columns <= FEW_COLUMNS and not asked else "projected"
 
-    # Whether the current fit finds the number of its stages by folds, since `n_estimators` is "auto".
-    _by_folds = False
+    # The stages of `n_estimators="auto"` without early stopping, and what "auto" stands for in the other parameters.
+    _N_STAGES: ClassVar[int]
+    _AUTO: ClassVar[dict[str, Auto]]
+    # The number of different samples, if the current fit finds the number of its stages by folds of them.
+    _n_in_folds: int | None = None
+
+    def _is_of_few(self, n_outputs: int, n_columns: int) -> bool:
+        """Whether y has up to `FEW_COLUMNS` outputs of numbers, or one output of up to so many classes."""
+        return n_columns <= FEW_COLUMNS and (n_outputs == 1 or not isinstance(self, ClassifierMixin))
+
+    def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
+        """The value of a parameter for y with so many outputs and columns of scores."""
+        value = getattr(self, name)
+        if name not in self._AUTO or not isinstance(value, str) or value != "auto":
+            return value
+        auto = self._AUTO[name]
+        if not self._is_of_few(n_outputs, n_columns):
+            return auto.many
+        if self._n_in_folds is None:
+            return auto.fixed
+        return auto.found(self._n_in_folds) if callable(auto.found) else auto.found
+
+    def _most_leaves(self) -> int | None:
+        # Without folds, as many with many outputs as with one.
+        return as_size(self._asked("max_leaf_nodes", 1, 1))
 
     def _asks_for_folds(self, target: Target) -> bool:
-        """Whether "auto" asks for folds: for one output of up to ten classes, if nothing else says when to stop."""
+        """Whether "auto" asks for folds: with few numbers or classes, if nothing else says when to stop."""
         is_alone = self.n_estimators == "auto" and self.early_stopping == "auto" and not self.warm_start
         others = (self.n_iter_no_change, self.cv, self.scoring, self.estimator, self.init)
-        if not is_alone or any(other is not None for other in others):
+        if not is_alone or any(other is not None for other in others) or target.kind == "labels":
             return False
-        of_one = target.kind == "classes" and target.n_outputs == 1 and len(target.classes[0]) > 1
-        return of_one and self._n_columns(target) <= FEW_COLUMNS
+        can_differ = target.kind == "numbers" or len(target.classes[0]) > 1
+        return can_differ and self._is_of_few(target.n_outputs, self._n_columns(target))
 
-    def _finds_stages(self, samples: Samples) -> bool:
-        """Whether folds find the number of stages: where they are asked for, and the samples are neither few nor many."""
+    def _n_for_folds(self, samples: Samples) -> int | None:
+        """The number of different samples, if folds are asked for and the samples are neither few nor many, or else None."""
         if not self._asks_for_folds(samples.target):
-            return False
-        return _FEWEST_SAMPLES <= folds.n_different(samples.X, samples.weights, _MOST_SAMPLES) <= _MOST_SAMPLES
+            return None
+        X, target, weights = samples.X, samples.target, samples.weights
+        n = len(folds.different(X, weights, MOST_IN_FOLDS))
+        has_folds = n in FOR_FOLDS and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
+        return n if has_folds else None
 
     def _most_stages(self) -> int:
         """The number of stages, or the largest one with early stopping."""
         if self.n_estimators == "auto":
-            return _N_STAGES if self._patience() is None else _MOST_STAGES
+            return self._N_STAGES if self._patience() is None else _MOST_STAGES
         return int(self.n_estimators)
 
     def _most_rounds(self) -> int:
@@ -210,20 +254,16 @@ class BoostingParameters(BoostedModel):
 
     def _folds(self) -> Any:
         """What folds early stopping has: `cv`, or those of "auto"."""
-        return _N_FOLDS if self._by_folds else self.cv
+        return self.cv if self._n_in_folds is None else _N_FOLDS
 
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""
-        if self._by_folds:
+        if self._n_in_folds is not None:
             return _PATIENCE
         is_asked = self.n_iter_no_change is not None or self.cv is not None
         if self.early_stopping is False or (self.early_stopping == "auto" and not is_asked):
             return None
         return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
-
-    def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
-        """The value of a parameter for y with so many outputs and columns of scores."""
-        return getattr(self, name)
 
     def _n_features_of_tree(self) -> int:
         return n_drawn_features(self.max_features_by_tree, self.n_features_in_)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # The rounds of the first block, and the factor of those after the next block. All folds grow the rounds of a block before
 # any of them goes on, so that the mean over the folds decides when to stop.
 _FIRST, _FACTOR = 32, 1.5
+# The share of the best number of rounds so far that the search waits, if that is more than ten rounds (see `benches/tables`).
+_PATIENCE_SHARE = 0.2
 
 # The scorer of a stage, for X, weights and y of the samples that it scores.
 _ScoreOf = Callable[[Any, Float | None, Any], Callable[[_weald.Boosted, Float], float]]
@@ -110,6 +112,7 @@ def search(
         bar = progress if progress is not None and progress.has_bar else None
         mean = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring="score" if scoring is None else scoring[0])
         mean.patience, mean.tol = boosting._patience(), float(boosting.tol)
+        mean.patience_share = 0.0 if boosting.n_iter_no_change is not None else _PATIENCE_SHARE
         n_before, n = 0, min(n_rounds, _FIRST)
         while True:
             for k, part in enumerate(parts):

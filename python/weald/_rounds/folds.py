@@ -38,6 +38,13 @@ def of(cv: object, X: Matrix, target: Target, weights: Float | None, seed: int) 
     return [(there[fold != k], there[fold == k]) for k in range(n_folds)]
 
 
+def each_knows_all(cv: int, X: Matrix, target: Target, weights: Float | None, seed: int) -> bool:
+    """Whether each output of numbers has a known value outside each fold."""
+    if target.mask is None or target.n_outputs == 1:
+        return True
+    return all((~target.mask[train]).any(axis=0).all() for train, _ in of(cv, X, target, weights, seed))
+
+
 def given(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:
     """The folds of `rows`, whose targets are y, by `checked`, the splitter of `cv`."""
     try:
@@ -86,18 +93,18 @@ def by_content(X: Matrix, target: Target, rows: NDArray[np.intp], n_folds: int, 
     return np.asarray(fold[group.ravel()], dtype=np.intp)
 
 
-def n_different(X: Matrix, weights: Float | None, most: int) -> int:
-    """The number of different samples of positive weight; if it is above `most`, that or a smaller number above `most`."""
+def different(X: Matrix, weights: Float | None, most: int) -> NDArray[np.uint64]:
+    """The hashes of the different samples of positive weight, in order; if there are more than `most`, some more than that."""
     there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     if is_sparse(X) and X.format == "csc":
-        return len(np.unique(_hashes_of_columns(X)[there]))
+        return np.unique(_hashes_of_columns(X)[there])
     found = np.empty(0, dtype=np.uint64)
     # In most data the first block, of one sample more than `most`, ends the count.
     for first in range(0, len(there), most + 1):
         found = np.union1d(found, _hashes(X, there[first : first + most + 1]))
         if len(found) > most:
             break
-    return len(found)
+    return found
 
 
 def _rarest(target: Target, rows: NDArray[np.intp], group: NDArray[np.intp], n_groups: int) -> NDArray[np.intp]:

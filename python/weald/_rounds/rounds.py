@@ -33,6 +33,8 @@ class Rounds:
     first: int = 0
     score: Callable[[_weald.Boosted, Float], float] | None = None
     patience: int | None = None
+    # The patience grows with the number of the best round so far, of which it is at least this share.
+    patience_share: float = 0.0
     tol: float = 0.0
     at_start: float | None = None
     callbacks: Sequence[Any] = ()
@@ -115,7 +117,10 @@ class Rounds:
         values = self.scores or (self.validation if self.at_start is not None else [])
         if self.patience is None or len(values) <= self.patience:
             return False
-        before, since = values[: -self.patience], values[-self.patience :]
+        patience = max(self.patience, int(self.patience_share * self.n_best))
+        if len(values) <= patience:
+            return False
+        before, since = values[:-patience], values[-patience:]
         if self.scores:
             return max(since) <= max(before) + self.tol
         # As in the engine. A loss of zero cannot improve.
