@@ -22,6 +22,7 @@ __all__ = [
     "LinearModel",
     "OneLinear",
     "OneSample",
+    "ScoresSoFar",
     "StagedScores",
     "Tree",
     "__version__",
@@ -509,6 +510,7 @@ def fit_boosting(
     wants_models: bool = False,
     y_mask: _Mask | None = None,
     y_mask_val: _Mask | None = None,
+    so_far: ScoresSoFar | None = None,
 ) -> Boosted: ...
 def fit_boosting_part(
     x: _Matrix,
@@ -1048,6 +1050,10 @@ class OneLinear:
 class OneSample:
     def __new__(cls, model: Forest | Boosted | Compressed) -> OneSample: ...
     def scores(self, sample: object) -> NDArray[np.float64] | None: ...
+
+@final
+class ScoresSoFar:
+    def __new__(cls) -> ScoresSoFar: ...
 
 @final
 class StagedScores:

@@ -1,15 +1,15 @@
 //! Gradient boosting: fitting models, using them, and weak models that Python provides.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ndarray::{Array2, ArrayView2, Axis};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use weald::{
-    BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, StageObserver, StageReport,
-    Targets, WeakLearner, WeakPredictions,
+    BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, ScoresSoFar, StageObserver,
+    StageReport, Targets, WeakLearner, WeakPredictions,
 };
 
 use crate::array::{Read1, Read2};
@@ -97,6 +97,19 @@ pub(crate) fn exact_sums<'py>(
     Ok(output::vector(py, sums))
 }
 
+/// The scores after the last stage of a part of a fit; see `fit_boosting`.
+#[pyclass(frozen, module = "weald._weald", name = "ScoresSoFar")]
+#[derive(Debug, Default)]
+pub(crate) struct PyScoresSoFar(Mutex<ScoresSoFar>);
+
+#[pymethods]
+impl PyScoresSoFar {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+}
+
 /// Grows the stages of a boosting model of trees. With `grown`, a fitted model, only the stages that it does not have
 /// yet are grown.
 ///
@@ -105,10 +118,13 @@ pub(crate) fn exact_sums<'py>(
 /// is a model without stages if there are scores, and None if there are none. The scores are those of the validation
 /// set, (n_samples, width) float64, if `wants_scores` is true, and None otherwise. If the observer returns a true
 /// value, the fit ends.
+///
+/// `so_far` is for fits in several parts, each with the model of the part before as `grown`, and with the same data: it
+/// keeps the scores, which are computed again otherwise.
 #[pyfunction]
 #[pyo3(signature = (
     x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
-    wants_scores=false, wants_models=false, y_mask=None, y_mask_val=None,
+    wants_scores=false, wants_models=false, y_mask=None, y_mask_val=None, so_far=None,
 ))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting<'py>(
@@ -127,6 +143,7 @@ pub(crate) fn fit_boosting<'py>(
     wants_models: bool,
     y_mask: Option<PyMask<'py>>,
     y_mask_val: Option<PyMask<'py>>,
+    so_far: Option<Py<PyScoresSoFar>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -148,25 +165,21 @@ pub(crate) fn fit_boosting<'py>(
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask).schema(schema);
     let grown = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
-        match observer {
-            None => match (grown, &validation) {
-                (Some(model), held_out) => config.fit_more(model, &data, held_out.as_ref(), control),
-                (None, Some(held_out)) => config.fit_with_validation(&data, held_out, control),
-                (None, None) => config.fit_controlled(&data, control),
-            },
-            Some(observer) => {
-                let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores, wants_models };
-                config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
-            }
-        }
+        let observer = observer.map(Arc::new);
+        let mut observer = PyObserver { observer, caller, wants_scores, wants_models };
+        let Some(so_far) = &so_far else {
+            return config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control);
+        };
+        let mut so_far = so_far.get().0.lock().unwrap_or_else(PoisonError::into_inner);
+        config.fit_part_of(grown, &mut so_far, &data, validation.as_ref(), &mut observer, control)
     });
     loss.unless_raised(grown).map(PyBoosted::from)
 }
 
-/// A Python function that is called after each stage.
+/// A Python function that is called after each stage, if there is one.
 #[derive(Debug)]
 struct PyObserver<'c> {
-    observer: Arc<Py<PyAny>>,
+    observer: Option<Arc<Py<PyAny>>>,
     caller: &'c mut Caller,
     wants_scores: bool,
     wants_models: bool,
@@ -175,6 +188,7 @@ struct PyObserver<'c> {
 impl StageObserver for PyObserver<'_> {
     fn after(&mut self, report: &StageReport<'_>) -> ControlFlow<()> {
         const WHAT: &str = "scores of the validation set";
+        let Some(observer) = &self.observer else { return ControlFlow::Continue(()) };
         let found = || {
             let wanted =
                 if self.wants_models { Some(report.model.n_stages()) } else { report.validation_scores.map(|_| 0) };
@@ -191,7 +205,7 @@ impl StageObserver for PyObserver<'_> {
         };
         let out_of_bag = report.oob_loss.zip(report.oob_improvement);
         let (observer, report) =
-            (Arc::clone(&self.observer), (report.stage, report.train_loss, report.validation_loss, out_of_bag));
+            (Arc::clone(observer), (report.stage, report.train_loss, report.validation_loss, out_of_bag));
         let goes_on = self.caller.call(move |py| {
             let scores = scores.map(|scores| output::array(py, scores));
             let ends = observer.bind(py).call1((report.0, report.1, report.2, report.3, model, scores))?;

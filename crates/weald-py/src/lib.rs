@@ -62,7 +62,8 @@ mod _weald {
 
     #[pymodule_export]
     use crate::boost::{
-        PyBoosted, PyStaged, exact_sums, fit_boosting, fit_boosting_with, mean_loss, refit_leaves, weights_by_row,
+        PyBoosted, PyScoresSoFar, PyStaged, exact_sums, fit_boosting, fit_boosting_with, mean_loss, refit_leaves,
+        weights_by_row,
     };
     #[pymodule_export]
     use crate::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};

@@ -164,8 +164,8 @@ mod vectorised;
 pub struct Readme;
 
 pub use boost::{
-    BoostConfig, Boosted, LeafEstimation, OutputStrategy, StageObserver, StageReport, ValidationTargets, WeakLearner,
-    WeakPredictions,
+    BoostConfig, Boosted, LeafEstimation, OutputStrategy, ScoresSoFar, StageObserver, StageReport, ValidationTargets,
+    WeakLearner, WeakPredictions,
 };
 pub use centroid::{
     CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, DirectionScope, Refinement,

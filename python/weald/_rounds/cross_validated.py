@@ -51,6 +51,7 @@ class _Fold:
     weight_train: float
     weight_held: float
     model: _weald.Boosted | None = None
+    so_far: _weald.ScoresSoFar = field(default_factory=_weald.ScoresSoFar)
     weak: list[Any] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
 
@@ -81,6 +82,7 @@ class _Fold:
             wants_scores=self.score is not None,
             y_mask=samples.mask,
             y_mask_val=self.mask,
+            so_far=self.so_far,
         )
 
     def at_start(self, config: _BoostConfig, n_threads: int) -> float:

@@ -6,6 +6,7 @@ use super::config::{BoostConfig, LeafEstimation};
 use super::model::Boosted;
 use super::observer::StageObserver;
 use super::problem::Problem;
+use super::so_far::ScoresSoFar;
 use super::stages::Fitting;
 use super::trees::Trees;
 use super::workers;
@@ -95,7 +96,28 @@ impl BoostConfig {
         observer: &mut dyn StageObserver,
         control: &Control,
     ) -> Result<Boosted> {
-        self.with_trees(&Workers::One, model, &data.into(), validation, control, |trees| trees.fit(model, observer))
+        self.with_trees(&Workers::One, model, &data.into(), validation, control, |trees| {
+            trees.fit(model, None, observer)
+        })
+    }
+
+    /// [`fit_observed`](Self::fit_observed) for fits that are done in several parts: `so_far` keeps the scores after the
+    /// last stage, so that the next part, with the model of this one, does not compute them again. It must not be used with
+    /// other data. A part that fails leaves it as it was.
+    ///
+    /// # Errors
+    /// The same as for [`BoostConfig::fit_more`].
+    pub fn fit_part_of<'d>(
+        &self,
+        model: Option<&Boosted>,
+        so_far: &mut ScoresSoFar,
+        data: impl Into<Dataset<'d>>,
+        validation: Option<&Dataset<'_>>,
+        observer: &mut dyn StageObserver,
+        control: &Control,
+    ) -> Result<Boosted> {
+        let fit = |trees: &Trees<'_>| trees.fit(model, Some(so_far), observer);
+        self.with_trees(&Workers::One, model, &data.into(), validation, control, fit)
     }
 
     /// Returns the model with the trees of `model`, and leaves that are fitted to these data: each stage in turn is

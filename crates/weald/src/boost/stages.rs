@@ -68,6 +68,11 @@ pub(super) trait Learner {
     /// Is called after every stage. If it breaks, the fit ends.
     fn after(&mut self, report: &StageReport<'_>) -> Result<ControlFlow<()>>;
 
+    /// Is called when the fit has ended, with the scores after all stages.
+    fn finished<'y, T: Float, S: Scores<'y, T>>(&mut self, _: &Boosted, _: &[Booster<'y, T, S>]) -> Result<()> {
+        Ok(())
+    }
+
     /// Is called when the fit ends with an error, with the model of the stages that were finished before.
     fn failed(&mut self, _: &Boosted) {}
 }
@@ -235,6 +240,7 @@ impl<'f> Fitting<'f> {
             learner.failed(&grown.truncated(n_done)?);
         }
         ended?;
+        learner.finished(&grown, &boosters)?;
         grown.kept(config)
     }
 

@@ -8,6 +8,7 @@ use crate::data::{Dataset, LabelView, Matrix, OutputScaling, Targets};
 use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection, ProjectionMatrix};
 use crate::rng::{Key, Stream};
+use crate::rounds::Unobserved;
 use crate::testing::models;
 use crate::tree::config::TreeConfig;
 
@@ -226,6 +227,19 @@ proptest! {
             let part = BoostConfig { n_estimators: 2, ..config.clone() }.fit_with_validation((&x, &y), &validation, &control).unwrap();
             prop_assert_eq!(&part, &model.truncated(2).unwrap());
             prop_assert_eq!(&config.fit_more(&part, (&x, &y), Some(&validation), &control).unwrap(), &model);
+            for (held_out, whole) in [(Some(&validation), &model), (None, &config.fit((&x, &y)).unwrap())] {
+                let mut so_far = ScoresSoFar::default();
+                let mut go_on = |grown: Option<&Boosted>, n_estimators| {
+                    let config = BoostConfig { n_estimators, ..config.clone() };
+                    config.fit_part_of(grown, &mut so_far, (&x, &y), held_out, &mut Unobserved, &control).unwrap()
+                };
+                let first = go_on(None, 2);
+                let second = go_on(Some(&first), 4);
+                prop_assert_eq!(&go_on(Some(&second), 4), &second);
+                prop_assert_eq!(&go_on(Some(&second), 5), whole);
+                // The scores after five stages are of no use after two.
+                prop_assert_eq!(&go_on(Some(&first), 5), whole);
+            }
             #[cfg(feature = "model-files")]
             {
                 let bytes = model.to_bytes().unwrap();
@@ -694,6 +708,27 @@ fn observers_see_every_stage_and_end_the_fit() {
         for config in [config, stopping] {
             assert_eq!(config.refit_leaves(&model, data(), &control).unwrap().forest(), model.forest());
         }
+    }
+}
+
+#[test]
+fn a_part_of_a_fit_goes_on_from_the_scores_that_it_gets() {
+    let made = made(5, 30, 3, 2);
+    let control = Control::default();
+    let data = || (&made.x, Targets::Real(made.numbers.view()));
+    let held_out = Dataset::from(data());
+    for strategy in [OutputStrategy::Joint, OutputStrategy::SingleTarget] {
+        let config = BoostConfig::new(LossKind::SquaredError).strategy(strategy);
+        let fit = |config: BoostConfig, grown: Option<&Boosted>, so_far: &mut ScoresSoFar| {
+            config.fit_part_of(grown, so_far, data(), Some(&held_out), &mut Unobserved, &control).unwrap()
+        };
+        let mut so_far = ScoresSoFar::default();
+        let first = fit(config.clone().n_estimators(2), None, &mut so_far);
+        let whole = fit(config.clone().n_estimators(4), Some(&first), &mut so_far.clone());
+        assert_eq!(whole, config.clone().n_estimators(4).fit_with_validation(data(), data(), &control).unwrap());
+        let mut of_others = ScoresSoFar::default();
+        fit(config.clone().n_estimators(2).learning_rate(0.5), None, &mut of_others);
+        assert_ne!(fit(config.n_estimators(4), Some(&first), &mut of_others), whole);
     }
 }
 

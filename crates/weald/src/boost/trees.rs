@@ -11,6 +11,7 @@ use super::observer::{StageObserver, StageReport};
 use super::projector::Projector;
 use super::scores::booster::Booster;
 use super::scores::{Scored, Scores};
+use super::so_far::ScoresSoFar;
 use super::stages::{Drawn, Fitting, Learner, Stage, with_kind};
 use crate::control::Control;
 use crate::criterion::Criterion;
@@ -49,6 +50,7 @@ pub(super) struct Trees<'f> {
 struct Growing<'t, 'f> {
     trees: &'t Trees<'f>,
     model: Option<&'t Boosted>,
+    so_far: Option<&'t mut ScoresSoFar>,
     observer: &'t mut dyn StageObserver,
 }
 
@@ -67,6 +69,9 @@ impl Learner for Growing<'_, '_> {
     ) -> Result<Option<Boosted>> {
         let Some(model) = self.model else { return Ok(None) };
         let mut grown = model.truncated(model.n_stages())?;
+        if self.so_far.as_ref().is_some_and(|so_far| so_far.restore(model, boosters)) {
+            return Ok(Some(grown));
+        }
         // The validation losses are those of the current held-out samples, if there are any.
         grown.validation_score.clear();
         for stage in 0..model.n_stages() {
@@ -124,6 +129,17 @@ impl Learner for Growing<'_, '_> {
         Ok(self.observer.after(report))
     }
 
+    fn finished<'y, T: Float, S: Scores<'y, T>>(
+        &mut self,
+        grown: &Boosted,
+        boosters: &[Booster<'y, T, S>],
+    ) -> Result<()> {
+        if let Some(so_far) = &mut self.so_far {
+            **so_far = ScoresSoFar::after(grown.n_stages(), boosters)?;
+        }
+        Ok(())
+    }
+
     fn failed(&mut self, done: &Boosted) {
         self.observer.failed(done);
     }
@@ -159,8 +175,13 @@ impl<'f> Trees<'f> {
     }
 
     /// Fits the model, starting from `model` if it is given.
-    pub(super) fn fit(&self, model: Option<&Boosted>, observer: &mut dyn StageObserver) -> Result<Boosted> {
-        self.fitting.fit(&mut Growing { trees: self, model, observer })
+    pub(super) fn fit(
+        &self,
+        model: Option<&Boosted>,
+        so_far: Option<&mut ScoresSoFar>,
+        observer: &mut dyn StageObserver,
+    ) -> Result<Boosted> {
+        self.fitting.fit(&mut Growing { trees: self, model, so_far, observer })
     }
 
     /// Fits a stage to `targets`, which are the negative gradients at the current scores or projections of them, on

@@ -83,7 +83,7 @@ impl BoostConfig {
         self.check_is_same(&workers, model, &data)?;
         let stand_in = if data.n_samples() == 0 { Some(StandIn::of(&data)?) } else { None };
         let data = stand_in.as_ref().map_or_else(|| data.view(), StandIn::data);
-        self.with_trees(&workers, model, &data, None, control, |trees| trees.fit(model, observer))
+        self.with_trees(&workers, model, &data, None, control, |trees| trees.fit(model, None, observer))
     }
 
     /// Returns the errors that one worker with all samples would return, and an error for what has no sums over

@@ -40,6 +40,9 @@ pub(crate) trait Scores<'a, T: Float>: Debug + Send + Sized {
     /// Returns the scores, if they are stored.
     fn held(&self) -> Option<&Held<T>>;
 
+    /// The same, to change them.
+    fn held_mut(&mut self) -> Option<&mut Held<T>>;
+
     /// From now on, losses are also computed for the samples that are not in the bag, even if scores are implied.
     fn tell_losses_out_of_bag(&mut self, _: &Data<'a, T>) -> Result<()> {
         Ok(())

@@ -60,6 +60,13 @@ impl<'a, T: Float> Scores<'a, T> for RankOne<'a, T> {
         }
     }
 
+    fn held_mut(&mut self) -> Option<&mut Held<T>> {
+        match self {
+            RankOne::Held(held) => Some(held),
+            RankOne::Implied(_) => None,
+        }
+    }
+
     fn tell_losses_out_of_bag(&mut self, data: &Data<'a, T>) -> Result<()> {
         match self {
             RankOne::Held(_) => Ok(()),

@@ -64,6 +64,10 @@ impl<'a, T: Float> Scores<'a, T> for Table<T> {
         Some(&self.0)
     }
 
+    fn held_mut(&mut self) -> Option<&mut Held<T>> {
+        Some(&mut self.0)
+    }
+
     fn sweep(&mut self, data: &Data<'a, T>, moved: Moved<'_, TableMoves<T>>, pass: Pass<'_>) -> Result<Losses> {
         self.0.sweep(data, moved, pass)
     }

@@ -1,0 +1,77 @@
+//! The scores of a fit that is done in several parts, so that no part computes those of the parts before again.
+
+use super::model::Boosted;
+use super::scores::booster::Booster;
+use super::scores::{Held, Scored, Scores};
+use crate::error::{Purpose, Result};
+use crate::loss::float::Float;
+
+const SCORES: Purpose = Purpose("the scores of the stages so far");
+
+/// The scores of the samples after the last stage of a part of a fit, from which
+/// [`fit_part_of`](super::BoostConfig::fit_part_of) goes on. It takes 8 bytes for each score.
+#[derive(Clone, Debug, Default)]
+pub struct ScoresSoFar {
+    n_stages: usize,
+    /// Those of the training and of the held-out samples, for each group of scores that are boosted together. Empty if
+    /// scores are not stored during the fit.
+    of_each: Vec<[Option<Vec<f64>>; 2]>,
+}
+
+impl ScoresSoFar {
+    /// Returns the scores after these stages.
+    pub(super) fn after<'a, T: Float, S: Scores<'a, T>>(
+        n_stages: usize,
+        boosters: &[Booster<'a, T, S>],
+    ) -> Result<Self> {
+        let of = |scored: &Scored<'a, T, S>| {
+            let numbers = |held: &Held<T>| SCORES.collected(held.scores.iter().map(|score| score.to_f64()));
+            scored.scores.held().map(numbers).transpose()
+        };
+        let mut of_each = SCORES.with_capacity(boosters.len())?;
+        for Booster { train, validation, .. } in boosters {
+            let Some(of_training) = of(train)? else { return Ok(ScoresSoFar::default()) };
+            of_each.push([Some(of_training), validation.as_ref().map(of).transpose()?.flatten()]);
+        }
+        Ok(ScoresSoFar { n_stages, of_each })
+    }
+
+    /// Brings scores to their values after the stages of `model`, if they are known. Returns whether they are.
+    pub(super) fn restore<'a, T: Float, S: Scores<'a, T>>(
+        &self,
+        model: &Boosted,
+        boosters: &mut [Booster<'a, T, S>],
+    ) -> bool {
+        let n_stages = model.n_stages();
+        if self.n_stages != n_stages || self.of_each.len() != boosters.len() {
+            return false;
+        }
+        let is_validated = boosters.iter().any(|booster| booster.validation.is_some());
+        if is_validated && model.validation_score.len() != n_stages {
+            return false;
+        }
+        let fits = |known: &Option<Vec<f64>>, scored: Option<&Scored<'a, T, S>>| match scored {
+            None => true,
+            Some(scored) => {
+                let len = scored.scores.held().map(|held| held.scores.len());
+                len.is_some() && len == known.as_ref().map(Vec::len)
+            }
+        };
+        let mut each = boosters.iter().zip(&self.of_each);
+        if !each.all(|(booster, [of_training, of_held])| {
+            fits(of_training, Some(&booster.train)) && fits(of_held, booster.validation.as_ref())
+        }) {
+            return false;
+        }
+        for (booster, known) in boosters.iter_mut().zip(&self.of_each) {
+            let Booster { train, validation, .. } = booster;
+            for (scored, known) in [Some(train), validation.as_mut()].into_iter().zip(known) {
+                let held = scored.and_then(|scored| scored.scores.held_mut());
+                if let (Some(held), Some(known)) = (held, known) {
+                    held.scores.iter_mut().zip(known).for_each(|(score, &known)| *score = T::from_f64(known));
+                }
+            }
+        }
+        true
+    }
+}
