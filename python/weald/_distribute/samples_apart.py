@@ -117,7 +117,7 @@ def fit_part(
     The losses "squared_error" and "log_loss" are supported, for regression targets, classes and labels, with all output
     strategies, projections, `subsample` and `max_features`. The following are not supported: other losses,
     `max_bins=None`, `line_search="brent"` if step sizes are searched, `leaf_estimation="line_search"` for three or more
-    classes with a joint loss, early stopping, `n_estimators="auto"` for one output of up to ten classes (set a number, or
+    classes with a joint loss, early stopping, `n_estimators="auto"` where `fit` would let folds find the number (set one, or
     `early_stopping=False`), `estimator`, `init`, `scoring`, `callbacks`, categorical features, `monotonic_cst`, missing
     values in y, `class_weight="balanced"`, and `label_weight` as a string.
 

@@ -23,6 +23,7 @@ from weald._input.y_columns import check_array_of_y, is_binary
 from weald._parameters import output_scaling, output_strategy, projections
 from weald._parameters.max_features import n_drawn_features
 from weald._parameters.types import MatrixLike
+from weald._rounds import cross_validated
 from weald.projection import count_projections
 
 if TYPE_CHECKING:
@@ -206,9 +207,10 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     found = _weald.memory_of_boosting(config, shapes, estimator._n_threads(), estimator.callbacks is not None)
     if estimator._folds() is None or estimator._patience() is None:
         return found
-    # Nearly all samples are in one of the folds; those of splitters may be in several or in none.
+    # Nearly all samples are held out in one of the folds; those of splitters may be in several or in none.
     of_X = 4 * shapes.n_samples * shapes.n_features if shapes.layout in "FC" else 8 * shapes.n_stored
-    return [*found, ("the samples of the folds", of_X, False)]
+    n_bytes = of_X * cross_validated.n_copies(estimator._folds(), of_X)
+    return [*found, ("the samples of the folds", n_bytes, False)]
 
 
 def _n_scores(shapes: _Columns) -> int:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald._input import masks
-from weald._input.checks import Float
+from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._rounds import folds, held_out, weak_models
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # The rounds of the first block, and the factor of those after the next block. All folds grow the rounds of a block before
 # any of them goes on, so that the mean over the folds decides when to stop.
 _FIRST, _FACTOR = 32, 1.5
+# Up to this number of bytes of X, each fold has its training samples alone, which are faster than others of weight zero.
+_MOST_COPIED = 1 << 26
 # The share of the best number of rounds so far that the search waits, if that is more than ten rounds (see `benches/tables`).
 _PATIENCE_SHARE = 0.2
 
@@ -40,12 +43,11 @@ _ScoreOf = Callable[[Any, Float | None, Any], Callable[[_weald.Boosted, Float], 
 class _Fold:
     """The stages of all samples but those of a fold, and the losses of these."""
 
-    # The weights of the other samples, with zeros for those of the fold.
-    kept: Float
+    # X, y in the engine's form, the weights, the unknown values and the initial scores of the other samples; or of all
+    # samples, with the weight zero for those of the fold.
+    training: tuple[Matrix, Any, Float, Any, Float | None]
     validation: Any
     mask: Any
-    # The initial scores of all samples.
-    start: Float | None
     score: Callable[[_weald.Boosted, Float], float] | None
     # The numbers of known values of y, times the weights of their samples.
     weight_train: float
@@ -57,10 +59,11 @@ class _Fold:
 
     def grow(self, boosting: BaseBoosting, samples: Samples, config: _BoostConfig, told: Any) -> None:
         """Grow the stages up to those of `config`."""
+        X, y, weights, y_mask, start = self.training
         if boosting.estimator is not None:
             twin = boosting._twin()
             twin._weak = self.weak
-            data = samples.X, samples.target, self.kept, config, self.validation[:3]
+            data = X, samples.target, weights, config, self.validation[:3]
             self.model, self.weak = weak_models.fitted(twin, *data, told, len(self.weak))
             return
 
@@ -69,18 +72,18 @@ class _Fold:
             self.scores.append(self.score(*found[-2:]))
 
         self.model = _weald.fit_boosting(
-            samples.X,
-            samples.target.engine,
-            self.kept,
+            X,
+            y,
+            weights,
             config,
             self.validation,
             self.model,
             boosting._n_threads(),
             told,
-            base_margin=self.start,
+            base_margin=start,
             observer=None if self.score is None else after,
             wants_scores=self.score is not None,
-            y_mask=samples.mask,
+            y_mask=y_mask,
             y_mask_val=self.mask,
             so_far=self.so_far,
         )
@@ -92,6 +95,11 @@ class _Fold:
         scores = self.model.start()[np.newaxis].repeat(X.shape[0], axis=0)
         scores = scores if margins is None else scores + margins
         return cast(float, _weald.mean_loss(y, weights, config, scores, n_threads, self.mask))
+
+
+def n_copies(cv: object, n_bytes: int) -> int:
+    """How many copies of X the folds have together: one of held-out samples, and those of training samples if X is small."""
+    return int(cv) if isinstance(cv, Integral) and n_bytes <= _MOST_COPIED else 1
 
 
 def search(
@@ -147,6 +155,8 @@ def _parts(
     if target.mask is not None:
         n_known -= np.asarray(target.mask.sum(axis=1)).ravel()
     n_known *= 1.0 if weights is None else weights
+    n_bytes = 8 * X.nnz if is_sparse(X) else 4 * X.size
+    are_apart = boosting.estimator is None and n_copies(boosting._folds(), n_bytes) > 1
     found = []
     for train, test in folds.of(boosting._folds(), X, target, weights, boosting._seed):
         of_fold = weights
@@ -161,8 +171,12 @@ def _parts(
             raise ValueError(f"cv must allow a fit without each fold, got {boosting._folds()!r}: {error}") from error
         score = None if scoring is None else scoring[1](validation[0], validation[2], y_held)
         mask = None if mask is None else masks.to_engine(mask)
-        of_train, of_held = math.fsum(n_known[train]), math.fsum(n_known[test])
-        found.append(_Fold(kept, validation, mask, starts, score, of_train, of_held))
+        training = X, target.engine, kept, samples.mask, starts
+        if are_apart:
+            of_train = None if target.mask is None else masks.to_engine(target.mask[train])
+            training = X[train], target.rows(train), kept[train], of_train, None if starts is None else starts[train]
+        weight_train, weight_held = math.fsum(n_known[train]), math.fsum(n_known[test])
+        found.append(_Fold(training, validation, mask, score, weight_train, weight_held))
     return found
 
 
