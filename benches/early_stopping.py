@@ -28,15 +28,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 from _data import filled, named
 from _harness import AbsentDataError, Table, options, parser
 
-SETTINGS = {"learning_rate": 0.05, "subsample": 0.7, "max_features": 0.5}
-PATIENT = {"n_iter_no_change": 30, "tol": 0.0}
+SETTINGS: dict[str, Any] = {"learning_rate": 0.05, "subsample": 0.7, "max_features": 0.5, "max_leaf_nodes": 31}
+STOPPED = {**SETTINGS, "n_estimators": 2000, "early_stopping": True}
+FOLDS = {**SETTINGS, "n_estimators": 2000, "cv": 3}
 WAYS: dict[str, dict[str, Any]] = {
-    "fixed": {"n_estimators": 300},
-    "stopped": {"n_estimators": 2000, "early_stopping": True},
-    "refit": {"n_estimators": 2000, "early_stopping": True, "refit": True},
-    "cv=3": {"n_estimators": 2000, "cv": 3},
-    "patient refit": {"n_estimators": 2000, "early_stopping": True, "refit": True, **PATIENT},
-    "patient cv=3": {"n_estimators": 2000, "cv": 3, **PATIENT},
+    "fixed": {**SETTINGS, "n_estimators": 300},
+    "defaults": {},
+    "stopped": STOPPED,
+    "refit": {**STOPPED, "refit": True},
+    "cv=3": FOLDS,
+    "patient refit": {**STOPPED, "refit": True, "n_iter_no_change": 30},
+    "patient cv=3": {**FOLDS, "n_iter_no_change": 30},
 }
 LARGE = ["rf1", "scm20d"]
 STORED = ["edm", "enb", "jura", "wq", "osales", "oes97", "oes10", *LARGE, "atp1d"]
@@ -74,7 +76,7 @@ def score(way: str, X: Any, y: Any, n_folds: int) -> tuple[float, float, list[in
     errors, stages, begin = [], [], time.process_time()
     for seed in range(1 if len(X) > 1000 else 2):
         for train, test in KFold(n_folds, shuffle=True, random_state=seed).split(X):
-            model = weald.GradientBoostingRegressor(**SETTINGS, **WAYS[way], random_state=seed)
+            model = weald.GradientBoostingRegressor(**WAYS[way], random_state=seed)
             predicted = model.fit(X[train], y[train]).predict(X[test]).reshape(len(test), -1)
             of_mean = ((y[test] - y[train].mean(axis=0)) ** 2).sum(axis=0)
             errors.append(np.sqrt(((y[test] - predicted) ** 2).sum(axis=0) / of_mean).mean())

@@ -450,6 +450,17 @@ def test_different_samples_are_counted_over_all_workers(monkeypatch, most, is_fo
         assert {model_bytes(model) for model in found} == {model_bytes(whole)}
 
 
+@pytest.mark.parametrize(
+    ("n", "n_outputs", "are_counted"), [(90, 1, 1), (90, 10, 1), (90, 11, 0), (29, 1, 0), (20_001, 1, 0)]
+)
+def test_the_estimate_of_memory_counts_copies_and_scores_of_folds(n, n_outputs, are_counted):
+    X, y = np.zeros((n, 6), dtype=np.float32), np.arange(n * n_outputs).reshape(n, n_outputs) % 7.0
+    y = y if n_outputs > 1 else y.ravel()
+    found = weald.estimate_fit_memory(of_numbers(), X, y)
+    without = weald.estimate_fit_memory(of_numbers(early_stopping=False), X, y)
+    assert found - without == are_counted * 3 * (X.nbytes + y.nbytes)
+
+
 def test_callbacks_and_messages_tell_both_fits(capsys):
     X, y = data()
     told = []

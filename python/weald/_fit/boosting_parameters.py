@@ -223,14 +223,24 @@ class BoostingParameters(BoostedModel):
         # Without folds, as many with many outputs as with one.
         return as_size(self._asked("max_leaf_nodes", 1, 1))
 
-    def _asks_for_folds(self, target: Target) -> bool:
-        """Whether "auto" asks for folds: with few numbers or classes, if nothing else says when to stop."""
+    def _lets_folds_decide(self) -> bool:
+        """Whether the number of stages is "auto", and no other parameter says when to stop."""
         is_alone = self.n_estimators == "auto" and self.early_stopping == "auto" and not self.warm_start
         others = (self.n_iter_no_change, self.cv, self.scoring, self.estimator, self.init)
-        if not is_alone or any(other is not None for other in others) or target.kind == "labels":
+        return is_alone and all(other is None for other in others)
+
+    def _asks_for_folds(self, target: Target) -> bool:
+        """Whether "auto" asks for folds: with few numbers or classes, if nothing else says when to stop."""
+        if not self._lets_folds_decide() or target.kind == "labels":
             return False
         can_differ = target.kind == "numbers" or len(target.classes[0]) > 1
         return can_differ and self._is_of_few(target.n_outputs, self._n_columns(target))
+
+    def _likely_folds(self, n_samples: int, n_columns: int) -> Any:
+        """What folds a fit to so many samples and columns of scores has; for "auto", as if all samples were different."""
+        if self._patience() is not None:
+            return self._folds()
+        return _N_FOLDS if self._lets_folds_decide() and n_samples in FOR_FOLDS and n_columns <= FEW_COLUMNS else None
 
     def _n_for_folds(self, samples: Samples) -> int | None:
         """The number of different samples, if folds are asked for and the samples are neither few nor many, or else None."""

@@ -205,12 +205,14 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     max_features_by_tree = n_drawn_features(estimator.max_features_by_tree, shapes.n_features)
     config = estimator._plain_boost_config(tree, strategy, projection, max_features_by_tree)
     found = _weald.memory_of_boosting(config, shapes, estimator._n_threads(), estimator.callbacks is not None)
-    if estimator._folds() is None or estimator._patience() is None:
+    cv = estimator._likely_folds(shapes.n_samples, width)
+    if cv is None:
         return found
     # Nearly all samples are held out in one of the folds; those of splitters may be in several or in none.
     of_X = 4 * shapes.n_samples * shapes.n_features if shapes.layout in "FC" else 8 * shapes.n_stored
-    n_bytes = of_X * cross_validated.n_copies(estimator._folds(), of_X)
-    return [*found, ("the samples of the folds", n_bytes, False)]
+    of_samples = of_X * cross_validated.n_copies(cv, of_X)
+    of_scores = 8 * shapes.n_samples * width * cross_validated.n_folds(cv)
+    return [*found, ("the samples of the folds", of_samples, False), ("the scores of the folds", of_scores, False)]
 
 
 def _n_scores(shapes: _Columns) -> int:

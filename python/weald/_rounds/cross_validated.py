@@ -97,6 +97,13 @@ class _Fold:
         return cast(float, _weald.mean_loss(y, weights, config, scores, n_threads, self.mask))
 
 
+def n_folds(cv: Any) -> int:
+    """The number of folds of an integer or a list, or what a splitter tells."""
+    if isinstance(cv, Integral):
+        return int(cv)
+    return len(cv) if hasattr(cv, "__len__") else int(getattr(cv, "n_splits", 1))
+
+
 def n_copies(cv: object, n_bytes: int) -> int:
     """How many copies of X the folds have together: one of held-out samples, and those of training samples if X is small."""
     return int(cv) if isinstance(cv, Integral) and n_bytes <= _MOST_COPIED else 1
