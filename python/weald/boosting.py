@@ -98,9 +98,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
         "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
-        takes about as long as 300 stages, less for noisy y, up to ten times as long where there is no noise. It is 300 for more
-        outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold has all known values of an output, and with
-        `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`, `n_iter_no_change`
+        takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
+        with more samples and without noise. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in
+        X, if one fold has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
+        `early_stopping=False`. With `cv`, `n_iter_no_change`
         or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
