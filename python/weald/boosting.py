@@ -101,8 +101,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
         with more samples and without noise. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in
         X, if one fold has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
-        `early_stopping=False`. With `cv`, `n_iter_no_change`
-        or `early_stopping=True`, it is what they find, up to 1000.
+        `early_stopping=False`.
+        With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
 
@@ -579,8 +579,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
         to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
         without error. It is 200 for any other y, if fewer than 30 or more than 20 000 samples differ in X, and with `X_val`,
-        `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`. With `cv`, `n_iter_no_change`
-        or `early_stopping=True`, it is what they find, up to 1000.
+        `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
+        With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
 

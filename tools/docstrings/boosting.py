@@ -22,8 +22,8 @@ def _n_estimators(auto: str) -> str:
 n_estimators : int or "auto", default={{default}}
     Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
-    "auto": {auto} With `cv`, `n_iter_no_change`
-    or `early_stopping=True`, it is what they find, up to 1000.
+    "auto": {auto}
+    With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
 """
 
 
