@@ -373,6 +373,20 @@ def test_a_fit_that_is_interrupted_changes_nothing(name, error):
     assert n_refused >= 5
 
 
+@pytest.mark.parametrize(
+    ("error", "expected"), [(MemoryError("none left"), MemoryError), (ValueError("no"), AttributeError)]
+)
+def test_a_lack_of_memory_is_not_taken_for_a_lack_of_a_method(monkeypatch, error, expected):
+    model = weald.GradientBoostingClassifier(n_estimators=1).fit(*problem("classes"))
+
+    def failing(self):
+        raise error
+
+    monkeypatch.setattr(type(model), "_loss", property(failing))
+    with pytest.raises(expected):
+        model.predict_proba  # noqa: B018
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_a_fit_that_is_refused_changes_nothing(name):
     entry = EVERY[name]

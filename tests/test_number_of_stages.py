@@ -153,6 +153,25 @@ def test_unknown_numbers_are_in_no_fold():
     )
 
 
+@pytest.mark.parametrize(
+    "params", [{}, {"cv": 3, "n_estimators": 9}, {"early_stopping": True, "n_estimators": 9}], ids=str
+)
+@pytest.mark.parametrize("loss", ["gamma", "poisson"])
+def test_placeholders_of_unknown_numbers_may_be_outside_the_domain(loss, params):
+    X, y = numbers(3)
+    unknown = np.random.default_rng(3).random(y.shape) < 0.4
+    masked = of_numbers(loss=loss, **params).fit(X, np.where(unknown, -1.0, y), y_mask=unknown)
+    assert model_bytes(masked) == model_bytes(of_numbers(loss=loss, **params).fit(X, np.where(unknown, np.nan, y)))
+
+
+@pytest.mark.parametrize("params", [{}, {"cv": 3}, {"early_stopping": True}, {"n_estimators": 5}], ids=str)
+@pytest.mark.parametrize("n_bad", [1, 90])
+def test_numbers_outside_the_domain_are_an_error_of_y_and_not_of_folds(params, n_bad):
+    X, y = numbers()
+    with pytest.raises(ValueError, match='^y must be at least 0, got -1 with loss="poisson"$'):
+        of_numbers(loss="poisson", **params).fit(X, np.where(np.arange(90) < n_bad, -1.0, y))
+
+
 def test_the_number_is_fixed_where_one_fold_has_all_known_values_of_an_output():
     X, y = numbers(2)
     y[1:, 1] = np.nan

@@ -9,6 +9,7 @@ from sklearn.base import _fit_context as fit_context
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._available_if import _AvailableIfDescriptor as AvailableIfDescriptor
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_feature_names as check_feature_names
@@ -18,6 +19,7 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
     "NODE_DTYPE",
+    "AvailableIfDescriptor",
     "BaseComposition",
     "BaseSearchCV",
     "HasMethods",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
-import sklearn.utils.metaestimators
 from numpy.typing import ArrayLike
 
 from weald._input import sklearn_private
@@ -53,6 +52,19 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _
     return cast(Callable[[_Method], _Method], decorate)
 
 
+class _Available(sklearn_private.AvailableIfDescriptor):  # type: ignore[misc]
+    """scikit-learn's descriptor, for which any error of a check says that there is no method, but for a lack of memory."""
+
+    def _check(self, obj: Any, owner: Any) -> None:
+        try:
+            super()._check(obj, owner)
+        except AttributeError as error:
+            if isinstance(error.__cause__, MemoryError):
+                raise error.__cause__ from None
+            raise
+
+
 def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
-    """scikit-learn's `available_if`; methods keep their types."""
-    return cast(Callable[[_Method], _Method], sklearn.utils.metaestimators.available_if(check))
+    """scikit-learn's `available_if`; methods keep their types, and a lack of memory is an error."""
+    decorate = lambda method: _Available(method, check, attribute_name=method.__name__)  # noqa: E731
+    return cast(Callable[[_Method], _Method], decorate)

@@ -79,10 +79,8 @@ def apart(
 ) -> tuple[Float, tuple[Matrix, _Targets, Float | None, Float | None], Any, Any]:
     """The result of `validation_set` for these training samples, in place of others that are drawn."""
     kept, X_held, held, mask = set_aside(X, target, weights, rows)
-    loss = boosting._loss
-    if target.kind == "numbers" and (refused := loss._refused(held)) is not None:
-        # The engine would name y_val in its error.
-        raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
+    if target.kind == "numbers":
+        check_domain(boosting, held, mask)  # the engine would name y_val in its error
     w_held = None if weights is None else weights[rows]
     y_held = None
     if boosting.scoring is not None:
@@ -95,6 +93,13 @@ def apart(
         masks.weights_of_known(target.mask, kept, target.names)
         mask = mask if mask.sum() else None
     return kept, (X_held, held, w_held, start_held), y_held, mask
+
+
+def check_domain(boosting: BaseBoosting, y: Float, mask: Any) -> None:
+    """Raise for known numbers for which the loss is not defined."""
+    loss = boosting._loss
+    if (refused := loss._refused(y if mask is None else y[~mask])) is not None:
+        raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
 
 
 def set_aside(
