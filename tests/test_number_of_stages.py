@@ -168,7 +168,7 @@ def test_placeholders_of_unknown_numbers_may_be_outside_the_domain(loss, params)
 @pytest.mark.parametrize("n_bad", [1, 90])
 def test_numbers_outside_the_domain_are_an_error_of_y_and_not_of_folds(params, n_bad):
     X, y = numbers()
-    with pytest.raises(ValueError, match='^y must be at least 0, got -1 with loss="poisson"$'):
+    with pytest.raises(ValueError, match=r'^y must be at least 0, got -1 with loss="poisson"$'):
         of_numbers(loss="poisson", **params).fit(X, np.where(np.arange(90) < n_bad, -1.0, y))
 
 
