@@ -119,11 +119,11 @@ if what == "histograms":
     args, rooms = (X, Y), range(3_000_000, 200_000_000, 3_000_000)
 elif what == "leaves":
     model = weald.ExtraTreesRegressor(2, **one)
-    args, rooms = (X, Y), range(3_000_000, 60_000_000, 1_000_000)
+    args, rooms = (X, Y), range(1_000_000, 60_000_000, 250_000)
 elif what == "path":
     forest = weald.ExtraTreesRegressor(20, max_leaf_nodes=200, **one).fit(X, Y[:, :4])
     model = weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=3, **one)
-    args, rooms = (X.repeat(40, axis=0), Y[:, :4].repeat(40, axis=0)), range(3_000_000, 60_000_000, 1_000_000)
+    args, rooms = (X.repeat(40, axis=0), Y[:, :4].repeat(40, axis=0)), range(1_000_000, 60_000_000, 250_000)
 elif what == "absolute error":
     model = weald.GradientBoostingRegressor(n_estimators=2, loss="absolute_error", max_bins=4, **one)
     args, rooms = (X[:, :2].repeat(100, axis=0), Y[:, :2].repeat(100, axis=0)), range(1_000_000, 100_000_000, 500_000)
