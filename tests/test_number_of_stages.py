@@ -345,6 +345,21 @@ def test_classes_with_one_sample_or_one_class_alone():
     assert found.n_estimators_ < 200
 
 
+def assert_laws(make: Any, method: str, X: Any, y: np.ndarray, weights: np.ndarray, layout: Any) -> Any:
+    """Layout, threads, order and weights change nothing at the defaults of `make`. Returns X in this layout."""
+    first = make(n_jobs=1).fit(X, y)
+    there = layout(X)
+    assert model_bytes(make(n_jobs=2).fit(there, y)) == model_bytes(first)
+    order = np.random.default_rng(1).permutation(len(X))
+    assert model_bytes(make().fit(there[order], y[order])) == model_bytes(first)
+    times = np.repeat(np.arange(len(X)), weights)
+    repeated = make().fit(there[times], y[times])
+    weighted = make().fit(there, y, sample_weight=weights)
+    np.testing.assert_array_equal(getattr(weighted, method)(X), getattr(repeated, method)(X))
+    assert weighted.n_estimators_ == repeated.n_estimators_ < 200
+    return there
+
+
 @pytest.mark.parametrize("n_outputs", [None, 3])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
 def test_the_laws_hold_at_all_defaults_for_numbers(n_outputs, layout):
@@ -352,35 +367,16 @@ def test_the_laws_hold_at_all_defaults_for_numbers(n_outputs, layout):
     X[np.random.default_rng(4).random(X.shape) < 0.1] = np.nan
     if n_outputs:
         y[np.random.default_rng(5).random(y.shape) < 0.2] = np.nan
-    first = of_numbers(n_jobs=1).fit(X, y)
-    there = layout(X)
-    assert model_bytes(of_numbers(n_jobs=2).fit(there, y)) == model_bytes(first)
-    order = np.random.default_rng(1).permutation(90)
-    assert model_bytes(of_numbers().fit(there[order], y[order])) == model_bytes(first)
-    weights = np.random.default_rng(2).integers(0, 3, 90)
-    times = np.repeat(np.arange(90), weights)
-    repeated = of_numbers().fit(there[times], y[times])
-    weighted = of_numbers().fit(there, y, sample_weight=weights)
-    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
-    assert weighted.n_estimators_ == repeated.n_estimators_ < 300
+    assert_laws(of_numbers, "predict", X, y, np.random.default_rng(2).integers(0, 3, 90), layout)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
 def test_the_laws_hold_at_all_defaults(n_classes, layout):
     X, y = data(n_classes)
-    first = boosting(n_jobs=1).fit(X, y)
-    there = layout(X)
-    assert model_bytes(boosting(n_jobs=2).fit(there, y)) == model_bytes(first)
-    order = np.random.default_rng(1).permutation(90)
-    assert model_bytes(boosting().fit(there[order], y[order])) == model_bytes(first)
     weights = np.random.default_rng(2).integers(0, 3, 90)
     weights[:10] = 1  # of all classes
-    times = np.repeat(np.arange(90), weights)
-    repeated = boosting().fit(there[times], y[times])
-    weighted = boosting().fit(there, y, sample_weight=weights)
-    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
-    assert weighted.n_estimators_ == repeated.n_estimators_ < 200
+    there = assert_laws(boosting, "decision_function", X, y, weights, layout)
     unknown = np.arange(90) % 5 == 4
     masked = boosting().fit(there, y, y_mask=unknown)
     np.testing.assert_array_equal(

@@ -53,7 +53,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _
 
 
 class _Available(sklearn_private.AvailableIfDescriptor):  # type: ignore[misc]
-    """scikit-learn's descriptor, for which any error of a check says that there is no method, but for a lack of memory."""
+    """scikit-learn's descriptor, which treats any error of the check as a missing method; here a `MemoryError` is raised."""
 
     def _check(self, obj: Any, owner: Any) -> None:
         try:
@@ -65,6 +65,6 @@ class _Available(sklearn_private.AvailableIfDescriptor):  # type: ignore[misc]
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
-    """scikit-learn's `available_if`; methods keep their types, and a lack of memory is an error."""
+    """scikit-learn's `available_if`; methods keep their types, and a `MemoryError` of the check is raised."""
     decorate = lambda method: _Available(method, check, attribute_name=method.__name__)  # noqa: E731
     return cast(Callable[[_Method], _Method], decorate)

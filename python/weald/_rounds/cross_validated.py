@@ -162,9 +162,7 @@ def _parts(
     if target.mask is not None:
         n_known -= np.asarray(target.mask.sum(axis=1)).ravel()
     n_known *= 1.0 if weights is None else weights
-    if target.kind == "numbers":
-        there = np.flatnonzero(n_known)
-        held_out.check_domain(boosting, target.rows(there), None if target.mask is None else target.mask[there])
+    held_out.check_domain(boosting, target, np.flatnonzero(n_known))
     n_bytes = 8 * X.nnz if is_sparse(X) else 4 * X.size
     are_apart = boosting.estimator is None and n_copies(boosting._folds(), n_bytes) > 1
     found = []

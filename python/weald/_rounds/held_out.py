@@ -65,6 +65,7 @@ def validation_set(
         raise ValueError(
             f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
         ) from error
+    check_domain(boosting, target, held_rows)  # the engine would name y_val in its error
     return apart(boosting, X, y, target, weights, start, held_rows)
 
 
@@ -79,8 +80,6 @@ def apart(
 ) -> tuple[Float, tuple[Matrix, _Targets, Float | None, Float | None], Any, Any]:
     """The result of `validation_set` for these training samples, in place of others that are drawn."""
     kept, X_held, held, mask = set_aside(X, target, weights, rows)
-    if target.kind == "numbers":
-        check_domain(boosting, held, mask)  # the engine would name y_val in its error
     w_held = None if weights is None else weights[rows]
     y_held = None
     if boosting.scoring is not None:
@@ -95,10 +94,12 @@ def apart(
     return kept, (X_held, held, w_held, start_held), y_held, mask
 
 
-def check_domain(boosting: BaseBoosting, y: Float, mask: Any) -> None:
-    """Raise for known numbers for which the loss is not defined."""
-    loss = boosting._loss
-    if (refused := loss._refused(y if mask is None else y[~mask])) is not None:
+def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.integer]) -> None:
+    """Raise for known numbers of these samples for which the loss is not defined."""
+    if target.kind != "numbers":
+        return
+    loss, y = boosting._loss, target.rows(rows)
+    if (refused := loss._refused(y if target.mask is None else y[~target.mask[rows]])) is not None:
         raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
 
 
