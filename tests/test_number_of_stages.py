@@ -293,8 +293,8 @@ def test_early_stopping_that_is_asked_for_has_up_to_a_thousand_stages():
 
 
 def most_in_folds(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(boosting_parameters, "MOST_IN_FOLDS", most)
     for module in (boosting_parameters, samples_apart):
-        monkeypatch.setattr(module, "MOST_IN_FOLDS", most)
         monkeypatch.setattr(module, "FOR_FOLDS", range(30, most + 1))
 
 

@@ -16,7 +16,7 @@ from weald import loss as losses
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_parameters import Auto, leaves_by_samples
+from weald._fit.boosting_parameters import Auto, leaves_by_samples, leaves_of_shared_trees
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor, label_probabilities
 from weald._fitted.at_once import of_one_fit
@@ -451,7 +451,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     _N_STAGES = 300
     _AUTO: ClassVar[dict[str, Auto]] = {
         "learning_rate": Auto(fixed=0.05, found=0.07, many=0.05),
-        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31),
+        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31, shared=leaves_of_shared_trees),
     }
 
     def __init__(
@@ -951,7 +951,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     _AUTO: ClassVar[dict[str, Auto]] = {
         "learning_rate": Auto(fixed=0.05, found=0.1, many=0.07),
         "max_features": Auto(fixed="half", found="half", many=None),
-        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31),
+        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31, shared=leaves_of_shared_trees),
     }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
@@ -1013,10 +1013,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     ) -> None:
         keep(self, locals())
 
-    def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
+    def _asked(self, name: str, n_outputs: int, n_columns: int, n_different: int = 0) -> Any:
         if name == "learning_rate" and isinstance(self.learning_rate, str) and isinstance(self.init, str):
             return _AUTO_FROM_LINEAR
-        return super()._asked(name, n_outputs, n_columns)
+        return super()._asked(name, n_outputs, n_columns, n_different)
 
     @of_one_fit
     def predict(

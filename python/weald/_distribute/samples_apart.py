@@ -22,7 +22,7 @@ from weald import _weald
 from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_parameters import FOR_FOLDS, MOST_IN_FOLDS
+from weald._fit.boosting_parameters import FOR_FOLDS
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
 from weald._input.checks import Float, Matrix, integer
@@ -170,11 +170,14 @@ def fit_part(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
         n_there = sum(told.n_given for told in workers.told)
-        if new._asks_for_folds(checked.target) and (n := _n_different(workers, checked)) in FOR_FOLDS:
-            raise ValueError(
-                f"fit_part does not support n_estimators='auto' for {n} different samples with up to ten columns of scores, "
-                "where folds of all samples find the number: it must be a number"
-            )
+        if most := new._most_counted(checked.target):
+            n = _n_different(workers, checked, most)
+            if new._asks_for_folds(checked.target) and n in FOR_FOLDS:
+                raise ValueError(
+                    f"fit_part does not support n_estimators='auto' for {n} different samples with up to ten columns of "
+                    "scores, where folds of all samples find the number: it must be a number"
+                )
+            new._describe(checked.target, n)
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         kept: list[_weald.Boosted] = []
         try:
@@ -197,10 +200,10 @@ def fit_part(
     return estimator
 
 
-def _n_different(workers: _Workers, checked: _Checked) -> int:
-    """The number of different samples of all workers, or of one of them that alone has more than folds take."""
-    own = folds.different(checked.X, checked.weights, MOST_IN_FOLDS)
-    sent = own if len(own) <= MOST_IN_FOLDS else own[:0]
+def _n_different(workers: _Workers, checked: _Checked, most: int) -> int:
+    """The number of different samples of all workers, or of one of them that alone has more than `most`."""
+    own = folds.different(checked.X, checked.weights, most)
+    sent = own if len(own) <= most else own[:0]
     workers.agree(lambda: own, lambda own: _Told(len(own), {}, [sent]))
     of_all = [told.classes[0] for told in workers.told if told.classes]
     return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))
@@ -500,7 +503,7 @@ class _Checked:
             raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
             new._seed = checks.draw_seed(new.random_state)
-        shared = new._describe(self.target)
+        shared = new._describe(self.target, 0)
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared

@@ -48,6 +48,7 @@ class BoostedModel(BaseEnsemble):
 
     n_estimators_: int
     max_features_: int
+    max_leaf_nodes_: int | None
     _model: _weald.Boosted
     _seed: int
     # Weak models that are not trees of the engine, one for each stage.
@@ -407,6 +408,8 @@ class BoostedModel(BaseEnsemble):
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
         shared -= {"random_state", "output_projection", "n_projections"}
         params = {name: self._asked(name, self.n_outputs_, self._model.width) for name in shared}
+        # Files of 0.1.0 do not have it.
+        params["max_leaf_nodes"] = getattr(self, "max_leaf_nodes_", params["max_leaf_nodes"])
         return self._as_member(index, params, self.max_features_)
 
     def _grows_trees(self) -> bool:

@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 FEW_COLUMNS = 10
 # Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
 _PATIENCE = 10
+# Trees that at most so many columns share get more leaves for more samples (see `benches/defaults`): in all leaves, more
+# columns would take much memory.
+_MOST_IN_LARGE_TREES = 100
+# With more different samples than that, their number makes no difference there.
+_MOST_OF_MIDDLE = 5000
 # What `n_estimators="auto"` stands for at most, with early stopping.
 _MOST_STAGES = 1000
 # The folds that find the number of stages, and how many different samples there may be (see `benches/tables`): fewer were not
@@ -56,11 +61,18 @@ class Auto(NamedTuple):
     found: Any
     # For many numbers or classes, and for several outputs of classes, such as labels.
     many: Any
+    # The same where up to `_MOST_IN_LARGE_TREES` columns of scores share each tree, if it differs; a function as above.
+    shared: Any = None
 
 
 def leaves_by_samples(n_different: int) -> int:
     """`max_leaf_nodes="auto"` where folds find the number of stages (see `benches/tables`)."""
     return 8 if n_different <= 1000 else 15 if n_different <= 5000 else 31
+
+
+def leaves_of_shared_trees(n_different: int) -> int:
+    """`max_leaf_nodes="auto"` where many columns of scores share each tree (see `benches/defaults`)."""
+    return 31 if n_different <= 2000 else 63 if n_different <= _MOST_OF_MIDDLE else 127
 
 
 class BoostingParameters(BoostedModel):
@@ -200,28 +212,38 @@ class BoostingParameters(BoostedModel):
     # The stages of `n_estimators="auto"` without early stopping, and what "auto" stands for in the other parameters.
     _N_STAGES: ClassVar[int]
     _AUTO: ClassVar[dict[str, Auto]]
-    # The number of different samples, if the current fit finds the number of its stages by folds of them.
-    _n_in_folds: int | None = None
+    # Whether folds find the number of stages of the current fit.
+    _finds_stages = False
 
     def _is_of_few(self, n_outputs: int, n_columns: int) -> bool:
         """Whether y has up to `FEW_COLUMNS` outputs of numbers, or one output of up to so many classes."""
         return n_columns <= FEW_COLUMNS and (n_outputs == 1 or not isinstance(self, ClassifierMixin))
 
-    def _asked(self, name: str, n_outputs: int, n_columns: int) -> Any:
-        """The value of a parameter for y with so many outputs and columns of scores."""
+    def _has_large_trees(self, n_columns: int) -> bool:
+        """Whether large trees pay: many columns of scores share each, but not so many that they would take much memory."""
+        is_middle = FEW_COLUMNS < n_columns <= _MOST_IN_LARGE_TREES
+        return is_middle and self.init is None and self._strategy(n_columns) != "single_target"
+
+    def _asked(self, name: str, n_outputs: int, n_columns: int, n_different: int = 0) -> Any:
+        """The value of a parameter for y with so many outputs and columns of scores, and for so many different samples."""
         value = getattr(self, name)
         if name not in self._AUTO or not isinstance(value, str) or value != "auto":
             return value
         auto = self._AUTO[name]
-        if not self._is_of_few(n_outputs, n_columns):
-            return auto.many
-        if self._n_in_folds is None:
-            return auto.fixed
-        return auto.found(self._n_in_folds) if callable(auto.found) else auto.found
+        if auto.shared is not None and self._has_large_trees(n_columns):
+            found = auto.shared
+        elif not self._is_of_few(n_outputs, n_columns):
+            found = auto.many
+        else:
+            found = auto.found if self._finds_stages else auto.fixed
+        return found(n_different) if callable(found) else found
 
     def _most_leaves(self) -> int | None:
-        # Without folds, as many with many outputs as with one.
-        return as_size(self._asked("max_leaf_nodes", 1, 1))
+        # What "auto" stands for depends on y: it is put in place where y is known.
+        return None if isinstance(self.max_leaf_nodes, str) else as_size(self.max_leaf_nodes)
+
+    def _leaves_for(self, n_outputs: int, n_columns: int, n_different: int) -> int | None:
+        return as_size(self._asked("max_leaf_nodes", n_outputs, n_columns, n_different))
 
     def _lets_folds_decide(self) -> bool:
         """Whether the number of stages is "auto", and no other parameter says when to stop."""
@@ -242,14 +264,21 @@ class BoostingParameters(BoostedModel):
             return self._folds()
         return _N_FOLDS if self._lets_folds_decide() and n_samples in FOR_FOLDS and n_columns <= FEW_COLUMNS else None
 
-    def _n_for_folds(self, samples: Samples) -> int | None:
-        """The number of different samples, if folds are asked for and the samples are neither few nor many, or else None."""
-        if not self._asks_for_folds(samples.target):
-            return None
+    def _most_counted(self, target: Target) -> int:
+        """The number of different samples above which it makes no difference how many there are; 0 if it never does."""
+        if self._asks_for_folds(target):
+            return MOST_IN_FOLDS
+        is_auto = isinstance(self.max_leaf_nodes, str)
+        return _MOST_OF_MIDDLE if is_auto and self._has_large_trees(self._n_columns(target)) else 0
+
+    def _n_different(self, samples: Samples, *, may_find_stages: bool) -> int:
+        """The number of different samples, as far as it makes a difference; decides whether folds find the number of stages."""
         X, target, weights = samples.X, samples.target, samples.weights
-        n = len(folds.different(X, weights, MOST_IN_FOLDS))
-        has_folds = n in FOR_FOLDS and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
-        return n if has_folds else None
+        asks = self._asks_for_folds(target)
+        most = self._most_counted(target) if may_find_stages or not asks else 0
+        n = len(folds.different(X, weights, most)) if most else 0
+        self._finds_stages = asks and n in FOR_FOLDS and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
+        return n
 
     def _most_stages(self) -> int:
         """The number of stages, or the largest one with early stopping."""
@@ -264,11 +293,11 @@ class BoostingParameters(BoostedModel):
 
     def _folds(self) -> Any:
         """What folds early stopping has: `cv`, or those of "auto"."""
-        return self.cv if self._n_in_folds is None else _N_FOLDS
+        return _N_FOLDS if self._finds_stages else self.cv
 
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""
-        if self._n_in_folds is not None:
+        if self._finds_stages:
             return _PATIENCE
         is_asked = self.n_iter_no_change is not None or self.cv is not None
         if self.early_stopping is False or (self.early_stopping == "auto" and not is_asked):
@@ -300,7 +329,7 @@ class BoostingParameters(BoostedModel):
                     f"single value, got {projection['n_projections']}"
                 )
         tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
-        tree["max_features"] = self.max_features_
+        tree["max_features"], tree["max_leaf_nodes"] = self.max_features_, self.max_leaf_nodes_
         if of_labels is not None:
             tree["output_weights"] = of_labels.tolist()
         config = self._plain_boost_config(tree, strategy, projection, self._n_features_of_tree())

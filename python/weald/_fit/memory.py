@@ -198,8 +198,10 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     strategy = estimator._strategy(width)
     projection = _projection(estimator, width) if strategy == "projected" else None
     tree = estimator._plain_tree_config(shapes.n_samples, shapes.n_features)
-    max_features = estimator._asked("max_features", shapes.n_cells // max(1, shapes.n_samples), width)
+    shape = shapes.n_cells // max(1, shapes.n_samples), width
+    max_features = estimator._asked("max_features", *shape)
     tree["max_features"] = n_drawn_features(max_features, shapes.n_features)
+    tree["max_leaf_nodes"] = estimator._leaves_for(*shape, shapes.n_samples)
     if output_scaling.are_given(estimator):
         tree["output_scaling"] = "variance"  # their values do not matter
     max_features_by_tree = n_drawn_features(estimator.max_features_by_tree, shapes.n_features)

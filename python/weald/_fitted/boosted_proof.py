@@ -9,6 +9,7 @@ import numpy as np
 
 from weald import _weald
 from weald._fitted.proof import Proof
+from weald._input.checks import MOST
 from weald._input.described import cut, described
 from weald.loss import LOSSES, CustomLoss, EngineLoss, Loss, names
 
@@ -31,12 +32,15 @@ class BoostedProof(Proof):
         "_curves": False,
         "_eval_curves": False,
         "_init": False,
+        "max_leaf_nodes_": False,
     }
     of_training = frozenset({"_curves", "_eval_curves", "_init", "_weak"})
 
     def of_kind(self) -> None:
         self.seed()
         self.drawn_features()
+        if self.state.get("max_leaf_nodes_") is not None:
+            self.integer("max_leaf_nodes_", 2, MOST)
         model = self.model
         self.equal("n_estimators_", self.state["n_estimators_"], model.n_stages)
         shared, weak = self.state["_shared"], self.state["_weak"]
