@@ -199,8 +199,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31; where folds find the number of stages, see `n_estimators`, 8 for up to 1000
-        samples that differ in X, and 15 for up to 5000.
+        parameter forbids the split. "auto": 31, with two exceptions that count samples that differ in X. Where folds find the
+        number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
+        share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -394,6 +395,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         The importance of each feature: its fraction of the total decrease of impurity.
     max_features_ : int
         The number of features that each node draws.
+    max_leaf_nodes_ : int or None
+        The maximum number of leaves of each tree. Models from files of 0.1.0 do not have it.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int
@@ -687,8 +690,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31; where folds find the number of stages, see `n_estimators`, 8 for up to 1000
-        samples that differ in X, and 15 for up to 5000.
+        parameter forbids the split. "auto": 31, with two exceptions that count samples that differ in X. Where folds find the
+        number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
+        share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -899,6 +903,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         The importance of each feature: its fraction of the total decrease of impurity.
     max_features_ : int
         The number of features that each node draws.
+    max_leaf_nodes_ : int or None
+        The maximum number of leaves of each tree. Models from files of 0.1.0 do not have it.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int
