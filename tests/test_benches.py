@@ -550,6 +550,7 @@ def test_a_script_of_the_thesis_writes_its_table_and_picture_and_goes_on_from_it
     assert (tmp_path / f"{script}.csv").read_text() == table
 
 
+@pytest.mark.slow
 def test_cells_that_an_interruption_left_out_are_done_next_time(tmp_path):
     run_thesis("ch3_importances", tmp_path)
     path = tmp_path / "ch3_importances_cells.csv"
@@ -564,6 +565,7 @@ def test_cells_that_an_interruption_left_out_are_done_next_time(tmp_path):
     assert path.read_text() == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "data_set"), [("ch8_tables", "mushrooms"), ("ch8_20newsgroup", "20newsgroup")])
 def test_scripts_of_chapter_8_put_published_values_beside_ours(script, data_set, tmp_path):
     if reason := real_data.missing(data_set):

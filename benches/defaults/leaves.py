@@ -31,8 +31,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.metrics import label_ranking_average_precision_score as ranking_precision
 
-for folder in ("peers", "tables"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tables"))
 
 import _data
 import _records
@@ -145,9 +145,10 @@ def run(path: Path, kinds: list[str]) -> None:
 
     warnings.simplefilter("ignore")
     done = {(row["set"], row["leaves"], row["draw"]) for row in _records.read(path)}
-    for kind, name in ((kind, name) for kind in kinds for name in KINDS[kind]):
+    problems = [(kind, name, load) for kind in kinds for name, load in KINDS[kind].items()]
+    for kind, name, load in problems:
         estimator = weald.GradientBoostingRegressor if kind == "numbers" else weald.GradientBoostingClassifier
-        X, y = KINDS[kind][name]()
+        X, y = load()
         most = MOST_TEXTS if hasattr(X, "indptr") else MOST_ROWS
         rows = np.random.default_rng(7).permutation(len(y))[:most]
         X, y = taken(X, rows), y[rows]
@@ -173,9 +174,13 @@ def report(path: Path) -> None:
     def mean(name: str, leaves: int, what: str) -> float:
         return float(np.mean([row[what] for row in found[name][leaves]]))
 
-    print("| kind | set | samples | columns | error, 31 leaves | 63, ratio | 127, ratio | ranking precision | seconds |")
+    print(
+        "| kind | set | samples | columns | error, 31 leaves | 63, ratio | 127, ratio | ranking precision | seconds |"
+    )
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
-    for name in sorted(found, key=lambda name: (list(KINDS).index(found[name][31][0]["kind"]), mean(name, 31, "samples"))):
+    for name in sorted(
+        found, key=lambda name: (list(KINDS).index(found[name][31][0]["kind"]), mean(name, 31, "samples"))
+    ):
         first, error = found[name][31][0], mean(name, 31, "error")
         ratios = [f"{mean(name, n, 'error') / error:.3f}" for n in LEAVES[1:]]
         ranks = "ranking precision"
@@ -191,7 +196,10 @@ def report(path: Path) -> None:
             logs = np.log([mean(name, n, "error") / mean(name, 31, "error") for name in names])
             spread = logs.std(ddof=1) / np.sqrt(len(logs))
             cells.append(f"{np.exp(logs.mean()):.3f} ± {spread:.3f}, better on {(logs < 0).sum()}")
-        times = [np.mean(np.log([mean(name, n, "seconds") / mean(name, 31, "seconds") for name in names])) for n in LEAVES[1:]]
+        times = [
+            np.mean(np.log([mean(name, n, "seconds") / mean(name, 31, "seconds") for name in names]))
+            for n in LEAVES[1:]
+        ]
         print(f"| {told} | {len(names)} | {' | '.join(cells)} | × {np.exp(times[0]):.1f}, × {np.exp(times[1]):.1f} |")
 
 
