@@ -686,3 +686,93 @@ def test_the_script_of_counts_names_what_exists():
     assert "fn counted(" in source
     cargo = (BENCHES / "rust" / "Cargo.toml").read_text()
     assert 'name = "instructions"\npath = "instructions.rs"' in cargo
+
+
+def record(commit, date, **instructions):
+    return counts(commit, **instructions) | {"date": date, "title": f"title|of {commit}", "profile": "local"}
+
+
+def test_a_commit_of_the_history_is_counted_once_more_in_its_place(monkeypatch, tmp_path, capsys):
+    made = {"b": record("b", "2026-02-01", tree=5), "a": record("a", "2026-01-01", tree=7)}
+
+    def count_commit(commit, profile, work):
+        if commit not in made:
+            raise subprocess.CalledProcessError(101, "cargo")
+        return dict(made[commit])
+
+    monkeypatch.setattr(instructions, "count_commit", count_commit)
+    file = tmp_path / "history.json"
+    assert instructions.add_to_history(["b"], "0.1.0", file) == 0
+    assert instructions.add_to_history(["a", "old"], None, file) == 1
+    assert "old is left out" in capsys.readouterr().err
+    made["b"]["instructions"] = {"tree": 6}
+    assert instructions.add_to_history(["b"], None, file) == 0
+    # In the order of their dates, and a release remains one.
+    assert json.loads(file.read_text()) == [made["a"], made["b"] | {"release": "0.1.0"}]
+
+
+def test_a_commit_without_work_is_counted_with_that_of_now(monkeypatch, tmp_path):
+    def output(*command, **_):
+        if "add" in command:
+            (tmp_path / "base").mkdir()
+        return ""
+
+    def count(root, profile):
+        has_work = (root / instructions.SOURCE).exists()
+        return {"commit": "a-dirty" if has_work else "a", "has work": has_work}
+
+    monkeypatch.setattr(instructions, "FOLDER", tmp_path)
+    monkeypatch.setattr(instructions, "output", output)
+    monkeypatch.setattr(instructions, "count", count)
+    # A comparison counts what the commit has.
+    assert instructions.count_commit("a", "local") == {"commit": "a", "has work": False}
+    (tmp_path / "base").rmdir()
+    assert instructions.count_commit("a", "local", BENCHES / "rust") == {"commit": "a", "has work": True}
+
+
+def test_a_release_is_one_commit_of_the_history(counted, capsys):
+    for arguments in (["main"], ["--history", "a", "b"]):
+        with pytest.raises(SystemExit):
+            instructions.main(*arguments, "--release", "0.1.0")
+        assert "--release needs" in capsys.readouterr().err
+
+
+@pytest.fixture
+def page(monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(BENCHES.parent / "docs"))
+    import instruction_counts
+
+    return instruction_counts
+
+
+HISTORY = [
+    record("a" * 12, "2026-01-01 09:00:00", tree=8_000_000, gone=1),
+    record("b" * 12, "2026-02-01 09:00:00", tree=1_234_567_890, new=50_000_000),
+    record("c" * 12, "2026-02-01 10:00:00", tree=10_000_000, new=40_000_000) | {"release": "0.1.0"},
+]
+
+
+def test_the_page_has_a_row_for_each_work_and_each_commit(page):
+    lines = page.tables(HISTORY).splitlines()
+    assert "| work | aaaaaaaa | bbbbbbbb | 0.1.0 | first to last |" in lines
+    assert "| tree | 8.00 | 1 235 | 10.0 | +25.0 % |" in lines
+    assert "| new |  | 50.0 | 40.0 | -20.0 % |" in lines
+    assert "| gone | 0.00 |  |  | +0.0 % |" in lines
+    assert "| aaaaaaaa | 2026-01-01 | title\\|of aaaaaaaaaaaa | 1 | 3 |" in lines
+    assert "| 0.1.0 (cccccccc) | 2026-02-01 | title\\|of cccccccccccc | 1 | 3 |" in lines
+    # The rows of each table have the same number of cells.
+    cells = [re.sub(r"\\\|", "", line).count("|") for line in lines]
+    assert set(cells) == {0, 6}
+
+
+def test_the_picture_has_percents_of_the_first_count(page, tmp_path):
+    page.picture(tmp_path / "drawn.png", lambda plt: page.draw(plt, HISTORY))
+    assert {path.name for path in tmp_path.iterdir()} == {"drawn.png", "drawn-dark.png"}
+    import matplotlib.pyplot as plt
+
+    figure = page.draw(plt, HISTORY)
+    plt.close(figure)
+    panels = {axis.get_title(): axis.lines[-1] for axis in figure.axes if axis.lines}
+    assert set(panels) == {"tree  +25 %", "new  -20 %", "gone  +0 %"}
+    assert [list(line) for line in panels["new  -20 %"].get_data()] == [[1, 2], [100, 80]]

@@ -2,7 +2,8 @@
 //! callgrind, which counts what happens inside [`counted`].
 //!
 //! `cargo bench -p weald-benches --bench instructions -- --list` prints their names, and with a name the work is done
-//! once. All use one thread, and data and seeds are fixed.
+//! once. All use one thread, and data and seeds are fixed. Work that becomes another gets another name: `history.json` has
+//! the counts of each name at former commits.
 #![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use std::hint::black_box;
