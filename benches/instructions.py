@@ -134,7 +134,7 @@ def add_to_history(commits: list[str], release: str | None, file: Path = HISTORY
         if release:
             record["release"] = release
         records = json.loads(file.read_text()) if file.exists() else []
-        file.write_text(json.dumps(with_record(records, record), indent=1) + "\n")
+        file.write_text(f"{json.dumps(with_record(records, record), indent=1)}\n")
     return status
 
 

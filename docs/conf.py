@@ -289,7 +289,7 @@ def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
 def _let_pictures_scroll(app: Any, doctree: nodes.document, page: str) -> None:
     """On a phone, the pictures of several panels keep the size at which they can be read, in a box that scrolls."""
     for image in [*doctree.findall(nodes.image)]:
-        if re.search(r"benches/thesis/|_static/how_", image["uri"]):
+        if re.search(r"benches/thesis/|_static/(how_|instructions)", image["uri"]):
             _put_in_box(image)
     for image in [*doctree.findall(imgsgnode)]:
         with Image.open(HERE / image["uri"].lstrip("/")) as opened:

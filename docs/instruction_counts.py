@@ -32,10 +32,10 @@ def works(records: Records) -> dict[str, list[int | None]]:
     return {name: [found.get(name) for found in counts] for name in names}
 
 
-def change(counts: list[int | None]) -> float:
+def change(counts: list[int | None]) -> str:
     """By how many percent the last count is above the first."""
     found = [count for count in counts if count]
-    return 100 * (found[-1] / found[0] - 1)
+    return f"{100 * (found[-1] / found[0] - 1):+z.1f} %"
 
 
 def label(record: dict[str, Any]) -> str:
@@ -58,7 +58,7 @@ def table(head: list[str], rows: list[list[str]], numbers: bool) -> str:
 def tables(records: Records) -> str:
     """The counts, and what the commits are."""
     counts = [
-        [name, *map(millions, found), f"{change(found):+.1f} %"]
+        [name, *map(millions, found), change(found)]
         for name, found in works(records).items()
     ]
     commits = [
@@ -75,7 +75,7 @@ def tables(records: Records) -> str:
         [
             f"Millions of instructions, built with the profile `{records[0]['profile']}`:\n",
             table(["work", *map(label, records), "first to last"], counts, True),
-            "The commits, by date:\n",
+            "The commits, by date. A change came with its commit, or one after the commit before:\n",
             table(["commit", "date", "title", "rustc", "valgrind"], commits, False),
         ]
     )
@@ -85,8 +85,8 @@ def draw(plt: Any, records: Records) -> Any:
     """A panel for each piece of work: percent of its first count, by commit."""
     found = works(records)
     n_rows = ceil(len(found) / 3)
-    look = {"sharex": True, "sharey": True, "squeeze": False}
-    figure, axes = plt.subplots(n_rows, 3, figsize=(7.4, 1 + 1.1 * n_rows), **look)
+    look = {"figsize": (7.4, 1 + 1.1 * n_rows), "sharex": True, "squeeze": False}
+    figure, axes = plt.subplots(n_rows, 3, **look)
     for axis in axes.flat[len(found) :]:
         axis.set_axis_off()
     for axis, (name, counts) in zip(axes.flat, found.items(), strict=False):
@@ -94,12 +94,14 @@ def draw(plt: Any, records: Records) -> Any:
         share = [100 * count / points[0][1] for _, count in points]
         axis.axhline(100, color=faint(plt), linewidth=0.8)
         axis.plot([i for i, _ in points], share, "o-", color=BLUE)
-        axis.set_title(f"{name}  {change(counts):+.0f} %", fontsize=9)
-        axis.set(ylim=(0, None), xticks=[])
+        axis.set_title(f"{name}  {change(counts)}", fontsize=8)
+        # Changes of one percent look small.
+        axis.set(xticks=[], ylim=(min(88, *share) - 4, max(108, *share) + 4))
+        axis.locator_params(axis="y", nbins=3)
     heading(
         figure,
         "Instructions of small pieces of work, in percent of the first commit",
-        "From left to right, the commits of the table.",
+        "From left to right, the commits of the table. Scales differ.",
     )
     return figure
 

@@ -774,5 +774,13 @@ def test_the_picture_has_percents_of_the_first_count(page, tmp_path):
     figure = page.draw(plt, HISTORY)
     plt.close(figure)
     panels = {axis.get_title(): axis.lines[-1] for axis in figure.axes if axis.lines}
-    assert set(panels) == {"tree  +25 %", "new  -20 %", "gone  +0 %"}
-    assert [list(line) for line in panels["new  -20 %"].get_data()] == [[1, 2], [100, 80]]
+    assert set(panels) == {"tree  +25.0 %", "new  -20.0 %", "gone  +0.0 %"}
+    assert [list(line) for line in panels["new  -20.0 %"].get_data()] == [[1, 2], [100, 80]]
+
+
+def test_the_page_has_the_history_that_is_recorded(page):
+    records = json.loads(instructions.HISTORY.read_text())
+    assert f"{page.BEGIN}\n{page.tables(records)}\n{page.END}" in page.PAGE.read_text(encoding="utf-8")
+    assert records == sorted(records, key=lambda record: record["date"])
+    assert {record["profile"] for record in records} == {instructions.HISTORY_PROFILE}
+    assert len({record["commit"] for record in records}) == len(records)

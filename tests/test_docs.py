@@ -136,7 +136,9 @@ def test_scripts_that_pages_name_exist() -> None:
 
 
 # Pages of figures and of work on weald itself; the others say what a user does, and link to where figures come from.
-OF_FIGURES = ["benchmarks", "changelog", "contributing", "defaults", "security", "thesis", "thesis-tables"]
+OF_FIGURES = [
+    *("benchmarks", "changelog", "contributing", "defaults", "instructions", "security", "thesis", "thesis-tables"),
+]
 GUIDE = [page for page in PAGES if ROOT / "docs" in page.parents and page.stem not in OF_FIGURES]
 
 
