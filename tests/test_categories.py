@@ -364,6 +364,81 @@ def test_categories_of_frames_are_known_by_value(name, form):
     np.testing.assert_array_equal(model.predict(FORMS[form](rows)), expected.predict(codes))
 
 
+CODED = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
+
+
+@pytest.mark.parametrize("form", [*FORMS, *CODED])
+@pytest.mark.parametrize("name", EVERY)
+def test_categories_of_samples_of_weight_zero_do_not_exist(name, form):
+    X, y = colours()
+    y = y if name.endswith("Regressor") else y > 2
+    there = np.arange(len(X)) % 5 > 0
+    params = {"random_state": 0}
+    if form in CODED:
+        codes = np.searchsorted(["black", "blue", "green", "red"], X["colour"])
+        # The largest codes are those of absent samples.
+        X = np.column_stack([np.where(there, codes, 7), X["size"]])
+        given, removed, known = CODED[form](X), CODED[form](X[there]), [0, 1, 2, 3]
+    else:
+        # Their texts come before, between and after the others.
+        known = ["black", "blue", "green", "red"]
+        X = X.assign(colour=np.where(there, X["colour"], np.resize(["amber", "brown", "white"], len(X))))
+        if form == "category":
+            known = sorted({*known, "amber", "brown", "white"})
+            X["colour"] = X["colour"].astype("category")
+        given, removed = FORMS[form](X), FORMS[form](X[there])
+    asked = [0] if form in CODED or form == "objects" else "from_dtype"
+    model = make_categorical(name, asked, **params).fit(given, y, sample_weight=there)
+    expected = make_categorical(name, asked, **params).fit(removed, y[there])
+    assert model.categories_[0].tolist() == expected.categories_[0].tolist() == known
+    assert model.categories_[0].dtype == expected.categories_[0].dtype
+    assert model_bytes(model) == model_bytes(expected)
+
+
+def test_categories_of_samples_without_a_known_value_do_not_exist():
+    X, y = colours()
+    unknown = np.arange(len(X)) % 5 == 0
+    X["colour"] = np.where(unknown, "brown", X["colour"])
+    Y = np.column_stack([y, y > 2])
+    forest = weald.RandomForestRegressor(5, random_state=0)
+    expected = clone(forest).fit(X[~unknown], Y[~unknown])
+    Y[unknown] = np.nan
+    model = clone(forest).fit(X, Y)
+    assert model.categories_[0].tolist() == expected.categories_[0].tolist() == ["black", "blue", "green", "red"]
+    assert model_bytes(model) == model_bytes(expected)
+    # No category is left if the only samples that have one are absent.
+    there = X["colour"] != "brown"
+    X["colour"] = X["colour"].where(X["colour"] == "brown", None)
+    model = clone(forest).fit(X, y, sample_weight=there)
+    assert model_bytes(model) == model_bytes(clone(forest).fit(X[there], y[there]))
+
+
+@pytest.mark.parametrize("form", ["objects", "dense", "csr"])
+def test_fits_that_go_on_have_no_categories_of_samples_of_weight_zero(form):
+    X, y = colours()
+    there = np.arange(len(X)) % 5 > 0
+    codes = np.where(there, np.searchsorted(["black", "blue", "green", "red"], X["colour"]), 7)
+    texts = X.assign(colour=np.where(there, X["colour"], "brown"))
+    X = FORMS[form](texts) if form in FORMS else CODED[form](np.column_stack([codes, X["size"]]))
+    forest = weald.RandomForestRegressor(30, random_state=0, oob_score=True, categorical_features=[0])
+    whole = clone(forest).fit(X, y, sample_weight=there)
+    parts = [clone(forest).fit(X, y, there, trees=trees) for trees in (range(20), range(20, 30))]
+    merged = weald.merge(parts, X, y, there)
+    grown = clone(forest).set_params(n_estimators=20, warm_start=True).fit(X, y, sample_weight=there)
+    grown.set_params(n_estimators=30).fit(X, y, sample_weight=there)
+    for model in (merged, grown):
+        assert model_bytes(model) == model_bytes(whole)
+        assert model.oob_score_ == whole.oob_score_
+        np.testing.assert_array_equal(model.oob_prediction_, whole.oob_prediction_)
+    removed = clone(forest).fit(X[there], y[there])
+    assert removed.oob_score_ == whole.oob_score_
+    np.testing.assert_array_equal(removed.oob_prediction_, whole.oob_prediction_[there])
+    # The first fit does not change with what absent samples of the next one have.
+    assert [known if known is None else known.tolist() for known in grown.categories_] == [
+        known if known is None else known.tolist() for known in removed.categories_
+    ]
+
+
 def test_categories_of_a_type_keep_their_codes_whatever_is_there(tmp_path):
     X, y = colours()
     kinds = pd.CategoricalDtype(["none", "red", "green", "blue", "black"])

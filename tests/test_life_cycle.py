@@ -128,6 +128,22 @@ def test_entries_that_are_masked_are_not_scored(name, kind):
     assert model.score(X, y, y_mask=rows) == pytest.approx(model.score(X[kept], y[kept]), rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("name", [name for name, entry in EVERY.items() if entry.categories and entry.weights])
+def test_the_category_of_a_sample_of_weight_zero_changes_nothing(name):
+    X, y = problem(EVERY[name].outputs[0])
+    X, weights = with_categories(X), np.arange(len(X)) % 3
+    there = weights > 0
+    texts = X["color"].astype(str)
+    methods = "predict", "predict_proba", "decision_function"
+    found = []
+    for absent in ("red", np.resize(["amber", "lilac", "white"], len(X))):
+        X["color"] = np.where(there, texts, absent)
+        model = EVERY[name].build().fit(X, y, sample_weight=weights)
+        found.append([getattr(model, method)(X[there]) for method in methods if hasattr(model, method)])
+    assert as_text(found[0]) == as_text(found[1])
+
+
 def test_folds_and_scores_of_a_mask_are_those_of_NaN():
     X, y = problem("labels", refit=1)
     mask = mask_of(y)

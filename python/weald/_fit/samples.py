@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from weald._fit import memory
-from weald._input import checks, masks, targets
+from weald._input import checks, masks, schema, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
@@ -63,13 +63,14 @@ def prepare(
 ) -> Samples:
     """Check the arguments of a fit, and set the attributes of `estimator` that describe X.
 
-    Samples without a known value of y get the weight zero. A fit that goes on, as it does with `warm_start`, keeps the
-    features of the fit before.
+    Samples without a known value of y get the weight zero. Categories are those of the samples with positive weight. A
+    fit that goes on, as it does with `warm_start`, keeps the features of the fit before.
     """
     name = type(estimator).__name__
     if y is None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
-    X = estimator._check_X(X, reset=True, kept=estimator._kept_schema(X, goes_on))
+    given, kept = X, estimator._kept_schema(X, goes_on)
+    X = estimator._check_X(X, reset=True, kept=kept)
     n = X.shape[0]
     weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
     target = estimator._check_y(y, weights, n, y_mask)
@@ -85,4 +86,6 @@ def prepare(
             target = replace(target, mask=None)
         else:
             mask = masks.to_engine(target.mask)
+    if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
+        X = schema.of_samples(estimator, given, X, weights > 0, learned=kept is None)
     return Samples(X, target, weights, estimator._row_weights(target, weights), mask)

@@ -124,6 +124,10 @@ class Columns:
         """The categories of the column: those of its dtype, or else its sorted distinct values."""
         return sorted(self.factors(j)[0], key=str)
 
+    def declares(self, j: int) -> bool:
+        """Whether the dtype of the column has categories, which do not depend on the samples."""
+        return False
+
     def factors(self, j: int) -> tuple[list[Any], NDArray[np.intp]]:
         """The distinct values of the column, and the position of each value among them, or -1 if it is missing."""
         values = self.values(j)
@@ -223,6 +227,9 @@ class FrameColumns(Columns):
         if stored is not None:
             return [plain(value) for value in stored.categories]
         return list(dtype.categories) if isinstance(dtype, nw.Enum) else super().categories(j)
+
+    def declares(self, j: int) -> bool:
+        return self._codes(j) is not None or isinstance(self._types[j], nw.Enum)
 
     def factors(self, j: int) -> tuple[list[Any], NDArray[np.intp]]:
         if (stored := self._codes(j)) is not None:

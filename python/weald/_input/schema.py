@@ -338,6 +338,37 @@ def declare(estimator: BaseEstimator, X: Matrix, learned: Learned) -> Matrix:
     return _with_columns(X, negative) if negative else X
 
 
+def of_samples(
+    estimator: BaseEstimator, given: Raw, X: Matrix, is_there: NDArray[np.bool_], *, learned: bool
+) -> Matrix:
+    """Validated X with NaN, as for unknown categories, in place of categories that only absent samples have.
+
+    If this fit has `learned` its categories, they are removed from `categories_`, too, unless a dtype of `given`, X
+    before validation, declares them.
+    """
+    schema = Schema.of(estimator)
+    columns = None if is_sparse(given) or not learned else Columns.of(given)
+    changed: dict[int, NDArray[Any]] = {}
+    for j, category in schema.categories().items():
+        n_before, values, of_there = len(category.values), _codes_of(X, j), is_there[_rows_of(X, j)]
+        is_known = values < n_before
+        kept = np.arange(n_before)
+        if learned and not (columns is not None and columns.declares(j)):
+            kept = np.unique(values[of_there & is_known]).astype(np.intp)
+            if not category.is_text and (columns is None or columns.kind(j) != "categories"):
+                # All codes up to the largest one are categories.
+                kept = np.arange(kept.max(initial=0) + 1)
+        if len(kept) < n_before:
+            estimator.categories_[j] = as_categories(category.values[kept].tolist(), category.name)
+        places = np.full(n_before, np.nan, dtype=np.float32)
+        places[kept] = np.arange(len(kept))
+        codes = np.where(of_there, values, np.float32(np.nan))
+        codes[is_known] = places[values[is_known].astype(np.intp)]
+        if not np.array_equal(codes, values, equal_nan=True):
+            changed[j] = codes
+    return _with_columns(X, changed) if changed else X
+
+
 def is_by_value(columns: Columns, j: int) -> bool:
     """Whether the column contains categories by value: its dtype is text or categorical, or it has texts or nothing."""
     kind = columns.kind(j)
@@ -480,6 +511,16 @@ def _codes_of(X: Matrix, j: int) -> NDArray[Any]:
     """The values of a column of validated X, or its stored values if X is sparse."""
     values: NDArray[Any] = (X.data if is_sparse(X) else X)[_place_of(X, j)]
     return values
+
+
+def _rows_of(X: Matrix, j: int) -> NDArray[Any]:
+    """The samples of the values of a column of validated X, or of its stored values if X is sparse."""
+    rows: NDArray[Any] = np.arange(X.shape[0])
+    if not is_sparse(X):
+        return rows
+    rows = X.indices if X.format == "csc" else np.repeat(rows, np.diff(X.indptr))
+    found: NDArray[Any] = rows[_place_of(X, j)]
+    return found
 
 
 def _with_columns(X: Matrix, columns: dict[int, NDArray[Any]]) -> Matrix:
