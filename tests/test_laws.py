@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,7 +28,10 @@ from conftest import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
+from weald.conformal import ConformalClassifier, ConformalLabels, ConformalRegressor
 from weald.datasets import load_npz_folder
+from weald.multilabel import CalibratedLabels, TunedThresholds
 
 OUTPUTS = ["single", "several", "labels"]
 # How splits are chosen: by default; on a projection of the outputs, which is given by name or as a matrix with one row
@@ -278,6 +282,64 @@ def test_classes_of_samples_of_weight_zero_do_not_exist(name):
     model = make(name).fit(X, y, sample_weight=y != "b")
     assert model.classes_.tolist() == ["a", "c"]
     assert set(model.predict(X)) <= {"a", "c"}
+
+
+def samples_with_equals(n_outputs):
+    """Samples of which many are equal in X and y, and weights from 0 to 2."""
+    rng = np.random.default_rng(0)
+    X, y, w = rng.integers(0, 3, (70, 2)), rng.integers(0, 2, (70, n_outputs)), rng.integers(0, 3, 70)
+    return X.astype(np.float32), y[:, 0] if n_outputs == 1 else y, w
+
+
+def rows_sorted(*columns):
+    table = np.column_stack(columns)
+    return table[np.lexsort(table.T)]
+
+
+@pytest.mark.parametrize("outputs", ["single", "labels"])
+@pytest.mark.parametrize("name", FORESTS)
+def test_out_of_bag_scores_depend_neither_on_samples_of_weight_zero_nor_on_the_order(name, outputs):
+    X, y, w = samples_with_equals(1 if outputs == "single" else 3)
+    order = np.random.default_rng(1).permutation(np.flatnonzero(w))
+    forest = make(name, n_estimators=40, bootstrap=True, oob_score=True)
+    models = [clone(forest).fit(X[rows], y[rows], w[rows]) for rows in (np.arange(70), np.flatnonzero(w), order)]
+    whole, removed, moved = (
+        model.oob_prediction_ if name in REGRESSORS else model.oob_decision_function_ for model in models
+    )
+    assert models[0].oob_score_ == models[1].oob_score_
+    np.testing.assert_array_equal(whole[w > 0], removed)
+    # Samples that are equal may have exchanged their predictions.
+    of_rows = [rows_sorted(found, X[rows], y[rows], w[rows]) for found, rows in ((removed, w > 0), (moved, order))]
+    np.testing.assert_array_equal(*of_rows)
+    if name in CLASSIFIERS:  # R² is a sum that is rounded
+        assert models[2].oob_score_ == models[0].oob_score_
+
+
+AROUND = {
+    "TunedThresholds": (TunedThresholds, 3, "predict_proba", "threshold_"),
+    "CalibratedLabels": (CalibratedLabels, 3, "predict_proba", None),
+    "CalibratedLabels by sigmoids": (partial(CalibratedLabels, method="sigmoid"), 3, "predict_proba", None),
+    "ConformalRegressor": (partial(ConformalRegressor, alpha=0.3), 1, "predict_interval", None),
+    "ConformalClassifier": (partial(ConformalClassifier, alpha=0.3), 1, "predict_sets", None),
+    "ConformalLabels": (partial(ConformalLabels, alpha=0.3), 3, "predict", None),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_what_is_found_out_of_bag_depends_neither_on_samples_of_weight_zero_nor_on_the_order(around):
+    build, n_outputs, method, attribute = AROUND[around]
+    X, y, w = samples_with_equals(n_outputs)
+    inner = make(
+        "RandomForestRegressor" if around == "ConformalRegressor" else "RandomForestClassifier", n_estimators=30
+    )
+    order = np.random.default_rng(1).permutation(np.flatnonzero(w))
+    models = [
+        build(inner, cv="oob").fit(X[rows], y[rows], w[rows]) for rows in (np.arange(70), np.flatnonzero(w), order)
+    ]
+    for other in models[1:]:
+        np.testing.assert_array_equal(getattr(other, method)(X), getattr(models[0], method)(X))
+        if attribute is not None:
+            np.testing.assert_array_equal(getattr(other, attribute), getattr(models[0], attribute))
 
 
 @cases(is_possible)

@@ -388,9 +388,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
         arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         The importance of each feature: its fraction of the total decrease of impurity.
     max_features_ : int
@@ -891,9 +892,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
         arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     classes_ : ndarray or list of ndarray
         The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
         their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.

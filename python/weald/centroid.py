@@ -498,10 +498,12 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
         name, or if `label_names` was passed to `fit` of a classifier.
     oob_score_ : float
-        The out-of-bag score. It exists only with `oob_score`.
+        The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
         The out-of-bag scores of the training samples. Samples that all trees have drawn have NaN. If y is sparse, this is a
-        CSR matrix of the nonzero scores, in which such samples have no entries. It exists only with `oob_score`.
+        CSR matrix of the nonzero scores, in which such samples have no entries. A sample of weight 2 is scored by the trees
+        that have drawn it zero times; of two equal samples, each is also scored by trees that have drawn the other. It
+        exists only with `oob_score`.
 
     See Also
     --------
@@ -684,10 +686,11 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
         name, or if `label_names` was passed to `fit` of a classifier.
     oob_score_ : float
-        The out-of-bag score. It exists only with `oob_score`.
+        The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. It exists only with
-        `oob_score`.
+        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. A sample of weight 2
+        is predicted by the trees that have drawn it zero times; of two equal samples, each is also predicted by trees that
+        have drawn the other. It exists only with `oob_score`.
 
     See Also
     --------

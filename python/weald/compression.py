@@ -131,9 +131,10 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
         The trees of the model, as regressors whose mean is the score of a sample. They are created when they are accessed,
         and share the memory of the model.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int
@@ -344,9 +345,10 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
     n_classes_ : int or list of int
         The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int
@@ -515,9 +517,10 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
         The trees of the model, as regressors whose mean is the score of a sample. They are created when they are accessed,
         and share the memory of the model.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int
@@ -703,9 +706,10 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
     n_classes_ : int or list of int
         The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int

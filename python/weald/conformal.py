@@ -104,8 +104,9 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
     cv : "oob", int, cross-validation generator or None, default=None
         How calibration samples are predicted by models that were not fitted to them:
 
-        - "oob": by the trees of a forest with `bootstrap=True` that have not drawn the sample. It needs no additional fits. If
-          the forest is the last step of a pipeline, the other steps were fitted to the sample nevertheless;
+        - "oob": by the trees of a forest with `bootstrap=True` that have not drawn the sample. Of equal samples, each is also
+          predicted by trees that have drawn another: pass one, with their weight. It needs no additional fits. If the forest
+          is the last step of a pipeline, the other steps were fitted to the sample nevertheless;
         - an integer: by fits to the other folds. The folds are shuffled by `random_state`;
         - a cross-validation generator is used as it is;
         - None: "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.

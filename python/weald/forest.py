@@ -213,14 +213,15 @@ class RandomForestClassifier(BaseForestClassifier):
           if most of their values are unknown.
 
         With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
-        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
-        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
-        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
-        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
-        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
-        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
-        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
-        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+        samples for which it is unknown, with the same integer `random_state` and the same `categories_`: predictions are
+        the same, bit for bit (for labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of
+        `estimators_`, a tree of one output. Outputs that are known for the same samples share the sorted columns or bins of
+        X; for others, X of their samples is copied, for one group of outputs on each thread at a time. The out-of-bag
+        prediction of an unknown value is that of all trees, and `oob_score_` is that of the samples of which each output
+        has a prediction. Importances are averaged over the trees of all outputs. `max_samples` and
+        `min_weight_fraction_leaf` refer to the samples of an output; `min_samples_split` and `min_samples_leaf` must be
+        integers if values of y are unknown. Unknown values are supported with every criterion, `ccp_alpha` and
+        `monotonic_cst`.
 
         "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
         `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
@@ -230,9 +231,10 @@ class RandomForestClassifier(BaseForestClassifier):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     estimators_ : sequence of DecisionTreeClassifier
         The trees. They are created when they are accessed, and share the memory of the forest.
     classes_ : ndarray or list of ndarray
@@ -253,10 +255,12 @@ class RandomForestClassifier(BaseForestClassifier):
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
-        The out-of-bag score. It exists only with `oob_score`.
+        The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
         The out-of-bag scores of the training samples. Samples that all trees have drawn have NaN. If y is sparse, this is a
-        CSR matrix of the nonzero scores, in which such samples have no entries. It exists only with `oob_score`.
+        CSR matrix of the nonzero scores, in which such samples have no entries. A sample of weight 2 is scored by the trees
+        that have drawn it zero times; of two equal samples, each is also scored by trees that have drawn the other. It
+        exists only with `oob_score`.
 
     Examples
     --------
@@ -491,14 +495,15 @@ class RandomForestRegressor(BaseForestRegressor):
           if most of their values are unknown.
 
         With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
-        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
-        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
-        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
-        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
-        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
-        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
-        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
-        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+        samples for which it is unknown, with the same integer `random_state` and the same `categories_`: predictions are
+        the same, bit for bit (for labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of
+        `estimators_`, a tree of one output. Outputs that are known for the same samples share the sorted columns or bins of
+        X; for others, X of their samples is copied, for one group of outputs on each thread at a time. The out-of-bag
+        prediction of an unknown value is that of all trees, and `oob_score_` is that of the samples of which each output
+        has a prediction. Importances are averaged over the trees of all outputs. `max_samples` and
+        `min_weight_fraction_leaf` refer to the samples of an output; `min_samples_split` and `min_samples_leaf` must be
+        integers if values of y are unknown. Unknown values are supported with every criterion, `ccp_alpha` and
+        `monotonic_cst`.
 
         "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
         `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
@@ -508,9 +513,10 @@ class RandomForestRegressor(BaseForestRegressor):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     estimators_ : sequence of DecisionTreeRegressor
         The trees. They are created when they are accessed, and share the memory of the forest.
     n_outputs_ : int
@@ -526,10 +532,11 @@ class RandomForestRegressor(BaseForestRegressor):
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
-        The out-of-bag score. It exists only with `oob_score`.
+        The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. It exists only with
-        `oob_score`.
+        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. A sample of weight 2
+        is predicted by the trees that have drawn it zero times; of two equal samples, each is also predicted by trees that
+        have drawn the other. It exists only with `oob_score`.
 
     Examples
     --------
@@ -755,14 +762,15 @@ class ExtraTreesClassifier(BaseForestClassifier):
           if most of their values are unknown.
 
         With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
-        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
-        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
-        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
-        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
-        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
-        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
-        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
-        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+        samples for which it is unknown, with the same integer `random_state` and the same `categories_`: predictions are
+        the same, bit for bit (for labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of
+        `estimators_`, a tree of one output. Outputs that are known for the same samples share the sorted columns or bins of
+        X; for others, X of their samples is copied, for one group of outputs on each thread at a time. The out-of-bag
+        prediction of an unknown value is that of all trees, and `oob_score_` is that of the samples of which each output
+        has a prediction. Importances are averaged over the trees of all outputs. `max_samples` and
+        `min_weight_fraction_leaf` refer to the samples of an output; `min_samples_split` and `min_samples_leaf` must be
+        integers if values of y are unknown. Unknown values are supported with every criterion, `ccp_alpha` and
+        `monotonic_cst`.
 
         "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
         `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
@@ -772,9 +780,10 @@ class ExtraTreesClassifier(BaseForestClassifier):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     estimators_ : sequence of ExtraTreeClassifier
         The trees. They are created when they are accessed, and share the memory of the forest.
     classes_ : ndarray or list of ndarray
@@ -795,10 +804,12 @@ class ExtraTreesClassifier(BaseForestClassifier):
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
-        The out-of-bag score. It exists only with `oob_score`.
+        The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
         The out-of-bag scores of the training samples. Samples that all trees have drawn have NaN. If y is sparse, this is a
-        CSR matrix of the nonzero scores, in which such samples have no entries. It exists only with `oob_score`.
+        CSR matrix of the nonzero scores, in which such samples have no entries. A sample of weight 2 is scored by the trees
+        that have drawn it zero times; of two equal samples, each is also scored by trees that have drawn the other. It
+        exists only with `oob_score`.
 
     Examples
     --------
@@ -1009,14 +1020,15 @@ class ExtraTreesRegressor(BaseForestRegressor):
           if most of their values are unknown.
 
         With "single_target", tree t of output j is tree t of the forest that is fitted to column j alone, without the
-        samples for which it is unknown, with the same integer `random_state`: predictions are the same, bit for bit (for
-        labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of `estimators_`, a tree of one
-        output. Outputs that are known for the same samples share the sorted columns or bins of X; for others, X of their
-        samples is copied, for one group of outputs on each thread at a time. The out-of-bag prediction of an unknown value is
-        that of all trees, and `oob_score_` is that of the samples of which each output has a prediction. Importances are
-        averaged over the trees of all outputs. `max_samples` and `min_weight_fraction_leaf` refer to the samples of an
-        output; `min_samples_split` and `min_samples_leaf` must be integers if values of y are unknown. Unknown values are
-        supported with every criterion, `ccp_alpha` and `monotonic_cst`.
+        samples for which it is unknown, with the same integer `random_state` and the same `categories_`: predictions are
+        the same, bit for bit (for labels, those of a column with `multi_label=True`). Of d outputs, it is tree t · d + j of
+        `estimators_`, a tree of one output. Outputs that are known for the same samples share the sorted columns or bins of
+        X; for others, X of their samples is copied, for one group of outputs on each thread at a time. The out-of-bag
+        prediction of an unknown value is that of all trees, and `oob_score_` is that of the samples of which each output
+        has a prediction. Importances are averaged over the trees of all outputs. `max_samples` and
+        `min_weight_fraction_leaf` refer to the samples of an output; `min_samples_split` and `min_samples_leaf` must be
+        integers if values of y are unknown. Unknown values are supported with every criterion, `ccp_alpha` and
+        `monotonic_cst`.
 
         "single_target" has no effect for one output. It raises a ValueError for several outputs of classes, and with
         `output_projection`, `keep_rows`, `class_weight`, `label_weight`, `output_scaling` or `output_weights`. Compression
@@ -1026,9 +1038,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     estimators_ : sequence of ExtraTreeRegressor
         The trees. They are created when they are accessed, and share the memory of the forest.
     n_outputs_ : int
@@ -1044,10 +1057,11 @@ class ExtraTreesRegressor(BaseForestRegressor):
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
-        The out-of-bag score. It exists only with `oob_score`.
+        The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. It exists only with
-        `oob_score`.
+        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. A sample of weight 2
+        is predicted by the trees that have drawn it zero times; of two equal samples, each is also predicted by trees that
+        have drawn the other. It exists only with `oob_score`.
 
     Examples
     --------

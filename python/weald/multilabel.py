@@ -97,9 +97,10 @@ class TunedThresholds(WithScores):
         How the scores for tuning are computed:
 
         - "oob" uses out-of-bag scores: the trees of a forest with `bootstrap=True` that were not grown on the sample.
-          It needs no additional fits. A `LinearClassifier` has fitted models to two of three folds to choose `C` and to
-          calibrate itself, and these score the third; with more than some 20,000 samples or 2,048 labels up to three fits
-          are added. If the estimator is the last step of a pipeline, the other steps were fitted on the sample nevertheless;
+          Of equal samples, each is also scored by trees that were grown on another: pass one, with their weight. It needs no
+          additional fits. A `LinearClassifier` has fitted models to two of three folds to choose `C` and to calibrate itself,
+          and these score the third; with more than some 20,000 samples or 2,048 labels up to three fits are added. If the
+          estimator is the last step of a pipeline, the other steps were fitted on the sample nevertheless;
         - an integer is the number of folds, shuffled by `random_state`;
         - a cross-validation generator is used as it is;
         - None uses "oob" for forests with `bootstrap=True` and for `LinearClassifier`, and 5 folds for all other estimators.

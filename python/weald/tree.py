@@ -167,9 +167,10 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     classes_ : ndarray or list of ndarray
         The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
         their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
@@ -408,9 +409,10 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int
@@ -611,9 +613,10 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     classes_ : ndarray or list of ndarray
         The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
         their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
@@ -806,9 +809,10 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     Attributes
     ----------
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
-        have these categories whatever their dtype; all others are unknown.
+        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
+        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
+        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
+        dtype; all others are unknown.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int

@@ -62,7 +62,7 @@ sample_weight : array-like of shape (n_samples,) or None, default=None
     {weight_zero}
 
     A sample with weight 2 counts exactly as two samples with weight 1. In forests with `bootstrap=True` this holds if
-    all weights are whole numbers with a mean of at most 64.
+    all weights are whole numbers with a mean of at most 64, but not for out-of-bag scores.
 
     {rounded_weights}
 

@@ -137,7 +137,7 @@ class BaseTree(TreeParameters, BaseModel):
             not be infinite.
 
             A sample with weight 2 counts exactly as two samples with weight 1. In forests with `bootstrap=True` this holds if
-            all weights are whole numbers with a mean of at most 64.
+            all weights are whole numbers with a mean of at most 64, but not for out-of-bag scores.
 
             Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
             n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
