@@ -12,12 +12,15 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, check_refused, make, make_data
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from weald import datasets, distribute, inspection, metrics, model_selection, projection
+from sklearn.linear_model import LogisticRegression
+from weald import conformal, datasets, distribute, inspection, metrics, model_selection, projection
 from weald._input.described import described
 from weald.export import to_c, to_onnx
 from weald.inspection import export_centroids, export_rules, feature_importances
@@ -52,6 +55,8 @@ HOSTILE = [
     True,
     np.True_,
     "text",
+    np.array(3),
+    np.timedelta64(2),
     "",
     None,
     [1],
@@ -79,6 +84,7 @@ ODD = [
     b"text",
     {1},
     range(2),
+    [[1], [2, 3]],
     pytest,
 ]
 # Between these values and `HUGE` the parameters are valid, but a fit takes too long or too much memory.
@@ -143,6 +149,60 @@ def test_the_estimate_of_memory_takes_the_same_parameters(name):
     assert not faults
 
 
+def meta_estimators():
+    """The classes around other estimators: their parameters, which the tests change one at a time, and data."""
+    X, y = make_data("RandomForestRegressor", n=40)
+    labels = (X[:, :3] > np.median(X[:, :3], axis=0)).astype(int)
+    of_labels = make("RandomForestClassifier", n_estimators=20, bootstrap=True)
+    of_numbers = make("RandomForestRegressor", n_estimators=20, bootstrap=True)
+    for cls in (TunedThresholds, HierarchicalLabels, conformal.ConformalLabels):
+        yield cls, {"estimator": of_labels}, X, labels
+    yield CalibratedLabels, {"estimator": of_labels, "min_positives": 1}, X, labels
+    yield conformal.ConformalClassifier, {"estimator": of_labels}, X, labels[:, 0]
+    yield conformal.ConformalRegressor, {"estimator": of_numbers}, X, y
+    boosting = make("GradientBoostingRegressor", n_estimators=2)
+    yield weald.QuantileBoostingRegressor, {"estimator": boosting}, X, y
+    yield weald.Mean, {"estimators": [("a", of_numbers), ("b", boosting)]}, X, y
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("cls", "given", "X", "y"), list(meta_estimators()), ids=lambda a: getattr(a, "__name__", ""))
+def test_every_parameter_of_every_meta_estimator(cls, given, X, y):
+    fitted = cls(**given).fit(X, y)
+    faults = []
+    for parameter in fitted.get_params(deep=False):
+        for value in HOSTILE + ODD:
+            if parameter == "alpha" and value == 5e-324:
+                continue  # one over it is infinite
+            model = copy.copy(fitted)
+            setattr(model, parameter, value)
+            before = dict(model.__dict__)
+            asked = [lambda m=model: m.fit(X, y)]
+            if parameter == "estimator":
+                asked += [
+                    lambda m=model: m.__sklearn_tags__(),
+                    lambda m=model: model_selection.cross_val_score(m, X, y),
+                ]
+            for ask in asked:
+                try:
+                    ask()
+                except (ValueError, TypeError) as error:
+                    if not names(error, parameter):
+                        faults.append((parameter, value, repr(error)))
+                    if any(model.__dict__[key] is not before[key] for key in before):
+                        faults.append((parameter, value, "the estimator has changed"))
+                except Exception as error:
+                    faults.append((parameter, value, repr(error)))
+    assert not faults
+
+
+@pytest.mark.parametrize(("cls", "given", "X", "y"), list(meta_estimators()), ids=lambda a: getattr(a, "__name__", ""))
+def test_random_state_is_checked_also_where_nothing_is_drawn(cls, given, X, y):
+    if "random_state" in inspect.signature(cls).parameters:
+        for value in (np.nan, b"x", 1j, np.datetime64("2020"), "text", -1):
+            check_refused(cls(**given, random_state=value), ValueError, "random_state", X, y)
+
+
 def calls():
     """All functions and methods with parameters that are not samples, and valid arguments for them."""
     X, y = make_data("RandomForestClassifier")
@@ -188,14 +248,20 @@ def calls():
     for metric in (metrics.roc_auc, metrics.average_precision, metrics.log_loss, metrics.brier):
         asked = ["y_true", "y_score", "average", "sample_weight", "y_mask", "return_counts"]
         yield metric, {"y_true": labels, "y_score": scores}, asked
-    yield metrics.make_label_scorer, {"metric": "brier"}, ["metric"]
+    yield metrics.make_label_scorer, {"metric": "brier"}, ["metric", "greater_is_better"]
     yield metrics.propensities, {"Y": labels}, ["Y", "a", "b"]
-    yield metrics.make_topk_scorer, {"metric": "precision_at_k", "k": 1}, ["metric", "k"]
+    yield metrics.make_topk_scorer, {"metric": "precision_at_k", "k": 1}, ["metric", "k", "greater_is_better"]
+    yield conformal.size, {"predicted": scores[:, :2]}, ["predicted", "sample_weight"]
+    yield conformal.coverage, {"y_true": numbers[:, 0], "predicted": scores[:, :2]}, ["y_true", "predicted", "y_mask"]
+    yield conformal.coverage, {"y_true": labels[:, 0], "predicted": labels[:, :2] > 0}, ["classes"]
     hierarchical = HierarchicalLabels(of_labels).fit(X, labels)
     around = (tuned.fit(X, labels), calibrated.fit(X, labels), hierarchical)
     for model in (of_labels, boosting, compressed, centroids, *around):
         yield model.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
         yield model.predict_sparse, {"X": X}, ["min_score"]
+    mean = weald.Mean([("a", make("RandomForestClassifier"))]).fit(X, labels)
+    for method in (mean.predict, mean.predict_proba, mean.predict_sparse, tuned.predict_sparse):
+        yield method, {"X": X}, ["X"]
     yield forest.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
     for model, target in (
         (forest, y),
@@ -309,6 +375,10 @@ def calls():
     yield model_selection.check_cv, {"y": labels, "classifier": True}, ["cv"]
     folds = {"estimator": forest, "X": X, "y": labels, "cv": 2}
     yield model_selection.cross_validate, folds, ["cv", "y_mask"]
+    yield model_selection.cross_validate, {**folds, "cv": 2}, ["n_jobs", "scoring"]
+    yield model_selection.learning_curve, folds, ["train_sizes"]
+    part = {"parts": [clone(forest).fit(X, y, trees=range(forest.n_estimators))]}
+    yield weald.merge, part, ["parts"]
     yield model_selection.cross_val_score, folds, ["cv", "y_mask"]
     yield model_selection.cross_val_predict, {**folds, "method": "predict_topk", "k": 1}, ["k", "cv", "y_mask"]
     yield model_selection.cross_val_predict, folds, ["method", "estimator"]
@@ -465,3 +535,116 @@ def test_refusals_have_the_names_of_values_in_python(refused):
     with pytest.raises((ValueError, TypeError)) as told:
         refused()
     assert re.search(rf"\b({names_of_engine})\b", str(told.value)) is None
+
+
+def numerical():
+    """Everything that takes an array of numbers beside X and y: the name, the call, and valid numbers."""
+    X, y = make_data("RandomForestRegressor")
+    Y, labels = np.column_stack([y, -y, y]), (X[:, :3] > 0).astype(int)
+    ones, few = np.ones(len(X)), np.array([1.0, 2.0, 1.0])
+    scores = np.abs(Y) / np.abs(Y).max()
+    regressor = make("RandomForestRegressor", keep_rows=True).fit(X, Y)
+    boosted = make("GradientBoostingRegressor").fit(X, y)
+    quantiles = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor")).fit(X, y)
+    hierarchy = LabelHierarchy([(1, 0)], n_labels=3)
+    of_kernel = projection.KernelProjection("linear").fit(Y)
+    mean = weald.Mean([("a", make("DecisionTreeRegressor")), ("b", make("DecisionTreeRegressor"))])
+    for name in EVERY:
+        data = make_data(name, n=24)
+        small = {"n_estimators": 2} if "n_estimators" in make(name).get_params(deep=False) else {}
+        yield "sample_weight", lambda w, n=name, d=data, s=small: make(n, **s).fit(*d, sample_weight=w), np.ones(24)
+    yield "sample_weight", lambda w: regressor.score(X, Y, sample_weight=w), ones
+    for metric in (metrics.roc_auc, metrics.average_precision, metrics.log_loss, metrics.brier):
+        yield "sample_weight", lambda w, m=metric: m(labels, scores, sample_weight=w), ones
+        yield "y_score", lambda s, m=metric: m(labels, s), scores
+    for metric in (metrics.precision_at_k, metrics.ndcg_at_k):
+        yield "y_score", lambda s, m=metric: m(labels, s, 1), scores
+        yield "y_score", lambda s, m=metric: m(labels, (np.argsort(-scores), s), 1), scores
+    for metric in (metrics.one_error, metrics.coverage_error, metrics.fmax, metrics.auprc):
+        yield "y_score", lambda s, m=metric: m(labels, s), scores
+    yield "propensities", lambda p: metrics.psp_at_k(labels, scores, 1, propensities=p), few / 2
+    yield "thresholds", lambda t: metrics.fmax(labels, scores, thresholds=t), few / 2
+    yield "sample_weight", lambda w: LabelHierarchy.from_labels(labels, sample_weight=w), ones
+    yield "scores", hierarchy.consistent, scores
+    yield "base_margin", lambda m: boosted.predict(X, base_margin=m), ones
+    yield "base_margin", lambda m: make("GradientBoostingRegressor").fit(X, y, base_margin=m), ones
+    yield "q", lambda q: regressor.predict_quantiles(X, q), few / 4
+    yield "q", lambda q: quantiles.predict_quantiles(X, q), few[:1] / 2
+    yield "quantiles", lambda q: clone(quantiles).set_params(quantiles=q).fit(X, y), few[:1] / 2
+    for name in ("output_weights", "output_scaling"):
+        for of in ("RandomForestRegressor", "GradientBoostingRegressor"):
+            yield name, lambda v, n=name, of=of: make(of, n_estimators=2, **{n: v}).fit(X, Y), few
+    for of in ("RandomForestClassifier", "GradientBoostingClassifier", "LinearClassifier"):
+        if "label_weight" in make(of).get_params():
+            yield "label_weight", lambda v, of=of: make(of, label_weight=v).fit(X, labels), few
+    yield "weights", lambda w: clone(mean).set_params(weights=w).fit(X, y), few[:2]
+    yield "output_projection", lambda p: make("RandomForestRegressor", output_projection=p).fit(X, Y), few[None]
+    joint = {"output_strategy": "projected", "n_estimators": 2}
+    yield (
+        "output_projection",
+        lambda p: make("GradientBoostingRegressor", output_projection=p, **joint).fit(X, Y),
+        few[None],
+    )
+    yield "Z", of_kernel.decode, of_kernel.transform(Y)
+    yield "Y", projection.KernelProjection("linear").fit, Y
+    yield "y", lambda v: projection.PCAProjection().draw(3, 1, y=v), Y
+    yield "y_true", lambda v: conformal.coverage(v, np.stack([y - 1, y + 1], axis=1)), y
+    yield "y_score", lambda s: LabelReliabilityDisplay.from_predictions(labels, s), scores
+    for number in ("y", "scores"):
+        given = {"y": y, "scores": y}
+        yield number, lambda v, n=number, g=given: weald.loss.SquaredError().loss(**{**g, n: v}), y
+
+
+def no_numbers(values):
+    """The same shape of dates, spans of time, and complex numbers, in several containers."""
+    days = np.datetime64("2020-01-01") + np.arange(values.size).reshape(values.shape)
+    for found in (days, days - days.ravel()[0], values + 0j):
+        yield found
+        yield found.tolist()
+        yield found.astype(object)
+    if values.ndim == 1:
+        yield list(days)
+        yield pd.Series(days)
+        yield pd.Series(days).dt.tz_localize("UTC")
+        yield pd.Series(days - days[0])
+        yield pl.Series(days)
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector")
+@pytest.mark.parametrize(("name", "call", "valid"), list(numerical()), ids=lambda a: a if isinstance(a, str) else "")
+def test_dates_spans_and_complex_numbers_are_no_numbers(name, call, valid):
+    call(valid)
+    call(valid.tolist())
+    for values in no_numbers(valid):
+        with pytest.raises((ValueError, TypeError), match=rf"(?<![a-z_]){name}(?![a-z])"):
+            pytest.fail(f"accepted {described(values)}: {call(values)!r:.100}")
+
+
+def scored():
+    """Everything else that takes any estimator."""
+    X, y = make_data("RandomForestClassifier")
+    labels = (X[:, :3] > 0).astype(int)
+    yield lambda model: metrics.make_topk_scorer("precision_at_k", 1)(model, X, labels)
+    yield lambda model: weald.topk(model, X, 1)
+    yield lambda model: next(weald.topk_chunks(model, X, 1))
+    yield lambda model: conformal.make_coverage_scorer()(model, X, y)
+    yield lambda model: inspection.permutation_importance(model, X, y)
+    yield lambda model: distribute.fit(model, X, y, AtOnce())
+    yield lambda model: distribute.predict(model, X, AtOnce())
+    yield lambda model: distribute.predict_topk(model, X, 1, AtOnce())
+    yield lambda model: distribute.cross_validate(model, X, y, AtOnce())
+    yield lambda model: weald.estimate_fit_memory(model, X, y)
+    yield lambda model: weald.dumps(model)
+    yield weald.Predictor
+    yield lambda model: weald.Mean([("a", model)]).fit(X, y)
+    for function in ("cross_validate", "cross_val_score", "cross_val_predict", "learning_curve"):
+        yield lambda model, name=function: getattr(model_selection, name)(model, X, y)
+
+
+@pytest.mark.parametrize(
+    "model", [5, "x", None, [1], {}, np.array(3), 1j, object(), len, LogisticRegression], ids=described
+)
+@pytest.mark.parametrize("call", list(scored()))
+def test_what_is_no_estimator_is_refused(call, model):
+    with pytest.raises(TypeError, match=r"\bestimators?\b"):
+        call(model)

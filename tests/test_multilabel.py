@@ -695,10 +695,14 @@ def test_bad_input_is_named(kind):
 
     refused(
         TypeError,
-        "estimator must be a classifier with predict_proba or decision_function, got MaxAbsScaler",
+        "estimator must be a classifier with predict_proba or decision_function, got a MaxAbsScaler",
         estimator=MaxAbsScaler(),
     )
-    refused(TypeError, "estimator must be an instance, got the class", estimator=weald.RandomForestClassifier)
+    refused(
+        TypeError,
+        r"estimator must be an instance, RandomForestClassifier\(\), got the class",
+        estimator=weald.RandomForestClassifier,
+    )
     refused(ValueError, "cv='oob' requires bootstrap=True", cv="oob", estimator=forest(bootstrap=False))
     refused(
         ValueError,

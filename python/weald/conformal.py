@@ -268,7 +268,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         label_names: object,
         groups: object,
     ) -> None:
-        estimator, final, cv = self._check_estimator()
+        estimator, final, cv = self._check_estimator(checks.count_samples(X))
         if not is_regressor(estimator):
             other = "; ConformalClassifier is for classes, and ConformalLabels for labels" * is_classifier(estimator)
             raise TypeError(f"estimator must be a regressor, got {type(final).__name__}{other}")
@@ -841,7 +841,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         label_names: object,
         groups: object,
     ) -> None:
-        estimator, final, cv = self._check_estimator()
+        estimator, final, cv = self._check_estimator(checks.count_samples(X))
         if not is_classifier(estimator):
             other = "; ConformalRegressor is for regressors" * is_regressor(estimator)
             raise TypeError(f"estimator must be a classifier, got {type(final).__name__}{other}")

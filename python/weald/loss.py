@@ -56,7 +56,7 @@ from numpy.typing import ArrayLike
 
 from weald import _weald
 from weald._input import registry
-from weald._input.checks import Float, is_float, shown
+from weald._input.checks import Float, floats, is_float, shown
 
 if TYPE_CHECKING:
     from weald._weald import _LossParameter, _LossRow
@@ -314,7 +314,7 @@ class CustomLoss(_Value):
 
 
 def _broadcast(y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
-    one, other = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+    one, other = np.broadcast_arrays(floats(y, "y"), floats(scores, "scores"))
     return one, other
 
 

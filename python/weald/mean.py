@@ -244,8 +244,7 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
         """The weights of the estimators that are not dropped, divided by the largest one."""
         if self.weights is None:
             return np.ones(len(kept))
-        with checks.named("weights"):
-            found = np.asarray(self.weights, dtype=np.float64)
+        found = checks.floats(self.weights, "weights", "a list of numbers")
         n = len(self.estimators)
         if found.shape != (n,):
             raise ValueError(f"weights must have shape ({n},), one weight for each estimator, got {found.shape}")

@@ -30,7 +30,7 @@ from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import targets
-from weald._input.checks import integer, named, number
+from weald._input.checks import check_real, integer, named, number, shown
 from weald._labels.hierarchical_metrics import (
     auprc,
     fmax,
@@ -443,6 +443,7 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     if ranks.is_pair(y_score):
         raise ValueError("y_score must be scores of all labels, got labels and their scores")
     labels, mask = ranks.known_labels(y_true, y_mask)
+    check_real(y_score, "y_score")
     with named("y_score"):
         y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
     scores = ranks.of_all_labels(y_score, labels.shape)
@@ -860,9 +861,7 @@ def make_topk_scorer(
             "metric must be a metric of the first k labels, got coverage_error, which needs scores of all labels"
         )
     k = integer("k", k, 1)
-    if greater_is_better is None:
-        greater_is_better = metric is not one_error
-    return TopkScorer(metric, k, 1 if greater_is_better else -1, options)
+    return TopkScorer(metric, k, _sign(greater_is_better, metric is not one_error), options)
 
 
 def make_label_scorer(
@@ -921,9 +920,14 @@ def make_label_scorer(
     if options.get("return_counts"):
         raise TypeError("return_counts must be False in a scorer, which returns one number, got True")
     is_loss = metric in (log_loss, brier)
-    if greater_is_better is None:
-        greater_is_better = not is_loss
-    return LabelScorer(metric, 1 if greater_is_better else -1, options, of_probabilities=is_loss)
+    return LabelScorer(metric, _sign(greater_is_better, not is_loss), options, of_probabilities=is_loss)
+
+
+def _sign(greater_is_better: object, default: bool) -> int:
+    """The factor from a metric to a score."""
+    if greater_is_better is not None and not isinstance(greater_is_better, bool | np.bool_):
+        raise TypeError(f"greater_is_better must be True, False or None, got {shown(greater_is_better)}")
+    return 1 if (default if greater_is_better is None else greater_is_better) else -1
 
 
 _LABEL_METRICS: dict[str, Callable[..., Any]] = {

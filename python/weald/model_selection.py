@@ -30,7 +30,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from weald import _weald
 from weald._fit.predictions import BaseClassifier
 from weald._input import registry, targets
-from weald._input.checks import check_has_fit, folds_of, generator, integer, named
+from weald._input.checks import check_has_fit, check_names_of_scorers, floats, folds_of, generator, integer, named
 from weald._input.described import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
@@ -53,6 +53,9 @@ __all__ = [
     "permutation_test_score",
     "validation_curve",
 ]
+
+# joblib takes no more workers.
+_MOST_JOBS = 10**6
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -375,6 +378,9 @@ def _prepared(
 ) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
+    if options.get("n_jobs") is not None:
+        integer("n_jobs", options["n_jobs"], -_MOST_JOBS, _MOST_JOBS, also=" or None")
+    check_names_of_scorers(options.get("scoring"))
     check_array_of_y(y, "y")
     y = targets.with_gaps(y, y_mask)
     if is_sparse(y):
@@ -715,6 +721,9 @@ def learning_curve(
     (2, 2)
     """
     y, options = _prepared(estimator, y, y_mask, options)
+    sizes = floats(options.get("train_sizes", [1.0]), "train_sizes", "a list of numbers")
+    if sizes.ndim != 1 or not len(sizes):
+        raise ValueError(f"train_sizes must be a list of numbers, got {described(options['train_sizes'])}")
     if is_sparse(y) and options.get("exploit_incremental_learning"):
         raise ValueError("exploit_incremental_learning=True does not support sparse y: it must be False, or y dense")
     return tuple(_called(theirs.learning_curve, estimator, X, y, options))

@@ -630,6 +630,7 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
         if candidates is not None:
             known = self._features.of(self._features.checked(candidates, "candidates"))
         # A regressor of one output predicts a vector.
+        checks.check_real(Z, "Z")
         with checks.named("Z"):
             column = np.reshape(Z, (-1, 1)) if self.n_components_ == 1 and np.ndim(Z) == 1 else Z
             predicted: Float = check_array(column, dtype=np.float64, input_name="Z", ensure_min_samples=0)
@@ -735,6 +736,7 @@ class _Features:
                 raise ValueError(f"{name} must have at least one output, got none")
             return Y
         accepted = False if self.kernel in ("precomputed", "chi2") else "csr"
+        checks.check_real(Y, name)
         with checks.named(name):
             if self.kernel != "precomputed" and not is_sparse(Y) and np.ndim(Y) == 1:
                 Y = np.reshape(Y, (-1, 1))

@@ -44,8 +44,8 @@ class BaseConformal(NamedOutputs, Around):
         return self._default() if self.estimator is None else self.estimator
 
     def _validate_params(self) -> None:
-        if isinstance(self.estimator, type):
-            raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
+        checks.check_has_fit(self._given())
+        checks.generator(self.random_state)  # which is checked also where nothing is drawn
         ranked.check_alpha(self.alpha)
         check_verbose(self.verbose)
 
@@ -81,7 +81,7 @@ class BaseConformal(NamedOutputs, Around):
         with fitted_at_once(self, anew=True) as new:
             new._fit(fits, X, y, sample_weight, y_mask, label_names, groups)
 
-    def _check_estimator(self) -> tuple[BaseEstimator, Any, Any]:
+    def _check_estimator(self, n_samples: int) -> tuple[BaseEstimator, Any, Any]:
         """The estimator, its last step, and the source of predictions of unseen samples."""
         estimator = self._given()
         final, cv = apart(estimator)[0], self.cv
@@ -90,7 +90,7 @@ class BaseConformal(NamedOutputs, Around):
             if isinstance(cv, str) and cv == "oob":
                 raise ValueError(f"cv='oob' requires a forest of weald, got {type(final).__name__}; use cv=int")
             cv = 5 if cv is None else cv
-        return estimator, final, label_scores.check_cv_of(cv, estimator, self.random_state)
+        return estimator, final, label_scores.check_cv_of(cv, estimator, self.random_state, n_samples)
 
     def _unseen(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from weald._conformal import measures, ranked
-from weald._input.checks import Float, check_weights, named
+from weald._input.checks import Float, check_weights, floats
 from weald._inspect.displays import pyplot, style
 from weald._parameters.types import MatrixLike
 
@@ -130,8 +130,7 @@ class CoverageDisplay:
             If an alpha is out of range or too small for the calibration samples, or if shapes do not fit.
         """
         pyplot(f"{cls.__name__}.from_estimator")
-        with named("alphas"):
-            values = np.sort(np.atleast_1d(np.asarray(_ALPHAS if alphas is None else alphas, dtype=np.float64)))[::-1]
+        values = np.sort(np.atleast_1d(floats(_ALPHAS if alphas is None else alphas, "alphas")))[::-1]
         rows = []
         size_label = "size"
         for alpha in values:

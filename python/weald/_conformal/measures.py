@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from weald._input import targets
+from weald._input import checks, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import Target
@@ -35,15 +35,17 @@ class Predicted:
             "(n_samples, n_classes) or a list of them"
         )
         parts = list(predicted) if isinstance(predicted, list | tuple) else [predicted]
-        if isinstance(predicted, list | tuple) and (not parts or np.ndim(parts[0]) < 2 or not _are_bool(parts[0])):
-            parts = [np.asarray(predicted)]
-        arrays = [np.asarray(part) for part in parts]
+        with checks.named("predicted"):
+            if isinstance(predicted, list | tuple) and (not parts or np.ndim(parts[0]) < 2 or not _are_bool(parts[0])):
+                parts = [np.asarray(predicted)]
+            arrays = [np.asarray(part) for part in parts]
         if all(_are_bool(part) and part.ndim == 2 for part in arrays) and len({len(part) for part in arrays}) == 1:
             if classes is None:
                 named = [np.arange(part.shape[1]) for part in arrays]
             else:
-                several = isinstance(classes, list) and classes and np.ndim(classes[0]) == 1
-                named = [np.asarray(part) for part in (classes if several else [classes])]
+                with checks.named("classes"):
+                    several = isinstance(classes, list) and classes and np.ndim(classes[0]) == 1
+                    named = [np.atleast_1d(part) for part in (classes if several else [classes])]
             if [len(part) for part in named] != [part.shape[1] for part in arrays]:
                 raise ValueError(
                     f"classes must have one name for each column of predicted, {[part.shape[1] for part in arrays]}, got "

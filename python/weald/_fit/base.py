@@ -27,7 +27,7 @@ from weald._input import checks, frames, masks, registry
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
 from weald._input.schema import Schema
-from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
+from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from weald._input.sparse import Raw
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight, output_scaling, projections
@@ -134,6 +134,16 @@ class TreeParameters:
         return as_size(max_bins)
 
 
+class _Scalar:
+    """Stands for a value that no parameter takes, where scikit-learn says which ones it takes."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
 class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # type: ignore[misc]
     """Checks and fitted state that all estimators share."""
 
@@ -215,6 +225,13 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _put_together(self, parts: list[Any]) -> None:
         """Become the fit of parts, which are in the order of their ranges."""
         raise NotImplementedError
+
+    def _validate_params(self) -> None:
+        """Check each parameter by the table of constraints."""
+        given = self.get_params(deep=False)
+        # To scikit-learn, arrays without an axis are lists, and to NumPy, spans of time are integers.
+        scalars = {name: _Scalar(value) for name, value in given.items() if checks.is_scalar(value)}
+        validate_parameter_constraints(self._parameter_constraints, {**given, **scalars}, type(self).__name__)
 
     def _check_parameters(self) -> None:
         """Check for parameters that contradict each other, which the table of constraints cannot express."""

@@ -90,7 +90,7 @@ class BoostedModel(BaseEnsemble):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags.allow_nan = self.estimator is None or checks.tags_of(self.estimator).input_tags.allow_nan
         return tags
 
     def _state(self) -> dict[str, Any]:
@@ -131,8 +131,7 @@ class BoostedModel(BaseEnsemble):
         if margins is not None:
             if self._init is not None:
                 raise ValueError(f"{name} is not supported with init: one of them must be None")
-            with checks.named(name):
-                margins = np.asarray(margins, dtype=np.float64)
+            margins = checks.floats(margins, name)
             margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
             if margins.shape != (X.shape[0], width):
                 raise ValueError(f"{name} must have shape {(X.shape[0], width)}, got an array of shape {margins.shape}")

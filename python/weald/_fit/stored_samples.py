@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald import _weald
-from weald._input.checks import Float, generator, integer, named
+from weald._input.checks import Float, floats, generator, integer
 from weald._input.described import described
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def quantiles(forest: BaseForest, leaves: NDArray[Any], q: Float) -> Float:
 
 def check_quantiles(q: object) -> Float:
     """Check quantile levels: a number from 0 to 1, or a list of such numbers."""
-    with named("q"):
-        shares = np.asarray(q, dtype=np.float64)
+    shares = floats(q, "q")
     if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"q must be a number from 0 to 1, or a list of such numbers, got {q!r}")
     return shares

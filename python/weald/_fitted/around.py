@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags
 
 from weald._fitted.at_once import FittedAsOne, of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import registry
+from weald._input import checks, registry
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.frames import CONTAINERS, OUTPUT
@@ -81,7 +81,7 @@ class Around(MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[mi
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._given())
+        inner = checks.tags_of(self._given())
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.string = inner.input_tags.string

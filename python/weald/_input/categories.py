@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._input.columns import Columns
+from weald._input.columns import Columns, is_listed
 from weald._input.described import cut
 from weald._input.sparse import Raw, is_sparse
 
@@ -105,8 +105,7 @@ def is_from_dtype(asked: object) -> bool:
 
 def places_asked(asked: Any, n_features: int, X: Raw) -> set[int]:
     """The indices of the features that are given by a mask, indices or names."""
-    is_list = isinstance(asked, Iterable) and not isinstance(asked, (str, bytes, Mapping))
-    items = list(asked) if is_list else None
+    items = list(asked) if is_listed(asked) else None
     if items is None:
         raise ValueError(f"categorical_features must be {_ACCEPTED}, got {asked!r}")
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import Tags, check_array, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
 from weald._input import warned
-from weald._input.columns import check_no_dates, naming_columns, with_nan
+from weald._input.columns import check_no_dates, is_listed, naming_columns, unreal, with_nan
 from weald._input.containers import check_collected, check_container, check_holds_samples
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
@@ -38,6 +38,9 @@ RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
 # The maximum number of trees, stages and drawn samples of the engine.
 MOST = 2**32 - 1
 
+
+# What Python or NumPy calls a number, and is none as an argument.
+_NO_SCALARS = bool, np.bool_, np.timedelta64
 
 # For at most this number of values, checking each value is faster than checking their sum.
 _FEW_VALUES = 4096
@@ -108,9 +111,14 @@ class Number(Interval):  # type: ignore[misc]
         return is_float(val) and bool(super().is_satisfied_by(val))
 
 
+def is_scalar(value: object) -> bool:
+    """Whether this is an array without an axis or a span of time, which are no lists and no numbers here."""
+    return isinstance(value, np.timedelta64) or (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
 def integer(name: str, value: Any, least: int, most: int | None = None, *, also: str = "") -> int:
     """The argument `name`, which must be an integer in this range; `also` names other accepted values."""
-    is_integer = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    is_integer = isinstance(value, Integral) and not isinstance(value, _NO_SCALARS)
     if is_integer and least <= int(value) and (most is None or int(value) <= most):
         return int(value)
     if most is not None and most != sys.maxsize:
@@ -122,7 +130,7 @@ def integer(name: str, value: Any, least: int, most: int | None = None, *, also:
 
 def number(name: str, value: Any, accepts: Callable[[float], bool], accepted: str) -> float:
     """The argument `name` as a float, which must be a number that float64 can represent and that `accepts` accepts."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    is_number = isinstance(value, Real) and not isinstance(value, _NO_SCALARS)
     if is_number and is_float(value) and accepts(float(value)):
         return float(value)
     raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
@@ -149,13 +157,12 @@ def folds_of(cv: object, n_samples: int | None, accepted: str) -> object:
     """`cv`, after a check of numbers and of iterables, which become lists. `accepted` is for messages."""
     if cv is None or (hasattr(cv, "split") and not isinstance(cv, str | bytes)):
         return cv
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
+    if isinstance(cv, Integral) and not isinstance(cv, _NO_SCALARS):
         if int(cv) >= 2 and (n_samples is None or int(cv) <= n_samples):
             return int(cv)
-        most = "" if n_samples is None else f" and at most the number of samples, {n_samples}"
+        most = "" if n_samples is None else f" and at most the number of samples, n_samples={n_samples}"
         raise ValueError(f"cv must be {accepted}; integers must be at least 2{most}, got {shown(cv)}")
-    is_scalar = isinstance(cv, str | bytes | Mapping | Set) or (isinstance(cv, np.ndarray) and cv.ndim == 0)
-    pairs = list(cv) if isinstance(cv, Iterable) and not is_scalar else []
+    pairs = list(cv) if is_listed(cv) and not isinstance(cv, Set) else []
     if not pairs or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
         raise ValueError(f"cv must be {accepted}, got {shown(cv)}")
     return pairs
@@ -285,10 +292,33 @@ def check_wide_X(estimator: BaseEstimator, X: Raw, *, reset: bool, allow_nan: bo
     return canonical(X, "X") if is_sparse(X) and not is_canonical else X
 
 
-def check_has_fit(estimator: BaseEstimator, what: str = "estimator") -> None:
+def check_is_instance(estimator: BaseEstimator) -> None:
+    """Raise for a class in the place of an estimator."""
+    if isinstance(estimator, type):
+        raise TypeError(f"estimator must be an instance, {estimator.__name__}(), got the class {estimator.__name__}")
+
+
+def check_has_fit(estimator: BaseEstimator) -> None:
     """Raise for anything but an instance with a method `fit`."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"{what} must be an instance with a method fit, got {kind_of(estimator)}")
+    check_is_instance(estimator)
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be an instance with a method fit, got {kind_of(estimator)}")
+
+
+def check_names_of_scorers(scoring: object) -> None:
+    """Raise for several scorers that are no names, and for none of them."""
+    if isinstance(scoring, list | tuple | set):
+        are_names = all(isinstance(name, str) for name in scoring) and len(set(scoring)) == len(scoring)
+    else:
+        are_names = True
+    if not are_names or (isinstance(scoring, list | tuple | set | dict) and not scoring):
+        raise ValueError(f"scoring must have different names of scorers, and at least one, got {described(scoring)}")
+
+
+def tags_of(estimator: BaseEstimator) -> Tags:
+    """scikit-learn's tags of the parameter `estimator`, after a check that it is one."""
+    check_has_fit(estimator)
+    return get_tags(estimator)
 
 
 def count_samples(data: object, what: str = "X") -> int:
@@ -361,15 +391,45 @@ def _summed(matrix: Matrix) -> Matrix:
     return (sparse.csc_array if by_column else sparse.csr_array)((sums, minor[first], ptr), shape=matrix.shape)
 
 
+@contextmanager
+def _converted(what: str, accepted: str) -> Iterator[None]:
+    """Raise ValueError, which says what the argument `what` must be, for errors of NumPy's conversions."""
+    with representable(what):
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{what} must be {accepted}: {error}") from error
+
+
+def check_real(values: Any, what: str, accepted: str = "numbers") -> Any:
+    """The argument `what`, sparse or as an array, after a check for dates, spans of time and complex numbers.
+
+    NumPy would convert these to numbers. It refuses texts and other objects by itself. `accepted` is for messages.
+    """
+    check_collected(values, what)
+    with _converted(what, accepted):
+        found = values if is_sparse(values) else with_nan(np.asarray(values))
+    if (kind := unreal(found)) is not None:
+        raise ValueError(f"{what} must be {accepted}, got values of type {kind}")
+    return found
+
+
+def floats(values: Any, what: str, accepted: str = "numbers") -> Float:
+    """The argument `what` as a float64 array of any shape."""
+    found = check_real(values, what, accepted)
+    with _converted(what, accepted):
+        return np.asarray(found, dtype=np.float64)
+
+
 def check_weights(sample_weight: object, n_samples: int) -> Float | None:
     """One weight for each sample, none negative and not all zero; a number stands for equal weights."""
     if sample_weight is None:
         return None
-    check_collected(sample_weight, "sample_weight")
+    found = check_real(sample_weight, "sample_weight")
     if isinstance(sample_weight, Real):
-        sample_weight = np.broadcast_to(np.asarray(sample_weight), n_samples)
+        found = np.broadcast_to(found, n_samples)
     with named("sample_weight"):
-        w = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+        w = check_array(found, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if w.shape != (n_samples,):
         raise ValueError(f"sample_weight must have shape ({n_samples},), one weight for each sample, got {w.shape}")
     if (w < 0).any():

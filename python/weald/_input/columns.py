@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import narwhals as nw
 import numpy as np
@@ -240,6 +241,22 @@ class FrameColumns(Columns):
         backend = self._frame.implementation
         new = (nw.new_series(self._names[j], column, backend=backend) for j, column in columns.items())
         return self._frame.with_columns(*new).to_native()
+
+
+# What NumPy would convert to numbers: days or seconds since an epoch, spans of time, and real parts.
+_UNREAL = np.datetime64, np.timedelta64, date, timedelta, complex, np.complexfloating
+
+
+def unreal(values: Any) -> str | None:
+    """The type of values of an array or sparse matrix that are dates, spans of time or complex numbers, or None."""
+    kinds = {values.dtype.type} if values.dtype != object else set(map(type, values.ravel().tolist()))
+    return next((kind.__name__ for kind in kinds if issubclass(kind, _UNREAL)), None)
+
+
+def is_listed(values: object) -> TypeGuard[Iterable[Any]]:
+    """Whether these are several values: a list, an array with an axis, or another iterable, and no text or dict."""
+    is_scalar = isinstance(values, str | bytes | Mapping) or (isinstance(values, np.ndarray) and values.ndim == 0)
+    return isinstance(values, Iterable) and not is_scalar
 
 
 def is_hashable(value: object) -> bool:

@@ -10,7 +10,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._available_if import _AvailableIfDescriptor as AvailableIfDescriptor
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
@@ -33,4 +33,5 @@ __all__ = [
     "get_feature_names",
     "num_samples",
     "safe_indexing",
+    "validate_parameter_constraints",
 ]

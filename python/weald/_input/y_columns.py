@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from weald._input import warned
 from weald._input.checks import Float, canonical, is_float, named, over_same_memory, rows_there
-from weald._input.columns import Columns, is_missing, with_nan
+from weald._input.columns import Columns, is_missing, unreal, with_nan
 from weald._input.containers import check_collected
 from weald._input.described import described
 from weald._input.sklearn_private import num_samples, safe_indexing
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_no_dates(y: Raw, what: str) -> None:
-    """Raise for dates and times, which NumPy would convert to numbers of nanoseconds or another unit."""
+    """Raise for dates, times and complex objects, which NumPy would convert to nanoseconds or another unit, or cut."""
     columns = Columns.of(y, what)
     if columns is not None and columns.have_types:
         found = [columns.dtype(j) for j in range(columns.count) if columns.is_date(j)]
@@ -32,10 +32,14 @@ def check_no_dates(y: Raw, what: str) -> None:
         dtype = getattr(y, "dtype", getattr(y, "type", None))
         is_date = getattr(dtype, "kind", "O") in "mM" or str(dtype).lower().startswith(_OF_TIME)
         found = [str(dtype)] if is_date else []
+        if isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object):
+            with named(what):
+                kind = unreal(np.asarray(y))
+            found += [kind] if kind else []
     if found:
         raise ValueError(
-            f"{what} must have numbers, got dates or times of dtype {found[0]}: convert them first, for example to "
-            "the days since a date"
+            f"{what} must have numbers, got dates, times or complex numbers of type {found[0]}: convert them first, for "
+            "example to the days since a date"
         )
 
 

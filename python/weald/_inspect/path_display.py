@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from weald._input.checks import check_is_instance
 from weald._inspect.displays import pyplot, style
 
 
@@ -114,6 +115,7 @@ class CompressionPathDisplay:
             If `against` has another value.
         """
         pyplot(f"{cls.__name__}.from_estimator")
+        check_is_instance(estimator)
         check_is_fitted(estimator)
         if not hasattr(estimator, "path_"):
             raise TypeError(

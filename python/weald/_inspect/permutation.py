@@ -17,7 +17,16 @@ from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_array, check_random_state
 
-from weald._input.checks import Matrix, canonical, check_has_fit, generator, integer, named
+from weald._input.checks import (
+    Matrix,
+    canonical,
+    check_has_fit,
+    check_names_of_scorers,
+    check_real,
+    generator,
+    integer,
+    named,
+)
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._input.targets import with_gaps
@@ -109,6 +118,9 @@ def permutation_importance(
         most = os.cpu_count() or 1
         n_jobs = max(-most, min(integer("n_jobs", n_jobs, -sys.maxsize, also=" or None"), most))
     check_has_fit(estimator)
+    check_names_of_scorers(scoring)
+    if sample_weight is not None:
+        check_real(sample_weight, "sample_weight")
     check_array_of_y(y, "y")
     y = with_gaps(y, y_mask)
     if isinstance(scoring, Mapping) and not (scoring and all(map(callable, scoring.values()))):

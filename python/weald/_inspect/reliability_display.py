@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._input import targets
-from weald._input.checks import MOST, Float, integer, named
+from weald._input.checks import MOST, Float, floats, integer, named
 from weald._input.sparse import is_sparse
 from weald._inspect.displays import pyplot, style
 from weald._labels.label_scores import check_scores, scores_at_least
@@ -231,7 +231,7 @@ class LabelReliabilityDisplay:
         """
         target = targets.labels(y_true, what="y_true", y_mask=y_mask)
         truth = target.original
-        scores = sparse.csr_array(y_score if is_sparse(y_score) else np.asarray(y_score, dtype=np.float64))
+        scores = sparse.csr_array(y_score if is_sparse(y_score) else floats(y_score, "y_score"))
         if scores.shape != truth.shape:
             raise ValueError(f"y_score must have shape {truth.shape}, that of y_true, got {scores.shape}")
         if not ((scores.data >= 0) & (scores.data <= 1)).all():

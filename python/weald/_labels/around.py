@@ -51,9 +51,8 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type:
     _label_format: LabelFormat
 
     def _validate_params(self) -> None:
-        if isinstance(self.estimator, type):
-            raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
         label_scores.check_scores(self.estimator)
+        checks.check_has_fit(self.estimator)
         check_verbose(self.verbose)
 
     def _checked_labels(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from weald._input.checks import Float, named, shown
+from weald._input.checks import Float, check_real, named, shown
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._labels.hierarchy import LabelHierarchy
@@ -284,6 +284,7 @@ def fmax(
         raise ValueError("y_score must not have negative scores: pass probabilities, such as 1 / (1 + exp(-margin))")
     tried: Float | None = None
     if thresholds is not None:
+        check_real(thresholds, "thresholds")
         with named("thresholds"):
             tried = check_array(thresholds, ensure_2d=False, dtype=np.float64, input_name="thresholds")
         if tried.ndim != 1 or tried.min() <= 0:
@@ -358,6 +359,7 @@ def auprc(
 def _all_scores(y_score: Any, shape: tuple[int, int]) -> Any:
     if ranks.is_pair(y_score):
         raise ValueError("y_score must be scores of all labels, got labels and their scores")
+    check_real(y_score, "y_score")
     with named("y_score"):
         found = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
     return ranks.of_all_labels(found, shape)

@@ -547,6 +547,7 @@ class LabelHierarchy:
 
     def _scores(self, scores: MatrixLike, finite: bool) -> Any:
         """Checked scores, dense or as canonical CSR, of float32 or float64."""
+        checks.check_real(scores, "scores")
         with named("scores"):
             found = check_array(scores, accept_sparse=True, dtype=None, ensure_all_finite=False, input_name="scores")
             if found.dtype not in (np.float32, np.float64):

@@ -16,9 +16,10 @@ from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 
 from weald._fit.bagging import BaseBagging
 from weald._fitted.fits import Fits, fitted_last, with_folds
-from weald._input.checks import Float, Matrix, folds_of
+from weald._input.checks import Float, Matrix, check_is_instance, count_samples, folds_of
+from weald._input.described import kind_of
 from weald._input.elementary import expit
-from weald._input.sklearn_private import num_samples, safe_indexing
+from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import best
@@ -29,7 +30,7 @@ from weald._rounds.progress import Progress
 
 def blocks_of(X: Matrix, width: int) -> Iterator[Any]:
     """Blocks of samples with about 2**23 scores."""
-    n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), num_samples(X)
+    n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), count_samples(X)
     if is_sparse(X) and n > n_rows:
         X = X.tocsr()
     for start in range(0, max(1, n), n_rows):
@@ -38,11 +39,10 @@ def blocks_of(X: Matrix, width: int) -> Iterator[Any]:
 
 def check_scores(estimator: BaseEstimator) -> None:
     """Raise an error for estimators that predict no scores of labels."""
+    check_is_instance(estimator)
     final, _ = apart(estimator)
     if not (hasattr(final, "predict_sparse") or hasattr(final, "predict_proba") or hasattr(final, "decision_function")):
-        raise TypeError(
-            f"estimator must be a classifier with predict_proba or decision_function, got {type(final).__name__}"
-        )
+        raise TypeError(f"estimator must be a classifier with predict_proba or decision_function, got {kind_of(final)}")
 
 
 def check_takes_masks(estimator: BaseEstimator, mask: object, cv: object) -> None:
@@ -122,8 +122,8 @@ def without_out_of_bag(estimator: BaseEstimator) -> str | None:
     return None
 
 
-def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> BaseCrossValidator:
-    """The folds, or "oob", or "given" for frozen estimators."""
+def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object, n_samples: int) -> BaseCrossValidator:
+    """The folds of samples, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
     refused = without_out_of_bag(estimator)
@@ -137,7 +137,7 @@ def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> B
         if refused is not None:
             raise ValueError(f"cv='oob' requires {refused}; use cv=int")
         return cv
-    cv = folds_of(cv, None, "'oob', an integer of at least 2, a cross-validation generator, or None")
+    cv = folds_of(cv, n_samples, "'oob', an integer of at least 2, a cross-validation generator, or None")
     return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
 
 

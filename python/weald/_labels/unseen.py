@@ -35,13 +35,14 @@ class LabelsOnUnseen(LabelsAround):
     def _validate_params(self) -> None:
         super()._validate_params()
         best.checked_min_score(self.min_score)
+        checks.generator(self.random_state)  # which is checked also where nothing is drawn
 
     def _checked(
         self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
     ) -> tuple[Target, Float | None, Any]:
         """Validated y, sample weights, and the source of scores."""
         target, weights = self._checked_labels(X, y, sample_weight, y_mask, label_names)
-        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
+        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state, target.original.shape[0])
         label_scores.check_takes_masks(self.estimator, target.mask, cv)
         return target, weights, cv
 

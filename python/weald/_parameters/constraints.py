@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald._input.checks import named
+from weald._input.columns import is_listed
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
@@ -74,11 +75,11 @@ def groups_to_engine(estimator: BaseModel) -> list[list[int]] | None:
         if asked == "pairwise":
             return [list(pair) for pair in combinations(range(n_features), 2)] or [[0]]
         raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
-    if not isinstance(asked, Iterable) or isinstance(asked, (bytes, Mapping)):
+    if not is_listed(asked):
         raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
     groups = []
     for group in asked:
-        if not isinstance(group, Iterable) or isinstance(group, (str, bytes, Mapping)):
+        if not is_listed(group):
             raise ValueError(f"interaction_cst must be {_GROUPS}, got the group {group!r}")
         groups.append(sorted({_place("interaction_cst", feature, estimator) for feature in group}))
     return groups

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from weald import _weald
-from weald._input.checks import Float
+from weald._input.checks import Float, floats
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
 from weald._parameters import propensity
@@ -54,10 +54,7 @@ def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float 
 
 
 def _checked(given: object, n_labels: int) -> Float:
-    try:
-        array = np.asarray(given, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"label_weight must be a list of numbers: {error}") from error
+    array = floats(given, "label_weight", "a list of numbers")
     if array.shape != (n_labels,):
         raise ValueError(f"label_weight must have shape ({n_labels},), one value for each label, got {array.shape}")
     wrong = ~(np.isfinite(array) & (array >= 0))

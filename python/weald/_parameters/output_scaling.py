@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
-import numpy as np
-
+from weald._input.checks import floats
 from weald._input.sklearn_private import StrOptions
 
 if TYPE_CHECKING:
@@ -48,10 +47,7 @@ def numbers(name: str, values: object) -> list[float] | None:
     """A list of one number for each output; None if there are none."""
     if values is None:
         return None
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a list of numbers: {error}") from error
+    array = floats(values, name, "a list of numbers")
     if array.ndim != 1:
         raise ValueError(f"{name} must have shape (n_outputs,), one value for each output, got {array.shape}")
     return [float(value) for value in array]

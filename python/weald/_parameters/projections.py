@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from weald._input import warned
-from weald._input.checks import Matrix, Number, canonical, named
+from weald._input.checks import Matrix, Number, canonical, check_real, named
 from weald._input.described import described
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
 from weald._input.sparse import is_sparse
@@ -200,6 +200,7 @@ def _n_rows(matrix: _ProjectionMatrix) -> int:
 
 def _matrix(phi: Matrix, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
     """Validate a finite matrix of that shape. Returns float64 in C order, or the parts of canonical CSR."""
+    check_real(phi, name, "a matrix of numbers")
     try:
         phi = check_array(
             phi,

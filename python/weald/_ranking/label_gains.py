@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from weald._input.checks import Float, named
+from weald._input.checks import Float, check_real, named
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 
@@ -50,6 +50,7 @@ class Ranking:
 
 
 def _check_propensities(values: Any, n_labels: int) -> Float:
+    check_real(values, "propensities")
     with named("propensities"):
         values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
     if values.shape != (n_labels,):

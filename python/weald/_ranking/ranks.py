@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import checks, masks, targets
-from weald._input.checks import Float, Matrix, named
+from weald._input.checks import Float, Matrix, check_real, named
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 
@@ -99,6 +99,7 @@ def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array |
         labels, its_scores = y_score
         ranked = listed(labels, its_scores, shape, mask)
         return ranked[:, : check_k(k, ranked.shape[1])]
+    check_real(y_score, "y_score")
     with named("y_score"):
         y_score = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
     if not is_sparse(y_score) and y_score.dtype.kind in "iu":
@@ -193,9 +194,9 @@ def _check_once(labels: Index) -> None:
         raise ValueError(f"y_score must have each label once in a row, got the label {twice} twice in row {rows[0]}")
 
 
-def _checked(scores: object, labels: Index) -> Float:
+def _checked(scores: Any, labels: Index) -> Float:
     """The scores of listed labels. Those of padding are ignored."""
-    scores = np.asarray(scores)
+    scores = check_real(scores, "y_score")
     if scores.shape != labels.shape:
         raise ValueError(f"y_score must have scores of shape {labels.shape}, that of its labels, got {scores.shape}")
     with named("y_score"):

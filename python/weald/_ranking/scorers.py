@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from weald._input.checks import Float
+from weald._input.checks import Float, check_is_instance
+from weald._input.described import kind_of
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import best, ranks
@@ -23,6 +24,7 @@ def predict_topk(estimator: BaseEstimator, X: MatrixLike, k: int) -> tuple[NDArr
     Pipelines, searches and frozen estimators are supported. For estimators without `predict_topk`, all scores are
     computed.
     """
+    check_is_instance(estimator)
     estimator, before = apart(estimator)
     if before is not None:
         return predict_topk(estimator, before.transform(X), k)
@@ -45,8 +47,8 @@ def _all_scores(estimator: BaseEstimator, X: MatrixLike) -> NDArray[np.float64]:
             if not isinstance(scores, list) and np.ndim(scores) == 2:
                 return np.asarray(scores, dtype=np.float64)
     raise TypeError(
-        f"{type(estimator).__name__} has no predict_topk, and neither a predict_proba nor a decision_function that "
-        "returns one array (n_samples, n_labels)"
+        "estimator must have predict_topk, or a predict_proba or decision_function that returns one array (n_samples, "
+        f"n_labels), got {kind_of(estimator)}"
     )
 
 
@@ -65,6 +67,7 @@ def scores_of_labels(estimator: BaseEstimator, X: MatrixLike, *, as_sparse: bool
 
     With `as_sparse`, the probabilities of trees and forests are CSR, with the same values.
     """
+    check_is_instance(estimator)
     final, before = apart(estimator)
     if before is not None:
         X = before.transform(X)

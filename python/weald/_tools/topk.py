@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from weald._input.checks import Float, Matrix, count_samples, integer
+from weald._input.checks import Float, Matrix, check_is_instance, count_samples, integer
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
@@ -78,10 +78,11 @@ def topk(
     array([0, 1])
     """
     final, before = apart(estimator)
+    check_is_instance(final)
     if not hasattr(final, "predict_topk"):
         raise TypeError(
             "estimator must be a classifier of weald that was fitted on labels or one output of classes, or a "
-            f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
+            f"pipeline that ends with one, got a {type(final).__name__}, which has no predict_topk"
         )
     if before is not None:
         X = before.transform(X)

@@ -271,7 +271,8 @@ def _checked(n_samples: int, n_outputs: int, noisy_outputs: int, random_state: S
 
 
 def _check_count(name: str, value: int, least: int) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= sys.maxsize:
+    is_count = isinstance(value, (int, np.integer)) and not isinstance(value, bool | np.timedelta64)
+    if not is_count or not least <= value <= sys.maxsize:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
