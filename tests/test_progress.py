@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import re
@@ -12,14 +13,15 @@ import numpy as np
 import pytest
 import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, TREES, make, make_data, model_bytes
+from every import public_classes
 from sklearn.linear_model import Ridge
 from weald._rounds.progress import Progress
 
 ESTIMATORS = [name for name in ALL + CENTROIDS + BOOSTING + COMPRESSED + LINEAR + LABEL_TREES if name not in TREES]
 
 
-def labels():
-    X, Y = make_data("RandomForestClassifier", n=200, outputs="labels")
+def labels(outputs="labels"):
+    X, Y = make_data("RandomForestClassifier", n=200, outputs=outputs)
     return X, Y
 
 
@@ -30,8 +32,13 @@ def estimator_work(name, **params):
     return lambda verbose: make(name, verbose=verbose, **n_trees, **params).fit(X, y)
 
 
-def around(kind, **params):
-    X, Y = labels()
+def induced_work(task):
+    cls, forest = getattr(weald, f"InducedForest{task}"), f"RandomForest{task}"
+    return lambda verbose: cls(make(forest), cv=2, verbose=verbose, random_state=0).fit(*make_data(forest, n=200))
+
+
+def around(kind, outputs="labels", **params):
+    X, Y = labels(outputs)
     return lambda verbose: kind(make("RandomForestClassifier"), verbose=verbose, **params).fit(X, Y)
 
 
@@ -70,12 +77,27 @@ WORKS |= {name: (estimator_work(name), name, "block of columns", None) for name 
 WORKS |= {name: (estimator_work(name), name, "round", 5) for name in BOOSTING}
 WORKS |= {name: (estimator_work(name), name, "step", None) for name in COMPRESSED}
 WORKS |= {
+    f"induced {task}": (induced_work(task), f"InducedForest{task}", "step", None)
+    for task in ("Classifier", "Regressor")
+}
+WORKS |= {
     "lasso": (estimator_work("CompressedForestRegressor", solver="lasso"), "CompressedForestRegressor", "step", None),
     "one path": (estimator_work("CompressedForestRegressor", l1_norm=1.0), "CompressedForestRegressor", "step", None),
     "weak": (estimator_work("GradientBoostingRegressor", estimator=Ridge()), "GradientBoostingRegressor", "round", 5),
     "thresholds": (around(weald.multilabel.TunedThresholds, cv=3), "TunedThresholds", "fit", 4),
     "thresholds out of bag": (around(weald.multilabel.TunedThresholds), "TunedThresholds", "fit", 1),
     "calibration": (around(weald.multilabel.CalibratedLabels, cv=3, too_few="keep"), "CalibratedLabels", "fit", 4),
+    "hierarchy": (around(weald.multilabel.HierarchicalLabels), "HierarchicalLabels", "fit", 1),
+    "label sets": (around(weald.conformal.ConformalLabels, cv=3), "ConformalLabels", "fit", 4),
+    "sets": (around(weald.conformal.ConformalClassifier, "single", cv=3), "ConformalClassifier", "fit", 4),
+    "intervals": (
+        lambda verbose: weald.conformal.ConformalRegressor(
+            make("RandomForestRegressor"), cv=3, verbose=verbose, random_state=0
+        ).fit(*make_data("RandomForestRegressor", n=200)),
+        "ConformalRegressor",
+        "fit",
+        4,
+    ),
     "distribute.fit": (on_executor("fit"), "RandomForestClassifier", "tree", 20),
     "distribute.fit of folds": (on_executor("fit of folds"), "ConformalClassifier", "fit", 4),
     "distribute.predict": (on_executor("predict"), "RandomForestClassifier", "sample", 200),
@@ -83,6 +105,11 @@ WORKS |= {
     "distribute.cross_validate": (on_executor("cross_validate"), "RandomForestClassifier", "fit", 3),
     "topk_chunks": (chunks, "RandomForestClassifier", "sample", 200),
 }
+
+
+def test_all_classes_that_take_verbose_are_here():
+    asked = {cls.__name__ for cls in public_classes() if "verbose" in inspect.signature(cls).parameters}
+    assert asked == {name for _, name, *_ in WORKS.values()} & asked
 
 
 class Terminal(io.StringIO):

@@ -25,6 +25,7 @@ from weald._parameters.types import MatrixLike, Prediction, available_if
 from weald._ranking import best
 from weald._ranking.pipelines import apart
 from weald._ranking.scorers import dense_scores
+from weald._rounds.progress import Progress
 
 # The least number of samples of an implication that `fit` infers, as in `LabelHierarchy.from_labels`.
 _LEAST = 5.0
@@ -186,7 +187,9 @@ class HierarchicalLabels(LabelsAround):
                 label_scores.scores_at_least(estimator, X, 1.0, target.n_outputs)
             else:
                 label_scores.check_takes_masks(new.estimator, target.mask, None)
-                estimator = fits.start(estimator, X, new._as_given(target), weights, target.mask)()
+                with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
+                    told = lambda: progress(1)  # noqa: E731
+                    estimator = fits.start(estimator, X, new._as_given(target), weights, target.mask, told)()
             new.estimator_ = estimator
 
     def _without_out_of_bag(self) -> str | None:
@@ -209,7 +212,9 @@ class HierarchicalLabels(LabelsAround):
             target, estimator = new._prepared(target, weights)
             label_scores.check_takes_masks(new.estimator, target.mask, None)
             asked, labels = new._floor(min_score), new._as_given(target)
-            found = label_scores.out_of_bag(fits, estimator, X, labels, weights, asked, target.mask)
+            with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
+                found = label_scores.out_of_bag(fits, estimator, X, labels, weights, asked, target.mask)
+                progress(1)
             new.estimator_, scores, known = found
         return self._at_least(scores, min_score), known
 
