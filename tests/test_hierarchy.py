@@ -143,6 +143,16 @@ CHAIN = [(1, 0), (2, 1)]
         (CHAIN, {"label_names": []}, ValueError, "label_names must have a name for each label, got none"),
         ([(2**70, 0)], {}, ValueError, "edges must have labels from 0 to 2147483646, as there are n_labels"),
         (CHAIN, {"label_names": 3}, TypeError, "label_names"),
+        ({7: None}, {"n_labels": 3}, ValueError, "edges must have labels from 0 to 2, as there are n_labels=3, got 7"),
+        ({-1: []}, {"n_labels": 3}, ValueError, "edges must have labels from 0 to 2, as there are n_labels=3, got -1"),
+        ({1.5: []}, {"n_labels": 3}, TypeError, "edges must have indices of labels, or names of all labels, got 1.5"),
+        ({"cat": None}, {}, TypeError, "label_names must be the names of the columns"),
+        (
+            {"root": None, "cat": "animal"},
+            {"label_names": NAMES},
+            ValueError,
+            "edges must have labels of label_names, got 1 others: 'root'",
+        ),
         (CHAIN, {"n_labels": 4, "label_names": ["a", "b", "c"]}, ValueError, "label_names must have length 4"),
         (sparse.csr_array((2, 3)), {}, ValueError, re.escape("got a sparse matrix of shape (2, 3)")),
         (sparse.csr_array((2, 2)), {"n_labels": 3}, ValueError, "edges must have 3 rows, the number of labels, got 2"),
@@ -152,6 +162,11 @@ CHAIN = [(1, 0), (2, 1)]
 def test_mistakes_in_edges_are_said_in_words(edges, rules, error, message):
     with pytest.raises(error, match=message):
         LabelHierarchy(edges, **rules)
+
+
+def test_keys_of_a_dict_are_labels_also_without_parents():
+    assert LabelHierarchy({2: None, 1: 0}) == LabelHierarchy([(1, 0)], n_labels=3)
+    assert LabelHierarchy({"animal": [], "cat": "animal"}, label_names=NAMES).parents_.nnz == 1
 
 
 def test_a_long_circle_is_named_in_part_and_a_long_chain_is_none():

@@ -44,8 +44,8 @@ class LabelHierarchy:
         that is given twice counts once. An edge from a label to one of its other ancestors than its parents is kept; it
         changes `depth_`, `information_accretion` and nothing else.
     n_labels : int or None, default=None
-        The number of labels. None is the number of `label_names`, or of rows of the matrix; for pairs of indices, the
-        largest index plus one.
+        The number of labels. None is the number of `label_names`, or of rows of the matrix; for indices, the largest
+        one plus one.
     label_names : array-like of shape (n_labels,) of str or None, default=None
         Distinct names of the labels, in the order of the columns of the label matrix. Required if the edges name labels.
 

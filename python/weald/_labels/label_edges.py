@@ -29,20 +29,22 @@ def read(edges: Any, n_labels: int | None, names: NDArray[np.object_] | None) ->
         return _of_matrix(edges, n_labels)
     pairs = list(_pairs_of(edges))
     ends = [end for pair in pairs for end in pair]
-    if ends and all(isinstance(end, str) for end in ends):
+    # The keys of a dict are labels, also those without parents.
+    given = [*ends, *edges] if isinstance(edges, Mapping) else ends
+    if given and all(isinstance(end, str) for end in given):
         if names is None:
             raise TypeError("label_names must be the names of the columns of the labels if edges have names, got None")
         place = {name: j for j, name in enumerate(names.tolist())}
-        if unknown := sorted({str(end) for end in ends} - place.keys()):
+        if unknown := sorted({str(end) for end in given} - place.keys()):
             more = ", …" if len(unknown) > 5 else ""
             shown = ", ".join(cut(repr(name)) for name in unknown[:5])
             raise ValueError(f"edges must have labels of label_names, got {len(unknown)} others: {shown}{more}")
         found = np.array([place[end] for end in ends], dtype=np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1], len(names)
-    for end in ends:
+    for end in given:
         if not isinstance(end, Integral) or isinstance(end, bool | np.bool_):
             raise TypeError(f"edges must have indices of labels, or names of all labels, got {checks.shown(end)}")
-    indices = [int(end) for end in ends]
+    indices = [int(end) for end in given]
     if n_labels is None:
         if not indices:
             raise ValueError("n_labels or label_names must be given if there are no edges, got None")
@@ -51,7 +53,7 @@ def read(edges: Any, n_labels: int | None, names: NDArray[np.object_] | None) ->
         if not 0 <= label < n_labels:
             accepted = f"edges must have labels from 0 to {n_labels - 1}, as there are n_labels={n_labels}"
             raise ValueError(f"{accepted}, got {checks.shown(label)}")
-    found = np.array(indices, dtype=np.int64).reshape(-1, 2)
+    found = np.array(indices[: len(ends)], dtype=np.int64).reshape(-1, 2)
     return found[:, 0], found[:, 1], n_labels
 
 
