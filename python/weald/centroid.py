@@ -421,7 +421,8 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples.
+        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
+        a fit grows with the number of draws.
     oob_score : bool or callable, default=False
         If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
         trees that were grown without it. A callable is called with (y_true, y_pred), which are sparse if y was. True stands
@@ -633,7 +634,8 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
         mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples.
+        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
+        a fit grows with the number of draws.
     oob_score : bool or callable, default=False
         If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
         trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).

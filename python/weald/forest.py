@@ -118,7 +118,8 @@ class RandomForestClassifier(BaseForestClassifier):
           values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples.
+        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
+        a fit grows with the number of draws.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
@@ -399,7 +400,8 @@ class RandomForestRegressor(BaseForestRegressor):
         same data, the result is the forest that a single fit would have grown.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples.
+        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
+        a fit grows with the number of draws.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
@@ -673,7 +675,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
           values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples.
+        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
+        a fit grows with the number of draws.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
@@ -930,7 +933,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         same data, the result is the forest that a single fit would have grown.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples.
+        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
+        a fit grows with the number of draws.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.

@@ -317,7 +317,8 @@ warm_start : bool, default={default}
     "max_samples": """
 max_samples : int, float or None, default={default}
     Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-    as many as there are training samples.
+    as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
+    a fit grows with the number of draws.
 """,
     "projection_scope": """
 projection_scope : {"tree", "forest"}, default={default}
