@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float, check_is_instance
-from weald._input.described import kind_of
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import best, ranks
@@ -47,8 +46,8 @@ def _all_scores(estimator: BaseEstimator, X: MatrixLike) -> NDArray[np.float64]:
             if not isinstance(scores, list) and np.ndim(scores) == 2:
                 return np.asarray(scores, dtype=np.float64)
     raise TypeError(
-        "estimator must have predict_topk, or a predict_proba or decision_function that returns one array (n_samples, "
-        f"n_labels), got {kind_of(estimator)}"
+        f"estimator must have scores of labels: {type(estimator).__name__} has no predict_topk, and neither a "
+        "predict_proba nor a decision_function that returns one array (n_samples, n_labels)"
     )
 
 

@@ -16,7 +16,6 @@ from weald._fit.base import BaseModel
 from weald._fit.updates import PART
 from weald._input import digest as _digest
 from weald._input.columns import is_listed
-from weald._input.described import described
 from weald._input.schema import Schema
 from weald._parameters.types import MatrixLike
 
@@ -105,7 +104,7 @@ def merge(
 
 def _checked(parts: object) -> list[Any]:
     if isinstance(parts, BaseModel) or not is_listed(parts):
-        raise TypeError(f"parts must be a list of fitted models, got {described(parts)}")
+        raise TypeError(f"parts must be a list of fitted models, got a {type(parts).__name__}")
     found = list(parts)
     if not found:
         raise ValueError("parts must have at least one fitted model, got none")

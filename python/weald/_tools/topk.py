@@ -82,7 +82,7 @@ def topk(
     if not hasattr(final, "predict_topk"):
         raise TypeError(
             "estimator must be a classifier of weald that was fitted on labels or one output of classes, or a "
-            f"pipeline that ends with one, got a {type(final).__name__}, which has no predict_topk"
+            f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
         )
     if before is not None:
         X = before.transform(X)
