@@ -329,7 +329,7 @@ class TunedThresholds(WithScores):
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
         named = without(named, mask)
-        weights = None if sample_weight is None else checks.check_weights(sample_weight, named.shape[0])
+        weights = checks.score_weights(sample_weight, named.shape[0])
         rules: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
@@ -645,7 +645,7 @@ class CalibratedLabels(LabelsOnUnseen):
         """
         named = sparse.csr_array(self.predict(X)).astype(np.bool_)
         truth, mask = self._read(y, y_mask, named.shape[0])
-        weights = None if sample_weight is None else checks.check_weights(sample_weight, named.shape[0])
+        weights = checks.score_weights(sample_weight, named.shape[0])
         wrong: Matrix = truth != named
         return masks.accuracy(wrong, mask, weights)
 

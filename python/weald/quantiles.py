@@ -399,7 +399,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
         check_fitted(self)
         found = self._sorted(X)
         n, d, k = found.shape
-        weights = checks.check_weights(sample_weight, n)
+        weights = checks.score_weights(sample_weight, n)
         given: Any = y
         given = given.toarray() if is_sparse(given) else given
         truth, mask = known_target(self).read(given, n, type(self).__name__, y_mask=y_mask)

@@ -15,7 +15,7 @@ from weald import _weald
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import frames
-from weald._input.checks import Float, Matrix, as_float32, check_rows, shown
+from weald._input.checks import Float, Matrix, as_float32, check_rows, relative, shown
 from weald._input.sparse import csr_of
 from weald._parameters.types import MatrixLike, available_if
 
@@ -158,9 +158,11 @@ class Tree:
         If the tree has no split that decreases the impurity, all importances are zero.
         """
         splits = np.flatnonzero(self.children_left >= 0)
-        total = self.weighted_n_node_samples * self.impurity
+        # Products with impurities, which are below 2**998, stay within float64.
+        weights = relative(self.weighted_n_node_samples) * 2.0**26
+        total = weights * self.impurity
         decrease = total[splits] - total[self.children_left[splits]] - total[self.children_right[splits]]
-        importances = np.bincount(self.feature[splits], decrease, self.n_features) / self.weighted_n_node_samples[0]
+        importances = np.bincount(self.feature[splits], decrease, self.n_features) / weights[0]
         whole = importances.sum()
         return np.asarray(importances / whole if normalize and whole > 0 else importances)
 

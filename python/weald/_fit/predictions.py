@@ -41,7 +41,7 @@ def known_target(estimator: BaseEstimator) -> Target:
 def r2_of(estimator: BaseEstimator, scores: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None) -> float:
     """R² of predicted numbers, an array or CSR with a column for each output, for dense or sparse y."""
     n = scores.shape[0]
-    weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
+    weights = checks.score_weights(sample_weight, n)
     if is_sparse(scores) and y_mask is None:
         return r2(checks.canonical(y, "y") if is_sparse(y) else y, lambda rows: scores[rows].toarray(), n, weights)
     y, scores = (part.toarray() if is_sparse(part) else part for part in (y, scores))
@@ -56,7 +56,7 @@ def accuracy_of(
 ) -> float:
     """The fraction of samples all of whose predicted classes or labels are right."""
     n = predicted.shape[0]
-    weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
+    weights = checks.score_weights(sample_weight, n)
     known, mask = known_target(estimator).read(y, n, type(estimator).__name__, y_mask=y_mask)
     if estimator._label_format is not None:
         wrong = known != sparse.csr_array(predicted).astype(np.bool_)

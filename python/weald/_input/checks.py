@@ -41,6 +41,9 @@ MOST = 2**32 - 1
 
 # What Python or NumPy calls a number, and is none as an argument.
 _NO_SCALARS = bool, np.bool_, np.timedelta64
+# What a positive weight is at least, relative to the largest: products with other numbers do not vanish.
+_LEAST_RELATIVE = 2.0**-600
+
 
 # For at most this number of values, checking each value is faster than checking their sum.
 _FEW_VALUES = 4096
@@ -437,6 +440,34 @@ def check_weights(sample_weight: object, n_samples: int) -> Float | None:
     if not w.any():
         raise ValueError("sample_weight must be positive for at least one sample, got zero for every sample")
     return np.ascontiguousarray(w)
+
+
+def relative(weights: Float) -> Float:
+    """Weights times the power of two that brings the largest below one.
+
+    Weighted means are the same, to the last bit, and their sums stay within float64 for weights of any finite size.
+    Positive weights stay positive.
+    """
+    _, exponent = np.frexp(weights.max(initial=0.0))
+    return np.where(weights > 0, np.maximum(np.ldexp(weights, -exponent), _LEAST_RELATIVE), 0.0)
+
+
+def score_weights(sample_weight: object, n_samples: int) -> Float | None:
+    """Weights of means over samples, after `check_weights`, in a unit that does not matter to means."""
+    weights = check_weights(sample_weight, n_samples)
+    return None if weights is None else relative(weights)
+
+
+def count_weights(weights: Float) -> Float:
+    """Weights that count samples, times a power of two if float64 does not hold their total. Positive ones stay positive.
+
+    One sample more or less makes no difference to such totals.
+    """
+    with np.errstate(over="ignore"):
+        if np.isfinite(weights.sum()):
+            return weights
+    found: Float = np.ldexp(weights, -len(weights).bit_length())
+    return np.where(weights > 0, np.maximum(found, np.nextafter(0.0, 1.0)), 0.0)
 
 
 def rows_there(weights: Float | None) -> NDArray[np.intp] | None:

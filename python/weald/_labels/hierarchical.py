@@ -426,6 +426,6 @@ class HierarchicalLabels(LabelsAround):
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
         truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, mask=mask))
-        weights = None if sample_weight is None else checks.check_weights(sample_weight, named.shape[0])
+        weights = checks.score_weights(sample_weight, named.shape[0])
         wrong: Matrix = truth != named
         return masks.accuracy(wrong, mask, weights)

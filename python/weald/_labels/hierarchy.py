@@ -188,7 +188,7 @@ class LabelHierarchy:
     @classmethod
     def _inferred(cls, target: targets.Target, weights: Float | None, least: float, kind: str) -> Self:
         labels = target.original
-        weights = np.ones(labels.shape[0]) if weights is None else weights
+        weights = np.ones(labels.shape[0]) if weights is None else checks.count_weights(weights)
         found = label_graph.reduced_relation(label_graph.implied(labels, weights, least))
         if kind == "tree":
             counts = np.bincount(labels.indices, np.repeat(weights, np.diff(labels.indptr)), minlength=target.n_outputs)
@@ -287,7 +287,7 @@ class LabelHierarchy:
     def _information(self, closed: sparse.csr_array, weights: Float | None, kind: str) -> Float:
         """The information of closed labels, with a weight for each sample."""
         n, d = closed.shape
-        weights = np.ones(n) if weights is None else weights
+        weights = np.ones(n) if weights is None else checks.count_weights(weights)
         of_label = np.bincount(closed.indices, np.repeat(weights, np.diff(closed.indptr)), minlength=d)
         among = np.full(d, weights.sum())
         if kind == "information_accretion":

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 from weald._input import masks, targets
-from weald._input.checks import Float, check_weights, shown
+from weald._input.checks import Float, score_weights, shown
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import label_counts, label_means, ranks
@@ -77,7 +77,7 @@ def _of_labels(name: str) -> Callable[..., float]:
 
 def _accuracy(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: object) -> float:
     labels, mask = ranks.known_labels(y, None, "y")
-    weights = check_weights(sample_weight, labels.shape[0])
+    weights = score_weights(sample_weight, labels.shape[0])
     wrong: Any = labels != ranks.pattern(estimator.predict(X), "y_pred")
     return masks.accuracy(sparse.csr_array(wrong), mask, weights)
 
@@ -97,7 +97,7 @@ def _error(of_residuals: Callable[[Float], Float], *, root: bool = False) -> Cal
     def score(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: object) -> float:
         truth = np.asarray(targets.columns_of(y), dtype=np.float64)
         errors = of_residuals(np.asarray(estimator.predict(X)).reshape(truth.shape) - truth)
-        given = check_weights(sample_weight, len(truth))
+        given = score_weights(sample_weight, len(truth))
         weights = np.where(np.isnan(truth), 0.0, 1.0 if given is None else given[:, None])
         sums = weights.sum(axis=0)
         found = (np.where(weights > 0, errors, 0.0) * weights).sum(axis=0)[sums > 0] / sums[sums > 0]
@@ -110,7 +110,7 @@ def _r2(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: o
     truth = np.asarray(targets.columns_of(y), dtype=np.float64)
     mask = np.isnan(truth)
     predicted = np.asarray(estimator.predict(X)).reshape(truth.shape)
-    return masks.r2(np.where(mask, 0.0, truth), predicted, mask, check_weights(sample_weight, len(truth)))
+    return masks.r2(np.where(mask, 0.0, truth), predicted, mask, score_weights(sample_weight, len(truth)))
 
 
 _OF_LABELS: dict[str, Callable[..., float]] = {

@@ -129,7 +129,7 @@ def score(
         raise ValueError(f"average must be one of {list(AVERAGES)} or None, got {shown(average)}")
     labels, mask = ranks.known_labels(y_true, y_mask)
     scores, least = _scores(y_score, labels.shape, measure.of_probabilities)
-    w = checks.check_weights(sample_weight, labels.shape[0])
+    w = checks.score_weights(sample_weight, labels.shape[0])
     if (there := checks.rows_there(w)) is not None and w is not None:
         labels, mask, w = labels[there], None if mask is None else mask[there], w[there]
         scores = scores[there]

@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald._input import masks
-from weald._input.checks import Float, Matrix
+from weald._input.checks import Float, Matrix, relative
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._rounds import folds, held_out, weak_models
@@ -49,7 +49,7 @@ class _Fold:
     validation: Any
     mask: Any
     score: Callable[[_weald.Boosted, Float], float] | None
-    # The numbers of known values of y, times the weights of their samples.
+    # The numbers of known values of y, times the weights of their samples in a unit that all folds share.
     weight_train: float
     weight_held: float
     model: _weald.Boosted | None = None
@@ -161,7 +161,7 @@ def _parts(
     n_known = np.full(X.shape[0], float(target.n_outputs))
     if target.mask is not None:
         n_known -= np.asarray(target.mask.sum(axis=1)).ravel()
-    n_known *= 1.0 if weights is None else weights
+    n_known *= 1.0 if weights is None else relative(weights)
     held_out.check_domain(boosting, target, np.flatnonzero(n_known))
     n_bytes = 8 * X.nnz if is_sparse(X) else 4 * X.size
     are_apart = boosting.estimator is None and n_copies(boosting._folds(), n_bytes) > 1
@@ -217,4 +217,6 @@ def _curve(curves: list[tuple[Float, float]]) -> list[float]:
 
 def _mean(values: list[tuple[float, float]]) -> float:
     """The weighted mean."""
-    return math.fsum(value * weight for value, weight in values) / math.fsum(weight for _, weight in values)
+    losses, weights = np.array(values).T
+    weights = relative(weights)
+    return math.fsum(losses * weights) / math.fsum(weights)
