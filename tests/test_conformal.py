@@ -156,6 +156,30 @@ def test_too_few_samples_are_told_with_both_numbers():
         ConformalClassifier(trees_of_classes(), alpha=0.02).fit(X, y[:, 0] > 0)
 
 
+@pytest.mark.parametrize("alpha", [1e-300, 1e-320, 5e-324])
+def test_levels_of_any_size_are_refused_in_few_words(alpha):
+    X, Y = numbers(30, 2)
+    labels = sparse.csr_array((Y > 0).astype(np.int64))
+    for model, y in (
+        (ConformalRegressor(forest(), alpha=alpha), Y),
+        (ConformalClassifier(trees_of_classes(), alpha=alpha), Y[:, 0] > 0),
+        (ConformalLabels(trees_of_classes(), alpha=alpha), labels),
+    ):
+        with pytest.raises(ValueError, match=f"alpha={alpha:g} needs at least 1") as caught:
+            model.fit(X, y)
+        assert len(str(caught.value)) < 300
+    with pytest.raises(ValueError, match="needs at least"):
+        ConformalRegressor(forest()).fit(X, Y).predict_interval(X, alpha)
+
+
+@pytest.mark.parametrize("control", ["recall", "precision"])
+@pytest.mark.parametrize("unit", [1e16, 1e20, 1e300, 1.7e308])
+def test_labels_with_weights_of_any_size(control, unit):
+    X, Y = labels(60, 3)
+    model = ConformalLabels(trees_of_classes(), control=control, alpha=0.4).fit(X, Y, sample_weight=np.full(60, unit))
+    assert np.isfinite([model.threshold_, model.n_calibration_, model.score(X, Y)]).all()
+
+
 # --- whole fits -------------------------------------------------------------------------------------------------------
 
 
@@ -348,6 +372,24 @@ def test_outputs_of_any_unit(factor):
     one, other = (ConformalRegressor(LinearRegression(), cv=3, random_state=0).fit(X, y) for y in (Y, Y * [1, factor]))
     np.testing.assert_allclose(other.predict_region(X) / [[1], [factor]], one.predict_region(X), rtol=1e-6)
     np.testing.assert_allclose(regions.scales(Y * factor, np.ones(60)), regions.scales(Y, np.ones(60)) * factor)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-308, 1e-200, 1e-160, 1e160])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_residuals_whose_squares_are_beyond_float64_are_refused(size, columns):
+    X, Y = numbers(60, 2)
+    Y = Y[:, 0] * size if columns == 1 else Y * [1.0, size]
+    of_output = "of output 1: " if columns > 1 else ": "
+    with pytest.raises(ValueError, match=f"^y must have residuals from 1.5e-154 to 6.7e.153 on average.*{of_output}"):
+        ConformalRegressor(FrozenEstimator(LinearRegression().fit(X, Y * 0)), cv=None).fit(X, Y)
+
+
+@pytest.mark.parametrize("weight", [1e16, 1e300, 1.7e308])
+def test_equal_outputs_have_a_region_with_any_weights(weight):
+    X, Y = numbers(60, 1)
+    model = ConformalRegressor(forest(), random_state=0).fit(X, Y[:, [0, 0]], sample_weight=np.full(60, weight))
+    assert np.isfinite(model.ellipsoid_radius())
+    np.testing.assert_allclose(model.scale_, ConformalRegressor(forest(), random_state=0).fit(X, Y[:, [0, 0]]).scale_)
 
 
 # --- laws: weights, order, unknown values, containers ----------------------------------------------------------------------

@@ -346,14 +346,26 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         scores = np.maximum(lower - truth, truth - upper) / unit
         residuals = (truth - parts[0]) / unit
         self.scale_ = regions.scales(scores, weights)
+        self._check_sizes(self.scale_)
         columns = [(scores[:, j], weights) for j in range(n_outputs)]
         columns.append((regions.largest(scores, self.scale_), weights))
         self.covariance_ = None
         if n_outputs <= regions.MOST_OUTPUTS:
-            self.covariance_ = regions.covariance_of(residuals, weights)
+            self.covariance_, sizes = regions.covariance_of(residuals, weights)
+            self._check_sizes(sizes)
             columns.append((regions.ellipsoid_of(self.covariance_).lengths(residuals), weights))
         self._ranks = ranked.ranked(columns)
         self._check_ranks()
+
+    def _check_sizes(self, sizes: Float) -> None:
+        """Raise if the squares of residuals are beyond float64, for the root mean square of each output."""
+        wrong = np.flatnonzero((sizes != 0) & ~((sizes >= regions.LEAST_SIZE) & (sizes <= regions.MOST_SIZE)))
+        if len(wrong):
+            of_output = self._of_output(int(wrong[0])).removeprefix(" with known y")
+            raise ValueError(
+                f"y must have residuals from {regions.LEAST_SIZE:.2g} to {regions.MOST_SIZE:.2g} on average, or all zero, since "
+                f"regions hold their squares, got {sizes[wrong[0]]:.3g}{of_output}: another unit of y has others"
+            )
 
     def _around(self, parts: Float) -> tuple[Float, Float, Float]:
         """Where scores are zero, as lower and upper bounds, and the unit of scores."""
@@ -612,7 +624,7 @@ class ConformalRegressor(RegressorMixin, BaseConformal):  # type: ignore[misc]
         """
         found = self.predict_interval(X)
         truth, mask = self._truth(y, y_mask, len(found))
-        weights = None if sample_weight is None else checks.check_weights(sample_weight, len(found))
+        weights = checks.score_weights(sample_weight, len(found))
         inside = measures.inside_intervals(truth, found)
         return float(measures.averaged(measures.by_output(inside, mask, weights), "uniform_average"))
 
@@ -1035,7 +1047,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformal):  # type: ignore[misc]
         sizes = [len(found) for found in classes]
         known = Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
         truth, mask = known.read(y, len(sets[0]), type(self).__name__, y_mask=y_mask)
-        weights = None if sample_weight is None else checks.check_weights(sample_weight, len(sets[0]))
+        weights = checks.score_weights(sample_weight, len(sets[0]))
         inside = measures.inside_sets(truth, sets, classes, mask)
         return float(measures.averaged(measures.by_output(inside, mask, weights), "uniform_average"))
 
@@ -1319,7 +1331,7 @@ class ConformalLabels(WithScores):
         """
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
-        weights = checks.check_weights(sample_weight, named.shape[0])
+        weights = checks.score_weights(sample_weight, named.shape[0])
         weights = np.ones(named.shape[0]) if weights is None else weights
         return label_risk.mean_fraction(without(named, mask), truth, weights, self.control)
 
@@ -1377,7 +1389,7 @@ def coverage(
     """
     found = measures.Predicted.of(predicted, classes)
     inside, mask = found.inside(y_true, y_mask)
-    weights = None if sample_weight is None else checks.check_weights(sample_weight, len(inside))
+    weights = checks.score_weights(sample_weight, len(inside))
     if joint:
         return measures.together(inside, mask, weights)
     return measures.averaged(measures.by_output(inside, mask, weights), multioutput)
@@ -1418,7 +1430,7 @@ def size(
     1.5
     """
     widths = measures.Predicted.of(predicted, None).sizes()
-    weights = None if sample_weight is None else checks.check_weights(sample_weight, len(widths))
+    weights = checks.score_weights(sample_weight, len(widths))
     if joint:
         with np.errstate(divide="ignore"):
             return float(np.average(np.log(widths).sum(axis=1), weights=weights))

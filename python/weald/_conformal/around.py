@@ -109,6 +109,7 @@ class BaseConformal(NamedOutputs, Around):
         name, estimator = type(self).__name__, self._given()
         label_scores.check_takes_masks(estimator, target.mask, cv)
         weights = masks.weights_of_known(target.mask, weights, target.names)
+        weights = None if weights is None else checks.count_weights(weights)
         n = checks.count_samples(X)
         ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
         data, read = (X, y, weights, target.mask), (self._reader(), self._aligned, self._read_out_of_bag)

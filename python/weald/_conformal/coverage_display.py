@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from weald._conformal import measures, ranked
-from weald._input.checks import Float, check_weights, floats
+from weald._input.checks import Float, floats, score_weights
 from weald._inspect.displays import pyplot, style
 from weald._parameters.types import MatrixLike
 
@@ -137,7 +137,7 @@ class CoverageDisplay:
             found, classes = measures.found_by(estimator, X, ranked.check_alpha(float(alpha)), joint=joint)
             predicted = measures.Predicted.of(found, classes)
             inside, mask = predicted.inside(y, y_mask)
-            weights = None if sample_weight is None else check_weights(sample_weight, len(inside))
+            weights = score_weights(sample_weight, len(inside))
             sizes = predicted.sizes()
             if joint:
                 with np.errstate(divide="ignore"):

@@ -16,6 +16,8 @@ from weald._ranking.ranks import are_entries_in
 
 # Sums of the same terms in another order differ by less than this fraction.
 _SLACK = 1e-12
+# More samples count as so many, which is what `bdtr` takes.
+_MOST_COUNTED = 2.0**62
 # The number of thresholds that are tested one after another, from the largest to the smallest.
 N_TESTED = 200
 # The number of counts that are held at once.
@@ -115,7 +117,7 @@ def p_value(risk: float, n: float, alpha: float) -> float:
 
     `risk` is the mean of n samples (Bates et al. 2021, Distribution-free, risk-controlling prediction sets).
     """
-    whole = math.floor(n * (1 + _SLACK))
+    whole = math.floor(min(n * (1 + _SLACK), _MOST_COUNTED))
     if whole < 1:
         return 1.0
     low = min(risk, alpha)

@@ -8,6 +8,7 @@ exchangeable with them has a score of at most this with probability 1 − alpha 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ from weald._input.described import described
 
 # Products such as (n + 1)(1 − alpha) that are a whole number may be computed as slightly more.
 _SLACK = 1e-12
+# Up to this number of samples, messages have all its digits.
+_MOST_TOLD = 1e15
 
 
 def check_alpha(alpha: object) -> float:
@@ -29,9 +32,10 @@ def check_alpha(alpha: object) -> float:
 
 def too_few(alpha: float, n: float, what: str, so: str) -> ValueError:
     """The error for n calibration samples that are too few; `what` tells of which, and `so` what would follow."""
-    least = math.ceil((1 / alpha - 1) * (1 - _SLACK))
+    least = min(1 / alpha - 1, sys.float_info.max) * (1 - _SLACK)
+    told = f"{math.ceil(least)}" if least < _MOST_TOLD else f"{least:.3g}"
     return ValueError(
-        f"alpha={alpha:g} needs at least {least} calibration samples, got {n:g} sample(s){what}: {so}. A weight of 2 counts "
+        f"alpha={alpha:g} needs at least {told} calibration samples, got {n:g} sample(s){what}: {so}. A weight of 2 counts "
         f"as two samples. With {n:g} alpha must be at least {1 / (n + 1):.4g}"
     )
 

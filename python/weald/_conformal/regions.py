@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import gammaln
 
-from weald._input.checks import Float
+from weald._input.checks import Float, relative
 
 # With more outputs, the matrix of an ellipsoid is not computed: its time grows with their third power.
 MOST_OUTPUTS = 1000
+# The root mean square of the residuals of an output, if it is not zero: float64 holds its square with all digits.
+LEAST_SIZE, MOST_SIZE = 2.0**-511, 2.0**511
+# More samples for each output than this count as so many: rounding would make the matrix indefinite.
+_MOST_SAMPLES = 2.0**40
 
 
 def scales(scores: Float, weights: Float) -> Float:
@@ -21,7 +25,7 @@ def scales(scores: Float, weights: Float) -> Float:
     found = np.zeros(scores.shape[1])
     for j in range(scores.shape[1]):
         known = ~np.isnan(scores[:, j]) & (weights > 0)
-        w, s = weights[known], scores[known, j]
+        w, s = relative(weights[known]), scores[known, j]
         largest = float(np.abs(s).max(initial=0.0))
         if largest > 0:
             found[j] = largest * math.sqrt(math.fsum(w * (s / largest) ** 2) / math.fsum(w))
@@ -86,26 +90,30 @@ def ellipsoid_of(covariance: Float) -> Ellipsoid:
     return Ellipsoid(covariance, there, factor)
 
 
-def covariance_of(residuals: Float, weights: Float) -> Float:
-    """The mean square of the residuals around zero, shrunk towards its diagonal.
+def covariance_of(residuals: Float, weights: Float) -> tuple[Float, Float]:
+    """The mean square of the residuals around zero, shrunk towards its diagonal, and the root mean square of each output.
 
     The diagonal counts as one sample for each output, so that the matrix is definite with any number of samples.
     Equal samples become one and are sorted, so that their order does not matter to the last bit.
     """
     known = complete(residuals) & (weights > 0)
     rows, at = np.unique(residuals[known], axis=0, return_inverse=True)
-    w = np.bincount(at.ravel(), weights[known], minlength=len(rows)) if len(rows) else np.zeros(0)
+    w: Float = np.bincount(at.ravel(), weights[known], minlength=len(rows)).astype(np.float64)
     d, n = residuals.shape[1], math.fsum(w)
     if not n:
-        return np.zeros((d, d))
+        return np.zeros((d, d)), np.zeros(d)
     scale = np.abs(rows).max(axis=0)
     scale[scale == 0] = 1.0
     rows = rows / scale
-    mean = (rows * w[:, None]).T @ rows / n
+    shares = relative(w)
+    mean = (rows * shares[:, None]).T @ rows / math.fsum(shares)
     mean = (mean + mean.T) / 2
+    n = min(n, d * _MOST_SAMPLES)
     shrunk = (n * mean + d * np.diag(np.diagonal(mean))) / (n + d)
-    found: Float = shrunk * scale * scale[:, None]
-    return found
+    # Squares may leave the range of float64.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Float = shrunk * scale * scale[:, None]
+    return found, scale * np.sqrt(np.diagonal(mean))
 
 
 def means(values: Float, weights: Float) -> Float:
@@ -114,5 +122,6 @@ def means(values: Float, weights: Float) -> Float:
     for j in range(values.shape[1]):
         known = ~np.isnan(values[:, j]) & (weights > 0)
         if known.any():
-            found[j] = math.fsum(weights[known] * values[known, j]) / math.fsum(weights[known])
+            w = relative(weights[known])
+            found[j] = math.fsum(w * values[known, j]) / math.fsum(w)
     return found
