@@ -22,7 +22,9 @@
 
 use super::solve::{Block, Columns, LANES, Lanes, Problem, Row, larger, ones};
 use crate::control::Control;
+use crate::elementary::power_of_two;
 use crate::error::Result;
+use crate::exact::exponent_above;
 
 /// The margin of a dual variable of about 0. Beyond it, σ is constant.
 pub(super) const FAR: f32 = 80.0;
@@ -73,12 +75,25 @@ const MOST_STEPS: usize = 100;
 /// Above this, single precision does not hold what a step needs: the sample stays as it is, and the column unfinished.
 const TOO_LONG: f32 = 1e30;
 
+/// The exponent of the largest strength if a sample is too long. The penalty is small beside the loss, and yet columns are
+/// finished as a rule: they are not with strengths of some thousands, where single precision does not hold small changes.
+const STRONG: i32 = 7;
+
 /// All samples are looked at in one of so many passes at least: with a `tol` that single precision does not reach, the others
 /// never finish.
 const OFTEN: u64 = 10;
 
 /// Samples whose part in the gap is this many times below what is allowed for each are left out.
 const FEW: f64 = 10.0;
+
+/// Returns the power of two by which the strengths of all samples are multiplied, for the strength and the length of each,
+/// which is its strength times its square: one, unless a sample would be [`TOO_LONG`] by its strength.
+pub(super) fn scale_of_strengths(of_samples: impl Iterator<Item = [f64; 2]>) -> f64 {
+    let [strength, length] = of_samples.fold([0.0; 2], |[strength, length], of_sample| {
+        [f64::max(strength, of_sample[0]), f64::max(length, of_sample[1])]
+    });
+    if length <= f64::from(TOO_LONG) { 1.0 } else { power_of_two((STRONG - exponent_above(strength)).min(0)) }
+}
 
 /// What a pass found for each column.
 #[derive(Clone, Copy, Debug, Default)]

@@ -19,7 +19,7 @@
 //! 2008.
 
 use super::LinearConfig;
-use super::log_loss::FAR;
+use super::log_loss::{FAR, scale_of_strengths};
 use super::loss::LinearLoss;
 use super::samples::Samples;
 use crate::control::Control;
@@ -91,7 +91,7 @@ pub(super) struct Problem<'p> {
     pub(super) samples: &'p Samples,
     pub(super) config: &'p LinearConfig,
     /// Of each sample, by squared hinge 1 / (2 C c) and 1 / (‖x‖² + s² + 1 / (2 C c)), and by log loss C c and
-    /// C c (‖x‖² + s²).
+    /// C c (‖x‖² + s²), times the scale of strengths.
     pub(super) of_samples: Vec<[f32; 2]>,
     pub(super) key: Key,
 }
@@ -100,9 +100,16 @@ impl<'p> Problem<'p> {
     pub(super) fn new(samples: &'p Samples, config: &'p LinearConfig, key: Key) -> Result<Self> {
         let squares = |i: usize| samples.x(i).1.iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>();
         let of_intercept = config.intercept_scaling * config.intercept_scaling;
+        let scale = match config.loss {
+            LinearLoss::SquaredHinge => 1.0,
+            LinearLoss::LogLoss => scale_of_strengths((0..samples.len()).map(|i| {
+                let strength = config.c * samples.weights[i];
+                [strength, strength * (squares(i) + of_intercept)]
+            })),
+        };
         let of_sample = |i: usize| {
             let square = squares(i) + of_intercept;
-            let strength = config.c * samples.weights[i];
+            let strength = config.c * samples.weights[i] * scale;
             let slack = 0.5 / strength;
             match config.loss {
                 LinearLoss::SquaredHinge => [slack as f32, (1.0 / (square + slack)) as f32],

@@ -6,9 +6,13 @@ use crate::data::dataset::Names;
 use crate::data::slots::Slots;
 use crate::data::targets::{in_columns, is_binary};
 use crate::data::{Dataset, Matrix, Outputs, Weights};
+use crate::elementary::power_of_two;
 use crate::error::{Error, Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the columns of samples");
+
+/// A unit has at most this weight: products of two sums of weights and margins are then finite.
+const LARGEST_UNIT: f64 = power_of_two(428);
 
 /// Validated training data.
 #[derive(Debug)]
@@ -41,7 +45,8 @@ impl Source<'_> {
         let outputs = data.outputs();
         let y = Cells::new(data, &outputs)?;
         let overall = data.weight_by_row()?;
-        let weights = Weights::of_rows(overall.as_deref(), data.n_samples())?;
+        let mut weights = Weights::of_rows(overall.as_deref(), data.n_samples())?;
+        weights.unit = weights.unit.min(LARGEST_UNIT);
         f(&Source { x: data.x(), y, outputs, weights })
     }
 

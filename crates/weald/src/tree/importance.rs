@@ -52,8 +52,9 @@ impl Tree {
 
     /// Returns the decrease of the stored impurity by each split.
     fn stored_decreases(&self) -> Result<Vec<f64>> {
-        let weighted = |i: usize| self.weighted_n_node_samples[i] * self.impurity[i];
-        let root = self.weighted_n_node_samples[0];
+        let scale = self.scale_of_weights();
+        let weighted = |i: usize| scale.times(self.weighted_n_node_samples[i]) * self.impurity[i];
+        let root = scale.times(self.weighted_n_node_samples[0]);
         let decrease = |(i, node): (usize, &super::Node)| {
             if node.is_leaf() { 0.0 } else { (weighted(i) - weighted(i + 1) - weighted(node.right() as usize)) / root }
         };
@@ -83,7 +84,7 @@ impl Tree {
             self.add_decreases(&groups[first..last], n_columns, decrease, &mut decreases)?;
             first = last;
         }
-        let root = self.weighted_n_node_samples[0];
+        let root = self.scale_of_weights().times(self.weighted_n_node_samples[0]);
         decreases.iter_mut().for_each(|d| *d /= root * groups.len() as f64);
         Ok(decreases)
     }
@@ -130,6 +131,7 @@ impl Tree {
         let (mut stack, mut totals): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut both: Vec<f64> = PURPOSE.with_capacity(n_columns)?;
         let are_labels = matches!(self.outputs(), Outputs::Labels { .. });
+        let scale_of_weights = self.scale_of_weights();
         for (i, node) in self.nodes.iter().enumerate().rev() {
             if node.is_leaf() {
                 let (scale, total) = self.leaf_scale(i);
@@ -150,8 +152,8 @@ impl Tree {
             let left_total = totals.pop().expect("two subtrees below every split");
             let right_total = totals.pop().expect("two subtrees below every split");
             let total = left_total + right_total;
-            let (w_left, w_right) =
-                (self.weighted_n_node_samples[i + 1], self.weighted_n_node_samples[node.right() as usize]);
+            let weight = |at: usize| scale_of_weights.times(self.weighted_n_node_samples[at]);
+            let (w_left, w_right) = (weight(i + 1), weight(node.right() as usize));
             both.clear();
             both.extend(right.iter().zip(left.iter()).map(|(r, l)| r + l));
             decreases[i] += decrease(&SplitSums {
@@ -181,6 +183,7 @@ mod tests {
     use super::*;
     use crate::criterion::Criterion;
     use crate::error::ErrorKind;
+    use crate::exact::{PowerOfTwo, exponent_above};
     use crate::forest::Forest;
     use crate::testing::models;
 
@@ -246,6 +249,26 @@ mod tests {
                 expected.iter_mut().zip(of_output).for_each(|(sum, v)| *sum += v / chosen.len() as f64);
             }
             assert_close(&tree.unnormalized_feature_importances(Some(&chosen)).unwrap(), &expected);
+        }
+    }
+
+    #[test]
+    fn weights_of_any_size_have_the_same_importances() {
+        for seed in 0..40u64 {
+            let mut tree = Tree::clone(models::some_forest(seed).tree(0));
+            if tree.leaves.total(tree.nodes.iter().find(|node| node.is_leaf()).unwrap().right() as usize).is_some() {
+                continue;
+            }
+            let found = |tree: &Tree| {
+                let chosen = tree.feature_importances(Some(&[0])).unwrap();
+                (tree.feature_importances(None).unwrap(), chosen, tree.value().unwrap())
+            };
+            let expected = found(&tree);
+            for exponent in [1023, -970] {
+                let scale = PowerOfTwo::new(exponent - exponent_above(tree.weighted_n_node_samples[0]));
+                tree.weighted_n_node_samples.iter_mut().for_each(|w| *w = scale.times(*w));
+                assert_eq!(found(&tree), expected);
+            }
         }
     }
 

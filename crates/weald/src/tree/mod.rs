@@ -65,6 +65,7 @@ use ndarray::Array3;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{Purpose, Result};
+use crate::exact::{PowerOfTwo, exponent_above};
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::{Decision, Side};
 
@@ -295,10 +296,17 @@ impl Tree {
         Ok(Array3::from_shape_vec((n_nodes, n_outputs, max_n_classes), value).expect("length is the product above"))
     }
 
+    /// Returns the power of two by which the weights of nodes are multiplied before they are multiplied by means or impurities:
+    /// weights may have any finite size, but not so their products. Impurities of numbers of up to 1e150 are below 2^998.
+    fn scale_of_weights(&self) -> PowerOfTwo {
+        let exponent = exponent_above(self.weighted_n_node_samples[0]);
+        PowerOfTwo::new(exponent.clamp(-26, 26) - exponent)
+    }
+
     /// Returns, for the leaf at node `i`, the factor that makes its amounts summable, and the divisor of such sums.
     /// Counts are summed as they are; means are multiplied by the weight of their leaf.
     fn leaf_scale(&self, i: usize) -> (f64, f64) {
-        let weight = self.weighted_n_node_samples[i];
+        let weight = self.scale_of_weights().times(self.weighted_n_node_samples[i]);
         self.leaves.total(self.nodes[i].right() as usize).map_or((weight, weight), |total| (1.0, total))
     }
 }

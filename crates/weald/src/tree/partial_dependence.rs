@@ -143,9 +143,9 @@ impl Tree {
             last = self.nodes[last].right() as usize;
         }
         mean.fill(0.0);
-        let mut total = 0.0;
+        let (mut total, scale) = (0.0, self.scale_of_weights());
         for i in (at..=last).filter(|&i| self.nodes[i].is_leaf()) {
-            let (leaf, weight) = (self.nodes[i].right() as usize, self.weighted_n_node_samples[i]);
+            let (leaf, weight) = (self.nodes[i].right() as usize, scale.times(self.weighted_n_node_samples[i]));
             let mut n_cells = 1;
             for (column, value) in self.leaves.value(leaf) {
                 mean[column as usize] += weight * value;

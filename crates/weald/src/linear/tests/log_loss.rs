@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::super::log_loss::{FAR, exp, sides, solved};
 use super::super::{Features, LinearConfig, LinearLoss};
 use super::{Data, column, data};
+use crate::control::Control;
+use crate::data::{Dataset, Matrix};
 
 fn config() -> LinearConfig {
     super::config().loss(LinearLoss::LogLoss).features(Features::Given)
@@ -189,6 +191,36 @@ fn steps_of_long_samples_end() {
     let model = config().max_iter(5).fit((&x, y)).unwrap();
     assert_eq!(model.n_unfinished(), 1);
     assert!(column(&model, 0).1.is_finite());
+}
+
+#[test]
+fn weights_of_any_size_fit_as_well() {
+    let rows = 40;
+    let x = ndarray::Array2::from_shape_fn((rows, 2), |(i, j)| if j == 0 { i as f32 / 10.0 - 1.95 } else { 1.0 });
+    // The second label has samples on both sides of every margin, so that its weights stay small.
+    let y = super::label_view(&ndarray::Array2::from_shape_fn((rows, 2), |(i, j)| i >= 20 && (j == 0 || i % 3 != 0)));
+    let margins = |config: LinearConfig, exponent: i32| {
+        let weights = vec![2f64.powi(exponent); rows];
+        let data = Dataset::new(&x, y.clone()).sample_weight(&weights[..]);
+        let model = config.fit(&data).unwrap();
+        assert!(model.intercepts().iter().all(|intercept| intercept.is_finite()));
+        model.predict_proba(&Matrix::from(&x), &Control::default()).unwrap()
+    };
+    for config in [config(), config().calibration(true)] {
+        // Where samples contradict each other, weights that leave little of the penalty say as much as larger ones.
+        let near = margins(config.clone(), 8);
+        for exponent in [101, 130, 500, 1023] {
+            let far = margins(config.clone(), exponent);
+            for (far, near) in far.column(1).iter().zip(near.column(1)) {
+                assert!((far - near).abs() < 0.02, "{exponent} {far} {near}");
+            }
+            (0..rows).for_each(|i| assert_eq!(far[[i, 0]] > 0.5, i >= 20, "{i} {exponent}"));
+        }
+    }
+    let hinge = config().loss(LinearLoss::SquaredHinge).calibration(true);
+    for exponent in [500, 1023] {
+        assert_eq!(margins(hinge.clone(), exponent), margins(hinge.clone(), 428));
+    }
 }
 
 #[test]
