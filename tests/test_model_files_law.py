@@ -86,6 +86,9 @@ def odd_samples():
     yield "weights over all decades", X, 10 ** rng.uniform(-290, 290, 30)
     yield "small weights", X, np.full(30, 1e-300)
     yield "large weights", X, np.full(30, 1e300)
+    yield "smallest weights", X, np.full(30, 5e-324)
+    yield "largest weights", X, np.full(30, np.finfo(np.float64).max)
+    yield "smallest and largest weights", X, np.where(rng.random(30) < 0.5, 5e-324, 1.7e308)
 
 
 ODD = {name: (X, weights) for name, X, weights in odd_samples()}
@@ -98,6 +101,8 @@ def odd_targets(name, n):
         yield z
         yield np.zeros(n)
         yield z * 1e149
+        yield z * 1e-200
+        yield z * 1e-310
         yield z * 10 ** rng.uniform(-100, 100, n)
         yield rng.normal(size=(n, 3)) * [1e-100, 1, 1e100]
     else:
@@ -131,6 +136,40 @@ def test_models_of_odd_samples_are_read_again_or_refused_by_fit(name, samples):
         assert all(np.isfinite(p).all() for p in predictions(model, X) if p.dtype.kind == "f")
     takes_gaps = not name.startswith(("Centroid", "Linear", "LabelTree"))
     assert n_fitted or (samples == "missing values" and not takes_gaps) or samples == "one sample"
+
+
+EXTREME = {
+    "smallest weights": (5e-324, 1.0),
+    "largest weights": (1.7e308, 1.0),
+    "smallest and largest weights": (None, 1.0),
+    "smallest y": (1.0, 1e-310),
+    "squares vanish": (1.0, 1e-200),
+    "squares overflow": (1.7e308, 1e200),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:No threshold is sure")
+# Of estimators of scikit-learn inside.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("case", EXTREME)
+@pytest.mark.parametrize("name", EVERY)
+def test_every_estimator_of_extreme_numbers_is_read_again_or_refused_by_fit(name, case):
+    entry, (weight, size) = EVERY[name], EXTREME[case]
+    if (weight != 1.0 and not entry.weights) or (size != 1.0 and entry.is_classifier):
+        return
+    X, y = problem(entry.outputs[0])
+    weights = np.where(np.arange(len(X)) % 2, 5e-324, 1.7e308) if weight is None else np.full(len(X), weight)
+    model = entry.build()
+    try:
+        model.fit(X, y if entry.is_classifier else y * size, **({"sample_weight": weights} if entry.weights else {}))
+    except ValueError as error:
+        # Those around estimators of scikit-learn refuse what these refuse.
+        of_others = "others" in name or name.endswith("-linear")
+        assert of_others or re.search(r"^(X|y|sample_weight|alpha)\b", str(error)), error  # noqa: PT017
+        return
+    assert_law(model, X)
+    assert all(np.isfinite(p).all() for p in predictions(model, X) if p.dtype.kind == "f")
 
 
 RATES = [0.1, 1.0, 2.0, 3.0, 5.0, 1e10, 1e300]
