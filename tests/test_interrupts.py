@@ -66,6 +66,11 @@ def fit_oob():
     return fit(model, 120_000, 2, 40)
 
 
+def fit_draws_of_centroids():
+    model = weald.CentroidForestRegressor(9, bootstrap=True, max_samples=2**32 - 1)
+    return fit(model, 40, 3, 4)
+
+
 def draw():
     model = weald.projection.GaussianProjection()
     return model, lambda: model.draw(20_000, 20_000)
@@ -92,6 +97,9 @@ cases = {
     "linear": fit_linear,
     "label tree": fit_label_tree,
     "out of bag": fit_oob,
+    # Nearly all of the time goes into draws.
+    "draws of forests": lambda: fit(weald.RandomForestRegressor(9, max_samples=2**32 - 1), 40, 3),
+    "draws of centroid forests": fit_draws_of_centroids,
     "draw": draw,
     "principal directions": lambda: fit(weald.DecisionTreeRegressor(output_projection="pca"), 4_000, 1, 2_000),
     "project": project,
@@ -348,6 +356,7 @@ cases = {
         ),
         pytest.param(TREES, ["draw", "principal directions"], 0.4, id="projections"),
         pytest.param(TREES, ["project"], 3.0, id="project"),
+        pytest.param(TREES, ["draws of forests", "draws of centroid forests"], 0.4, id="draws of samples"),
         pytest.param(TREES, ["out of bag", "pruned tree"], 0.4, id="after growth"),
         pytest.param(
             BOOSTING,

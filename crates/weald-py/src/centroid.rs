@@ -137,7 +137,7 @@ pub(crate) fn fit_centroid_forest<'py>(
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config).saturating_mul(trees.len());
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
-    let entry = Entry { n_threads, cost, progress };
+    let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), trees.len());
     entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyCentroidForest::from)
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use weald::{Control, ErrorKind, Result, has_room_for_a_thread};
+use weald::{Control, ErrorKind, Result, Sampling, has_room_for_a_thread};
 
 use crate::error::raise;
 
@@ -79,6 +79,17 @@ impl<'py> Entry<'py> {
     /// Returns the entry for work on one thread that does not check the stop flag and so cannot be interrupted.
     pub(crate) fn to_the_end() -> Self {
         Entry { n_threads: 1, cost: 0, progress: None }
+    }
+
+    /// Returns the entry for work that also draws the samples of `n_trees` trees, many times those that there are if a
+    /// parameter says so.
+    pub(crate) fn drawing(self, sampling: Sampling, n_samples: usize, n_trees: usize) -> Self {
+        let n_draws = match sampling {
+            Sampling::Bootstrap(Some(count)) => count,
+            Sampling::BootstrapShare(share) => (share * n_samples as f64) as usize,
+            _ => 0,
+        };
+        Entry { cost: self.cost.saturating_add(n_draws.saturating_mul(n_trees)), ..self }
     }
 
     /// Runs `work` without the GIL.

@@ -74,7 +74,8 @@ pub(crate) fn fit_forest<'py>(
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let n_forests = if config.by_output { y.width() } else { 1 };
     let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len()).saturating_mul(n_forests);
-    let entry = Entry { n_threads, cost, progress };
+    let n_trees = trees.len().saturating_mul(n_forests);
+    let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), n_trees);
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
     entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyForest::from)
 }
@@ -175,8 +176,8 @@ impl PyForest {
     ) -> PyResult<PyForest> {
         let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
         let weights = weights.view()?;
-        let entry = self.entry(&x, self.width(), n_threads);
         let sampling = sampling(bootstrap, max_samples);
+        let entry = self.entry(&x, self.width(), n_threads).drawing(sampling, y.n_samples(), self.0.n_trees());
         entry
             .run(py, |control| self.0.with_stored_rows(Dataset::new(&x, &y).weights(weights), sampling, seed, control))
             .map(PyForest::from)

@@ -232,6 +232,7 @@ macro_rules! mean_of_trees {
                 let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
                 let y_mask = y_mask.as_ref().map($crate::input::PyMask::view).transpose()?;
                 let entry = self.entry(&x, self.width(), n_threads);
+                let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
                 let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
                 let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
                 ($crate::output::array(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
@@ -256,6 +257,7 @@ macro_rules! mean_of_trees {
                 let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
                 let y_mask = y_mask.as_ref().map($crate::input::PyMask::view).transpose()?;
                 let entry = self.entry(&x, 1, n_threads);
+                let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
                 let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
                 let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
                 ($crate::output::sparse(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
