@@ -204,7 +204,7 @@ fn weights_of_any_size_fit_as_well() {
         let data = Dataset::new(&x, y.clone()).sample_weight(&weights[..]);
         let model = config.fit(&data).unwrap();
         assert!(model.intercepts().iter().all(|intercept| intercept.is_finite()));
-        model.predict_proba(&Matrix::from(&x), &Control::default()).unwrap()
+        model.predict_proba(Matrix::from(&x), &Control::default()).unwrap()
     };
     for config in [config(), config().calibration(true)] {
         // Where samples contradict each other, weights that leave little of the penalty say as much as larger ones.
