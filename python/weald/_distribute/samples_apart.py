@@ -398,9 +398,11 @@ class _Part:
         model._check_parameters()
         _check_supported(model)
         if not hasattr(X, "shape"):
-            X = np.asarray(X)
+            with checks.named("X"):
+                X = np.asarray(X)
         if not hasattr(y, "shape"):
-            y = np.asarray(y)
+            with checks.named("y"):
+                y = np.asarray(y)
         if len(X.shape) != 2 or len(y.shape) not in (1, 2) or X.shape[0] != y.shape[0]:
             raise ValueError(
                 "X must have shape (n_samples, n_features), and y the same number of samples, got X of shape "
@@ -411,6 +413,7 @@ class _Part:
         y = y if is_sparse(y) else np.asarray(y)
         weights = np.full(self.n_given, sample_weight) if isinstance(sample_weight, Real) else sample_weight
         if weights is not None:
+            weights = checks.check_real(weights, "sample_weight")
             none_counts = np.shape(weights) == (self.n_given,) and not np.any(weights)
             checked: Any = np.zeros(self.n_given)
             if not none_counts:
