@@ -91,6 +91,20 @@ ODD = [
 LONG = {"n_estimators": 1000, "max_steps": 1000, "max_samples": 10_000, "n_projections": 10_000}
 
 
+def faults_of(ask, model, before, parameter):
+    """What is wrong with how `ask()` refuses the value of the parameter; None if it is accepted."""
+    try:
+        ask()
+    except (ValueError, TypeError) as error:
+        faults = [] if names(error, parameter) else [repr(error)]
+        if any(model.__dict__[key] is not before[key] for key in before):
+            faults.append("the estimator has changed")
+        return faults
+    except Exception as error:
+        return [repr(error)]
+    return None
+
+
 def names(error: Exception, parameter: str) -> bool:
     return re.search(rf"(?<![a-z_]){parameter}(?![a-z])", str(error)) is not None
 
@@ -116,15 +130,9 @@ def test_every_parameter_of_every_estimator(name):
                 given["n_iter_no_change"] = 2
             model = copy.copy(fitted).set_params(**given)
             before = dict(model.__dict__)
-            try:
-                model.fit(X, y)
-            except (ValueError, TypeError) as error:
-                if not names(error, parameter):
-                    faults.append((parameter, value, repr(error)))
-                if any(model.__dict__[key] is not before[key] for key in before):
-                    faults.append((parameter, value, "the estimator has changed"))
-            except Exception as error:
-                faults.append((parameter, value, repr(error)))
+            found = faults_of(lambda m=model: m.fit(X, y), model, before, parameter)
+            if found is not None:
+                faults += [(parameter, value, fault) for fault in found]
             else:
                 predicted = model.predict(X)
                 if predicted.dtype.kind == "f" and not np.isfinite(predicted).all():
@@ -182,15 +190,8 @@ def test_every_parameter_of_every_meta_estimator(cls, given, X, y):
                     lambda m=model: model_selection.cross_val_score(m, X, y),
                 ]
             for ask in asked:
-                try:
-                    ask()
-                except (ValueError, TypeError) as error:
-                    if not names(error, parameter):
-                        faults.append((parameter, value, repr(error)))
-                    if any(model.__dict__[key] is not before[key] for key in before):
-                        faults.append((parameter, value, "the estimator has changed"))
-                except Exception as error:
-                    faults.append((parameter, value, repr(error)))
+                found = faults_of(ask, model, before, parameter)
+                faults += [(parameter, value, fault) for fault in found or ()]
     assert not faults
 
 
