@@ -320,6 +320,12 @@ class Twin:
             total += share * (self.w[k] @ LOSSES[self.loss].value(self.targets[k, j], f[k, j])) / self.total(j)
         return float(total)
 
+    def size(self, f: Array) -> float:
+        """The sum of the absolute losses of all samples and columns, without weights."""
+        if self.groups:
+            return -sum(float((self.targets[:, s] * log_softmax(f[:, s], axis=1)).sum()) for s in self.groups)
+        return float(np.abs(LOSSES[self.loss].value(self.targets, f)).sum())
+
     def negative_gradient(self, f: Array) -> Array:
         if self.groups:
             found = self.targets - np.concatenate([softmax(f[:, s], axis=1) for s in self.groups], axis=1)

@@ -12,7 +12,7 @@ import weald
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import REAL_CRITERIA, Arrays, Limits, MaskedOracle, check_tree
-from test_oracle import LIMITS, SETTINGS, matrices, numbers, weights, with_stored_zeros
+from test_oracle import LIMITS, SETTINGS, matrices, numbers, weights, weights_within, with_stored_zeros
 
 NAN = np.nan
 CRITERIA = [
@@ -111,6 +111,7 @@ def test_every_split_is_the_best_of_all_cuts(kind: str, criterion: str, splitter
 def test_limits_hold(kind: str, criterion: str, data: st.DataObject) -> None:
     X, y, mask, w = data.draw(problems(kind))
     limits = data.draw(LIMITS)
+    w = weights_within(limits, w)
     parameters = {name: getattr(limits, name) for name in Limits.__annotations__}
     oracle = MaskedOracle(X, y, mask, w, criterion)
     check_tree(grow(X, y, mask, w, criterion, **parameters), oracle, limits)

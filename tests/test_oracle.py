@@ -220,6 +220,11 @@ LIMITS = st.one_of(
 )
 
 
+def weights_within(limits: Limits, w: np.ndarray | None) -> np.ndarray | None:
+    """Weights whose sums are exact if a limit is on them: at the very limit, the rounding of tenths would decide."""
+    return w if w is None or limits.min_weight_fraction_leaf == 0 else np.ceil(4 * w) / 4
+
+
 @pytest.mark.parametrize("splitter", ["best", "random"])
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 @SETTINGS
@@ -229,8 +234,7 @@ def test_stopping_rules(kind: str, criterion: str, splitter: str, data: st.DataO
     limits = data.draw(LIMITS)
     if splitter == "random" and limits.max_leaf_nodes is not None:
         return  # with random thresholds, the decrease that a node could have reached is not known
-    if limits.min_weight_fraction_leaf > 0 and w is not None:
-        w = np.ceil(4 * w) / 4  # sums of tenths are rounded, and at the very limit the rounding would decide
+    w = weights_within(limits, w)
     tree = grow(X, y, w, criterion, splitter=splitter, **vars(limits))
     check_tree(tree, Oracle(X, y, w, criterion), limits, splitter)
 
