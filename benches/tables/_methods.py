@@ -152,11 +152,12 @@ def xgboost(classes: bool, seed: int) -> Any:
     return Arranged(model, lambda X: X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1))
 
 
-def catboost(classes: bool, seed: int) -> Any:
+def catboost(classes: bool, seed: int, **parameters: Any) -> Any:
     import catboost
 
     kind = catboost.CatBoostClassifier if classes else catboost.CatBoostRegressor
-    return CatBoost(kind(random_seed=seed, thread_count=1, logging_level="Silent", allow_writing_files=False))
+    quiet = {"logging_level": "Silent", "allow_writing_files": False}
+    return CatBoost(kind(random_seed=seed, thread_count=1, **quiet, **parameters))
 
 
 def histograms(classes: bool, seed: int) -> Any:
@@ -200,6 +201,8 @@ def unfitted(name: str, classes: bool, seed: int, y: np.ndarray, parameters: dic
     """The model of a method for this y."""
     method = METHODS[name]
     together = method.several == "together" or (method.several == "known" and not np.isnan(y).any())
+    # CatBoost's loss of several numbers, which its trees share.
+    together |= parameters.get("loss_function") == "MultiRMSE"
     if y.ndim > 1 and not together:
         return PerOutput(lambda: method.make(classes, seed, **parameters))
     return method.make(classes, seed, **parameters)

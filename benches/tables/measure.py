@@ -193,10 +193,15 @@ def main() -> None:
         "--weald", action="append", default=[], type=json.loads, metavar="JSON",
         help="parameters of weald's boosting, measured beside the defaults; may be given several times",
     )  # fmt: skip
+    parser.add_argument(
+        "--catboost", action="append", default=[], type=json.loads, metavar="JSON",
+        help='the same for CatBoost; {"loss_function": "MultiRMSE"} is one model of all outputs',
+    )  # fmt: skip
     args = parser.parse_args()
     absent = {name for name, module in MODULES.items() if find_spec(module) is None}
     contenders = [(name, {}) for name in METHODS if re.search(args.methods, name) and name not in absent]
     contenders += [("weald boosting", parameters) for parameters in args.weald]
+    contenders += [("CatBoost", parameters) for parameters in args.catboost]
     if absent:
         print(f"not installed: {', '.join(sorted(absent))}")
     print(_records.heading(_records.environment()), flush=True)
