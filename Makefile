@@ -65,18 +65,22 @@ demo: demo-starts $(BUILT) $(VENV)/group-demo  ## Build weald and run the exampl
 demo-starts:
 	@echo 'Building weald (about five minutes on two cores, unless it is built), then running the examples'
 
-# `make test` runs all tests of the crates and the cases of the Python tests that tests/tiers.py chooses; `make test-rest`
-# runs the others.
+# `make test` runs the tests of the crates through their public interface and the cases of the Python tests that
+# tests/tiers.py chooses; `make test-rest` runs the others. The tests inside the engine need a second compilation of it,
+# which takes longer than all other tests together.
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := --numprocesses auto --dist worksteal
 
 .PHONY: test
 test: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the quick tier of its tests, Rust and Python
-	cargo test --workspace
+	cargo test --workspace --test '*'
+	cargo test --workspace --doc
 	$(PYTEST) -m quick $(PARALLEL)
 
 .PHONY: test-rest
 test-rest: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run all that `make test` leaves out
+	cargo test --workspace --lib --bins
+	cargo build --workspace --examples
 	$(PYTEST) -m 'not quick and not alone' $(PARALLEL)
 	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
 

@@ -173,6 +173,7 @@ def test_kinds(name):
     assert is_regressor(make(name)) == (name == REGRESSOR)
 
 
+@pytest.mark.slow
 def test_pipeline_grid_search_and_parallel_cross_validation(name):
     X, y = make_data(name)
     model, depth = make_pipeline(StandardScaler(), make(name)), f"{name.lower()}__max_depth"

@@ -17,6 +17,8 @@ from weald._distribute import dask_samples
 from weald.distribute import fit_samples
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed")
+# Each test starts a cluster, or waits for one.
+pytestmark = pytest.mark.slow
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(120, 5)).astype(np.float32)

@@ -73,6 +73,7 @@ def test_fits_are_byte_for_byte_those_of_one_machine(name, n_parts):
             assert weald.dumps(found) == expected
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bytes():
     model, y = MODELS["forest"]
     weights = np.arange(60) % 4

@@ -194,6 +194,7 @@ for page, program in json.loads(sys.argv[1]).items():
 """
 
 
+@pytest.mark.slow
 def test_the_first_block_of_each_page_needs_only_the_wheel():
     # Tutorials say at their head what else to install.
     pages = [page for page in PAGES if page.parent.name != "tutorials"]

@@ -102,6 +102,7 @@ KINDS = ["tree", "forest", "wide leaves", "csr", "float64", "one-hot", "boosting
 KINDS += ["predict", "predict_proba", "staged", "apply", "path", "csc rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", KINDS)
 def test_memory_that_cannot_be_had_is_a_memory_error(what):
     done = children.forked(LIMIT + WORK, what)
