@@ -102,8 +102,9 @@ STRESS_RUNS ?= 10
 EXPORT_MODELS ?= 2000
 
 .PHONY: stress
-stress: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run the property tests of the crate ten times, and export 2000 models
-	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package weald --lib; done
+stress: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run all property tests ten times with new draws, and export 2000 models
+	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package weald --lib; \
+	env --unset=CI --unset=GITHUB_ACTIONS $(PYTEST) --quiet -m 'hypothesis and not alone' $(PARALLEL); done
 	EXPORT_MODELS=$(EXPORT_MODELS) $(BIN)/python -m pytest tests/test_export_*.py -k 'random or twice or runtime'
 
 .PHONY: lint
