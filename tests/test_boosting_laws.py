@@ -469,9 +469,12 @@ def test_the_training_loss_never_rises(problem):
     if loss in ("log_loss", "hinge", "softmax"):
         slack += 2.0**-22 * twin.w.sum() * max(1.0, max(np.abs(f).max() for f in scores)) * targets.shape[1]
     if weighting == "decades":
-        # Weights are counted in units of at most 2^-48 of the total, and none as less than one: of the loss of each
-        # sample, which grows without limit where a weight is next to nothing, the fit sees a unit more or less.
-        slack += 2.0**-48 * twin.w.sum() * max(twin.size(f) for f in scores)
+        # Weights are counted in units, n of the largest in less than 2^52, and none as less than one: of the loss of
+        # each sample, which grows without limit where a weight is next to nothing, the fit sees a unit more or less.
+        unit = 2.0 ** (np.frexp(twin.w.max())[1] - np.floor(52 - np.log2(n)))
+        slack += unit * max(twin.size(f) for f in scores)
+        # Where the start is next to perfect, the twin's losses are rounded differences of terms of the targets' squares.
+        slack += 2.0**-48 * twin.w.sum() * (1 + np.abs(targets).max() ** 2)
     assert (np.diff(losses) <= slack).all(), losses
 
 
