@@ -79,7 +79,7 @@ test: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the quick ti
 
 .PHONY: test-rest
 test-rest: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run all that `make test` leaves out
-	cargo test --workspace --lib --bins
+	cargo test --workspace --lib
 	cargo build --workspace --examples
 	$(PYTEST) -m 'not quick and not alone' $(PARALLEL)
 	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)

@@ -5,8 +5,8 @@ manual recommends for frames with categories. y is an array: one number, several
 or classes 0, 1, …
 
 weald and scikit-learn's forest fit all outputs in one model. Each other library gets a model of its own for each output,
-fitted to the samples whose output is known, as their defaults are those of one output; so does scikit-learn's forest
-where an output is unknown for some samples.
+fitted to the samples whose output is known, as their defaults are those of one output (CatBoost's, unless
+its loss is one of several numbers); so does scikit-learn's forest where an output is unknown for some samples.
 """
 
 from __future__ import annotations
