@@ -189,12 +189,14 @@ impl Boosted {
         if self.has_finite_scores()? { Ok(self) } else { Err(self.diverged()) }
     }
 
-    fn diverged(&self) -> Error {
+    /// Returns the error of scores or steps that left the range of numbers.
+    pub(super) fn diverged(&self) -> Error {
         if self.learning_rate > 1.0 {
             let must = "be lower, as the loss grew from stage to stage until it was too large for a float";
             return Error::invalid("learning_rate", self.learning_rate, must);
         }
-        // Without initial scores, a stage that is fitted to light samples alone may move a heavy one without bound.
+        // Without initial scores, stages that are fitted to light samples alone may move a heavy one further and further
+        // from a y that is near the largest number that is accepted.
         let must = "leave the loss a finite float: large initial scores may not, nor weights that differ by many decades \
                     with subsample below 1";
         Error::invalid("base_margin and sample_weight", "scores that are too large", must)

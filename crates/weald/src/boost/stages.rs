@@ -413,6 +413,9 @@ impl<'f> Fitting<'f> {
         grown.train_score.push(train_loss);
         grown.validation_score.extend(validation_loss);
         let n_before = grown.trees.len();
+        if !stages.iter().flat_map(|stage| &stage.steps).all(|step| step.is_finite()) {
+            return Err(grown.diverged());
+        }
         for Stage { tree, steps, .. } in stages {
             tree.into_iter()
                 .try_for_each(|tree| Purpose("the stages of a model").push(&mut grown.trees, Arc::new(tree)))?;

@@ -86,9 +86,10 @@ fn exponent(steps: &[f64]) -> Option<i32> {
 }
 
 impl StepDtype {
-    /// Returns the steps of a stage, rounded as the model stores them.
+    /// Returns the steps of a stage, rounded as the model stores them. Steps that are not all finite are returned as they
+    /// are, and no model stores them.
     pub(crate) fn cut(self, mut steps: Vec<f64>) -> Vec<f64> {
-        if self == StepDtype::Float8 {
+        if self == StepDtype::Float8 && steps.iter().all(|step| step.is_finite()) {
             match exponent(&steps) {
                 Some(e) => steps.iter_mut().for_each(|step| *step = value(code(*step * power(-e))) * power(e)),
                 None => steps.fill(0.0),
@@ -137,7 +138,7 @@ impl StepSizes {
         }
     }
 
-    /// Appends the steps of a stage, which must be rounded by [`StepDtype::cut`]. With float64, parts of a stage may be
+    /// Appends the steps of a stage, which must be finite and rounded by [`StepDtype::cut`]. With float64, parts of a stage may be
     /// appended one after the other.
     pub(crate) fn extend(&mut self, steps: Vec<f64>) -> Result<()> {
         match self {
@@ -216,6 +217,10 @@ mod tests {
         }
         assert_eq!(StepDtype::Float8.cut(vec![1e-310, -5e-324]), [0.0, 0.0]);
         assert!(StepDtype::Float8.cut(vec![-0.0, 0.0]).iter().all(|step| step.is_sign_positive()));
+        for beyond in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            let kept = StepDtype::Float8.cut(vec![1.1, beyond]);
+            assert_eq!(kept.iter().map(|step| step.to_bits()).collect::<Vec<_>>(), [1.1f64, beyond].map(f64::to_bits));
+        }
     }
 
     proptest! {
