@@ -217,19 +217,51 @@ def test_diverging_weak_models_refits_and_warm_starts_are_refused():
         make("GradientBoostingRegressor").fit(X, y, base_margin=np.full(40, 1e200))
 
 
-def test_weights_over_many_decades_are_named_if_a_stage_without_the_heavy_samples_diverges():
+@pytest.mark.parametrize("dtype", ["float64", "float8"])
+def test_light_samples_that_move_heavy_ones_far_from_a_large_y_are_named(dtype):
+    params = {"learning_rate": 0.7, "subsample": 0.6, "min_weight_leaf": 0.0, "l2_regularization": 0.0, "max_depth": 2}
+    texts = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-2, 3, (8, 4))
+        y = rng.normal(size=(8, 4)) * 10 ** rng.uniform(-145, 149, (8, 1))
+        weights = 10 ** rng.uniform(-3, 3, 8)
+        model = make("GradientBoostingRegressor", **params, step_dtype=dtype, n_estimators=100, random_state=seed)
+        model.set_params(relabel_leaves=False)
+        try:
+            model.fit(X, y, sample_weight=weights)
+        except ValueError as error:
+            texts.append(str(error))
+        else:
+            assert np.isfinite(model.train_score_).all()
+    assert texts
+    assert all(text.startswith("base_margin and sample_weight must leave the loss a finite float") for text in texts)
+
+
+def test_fits_whose_predictions_are_certain_go_on():
+    """Where every second derivative is next to nothing, negative gradients cannot be divided by them."""
     weights = [1.0, 1e5, 30.0, 3e8, 2e-14, 1.0, 3e-11, 1e12, 0.0, 3e7]
     y = [0, 0, 0, 1, 0, 0, 1, 0, 1, 1]
     params = {"learning_rate": 0.7, "subsample": 0.6, "min_weight_leaf": 0.0, "n_estimators": 8}
-    texts = []
     for seed in range(30):
         X = np.random.default_rng(seed).normal(size=(10, 3))
-        try:
-            make("GradientBoostingClassifier", **params, random_state=seed).fit(X, y, sample_weight=weights)
-        except ValueError as error:
-            texts.append(str(error))
-    assert texts
-    assert all(text.startswith("base_margin and sample_weight must leave the loss a finite float") for text in texts)
+        model = make("GradientBoostingClassifier", **params, random_state=seed).fit(X, y, sample_weight=weights)
+        assert np.isfinite(model.train_score_).all()
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("size", [30.0, 150.0, 180.0, 340.0, 360.0, 700.0, 1e4, 1e20])
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_margins_that_are_certain_are_corrected_where_they_are_wrong(loss, size):
+    X, signs = np.arange(8.0)[:, None], np.array([-1, -1, -1, -1, 1, 1, 1, 1])
+    whole = {"learning_rate": 1.0, "n_estimators": 3, "min_weight_leaf": 0.0, "min_sum_hessian_in_leaf": 0.0}
+    for wrong in ([], [2], [5, 6], [0, 7]):
+        margins = size * signs
+        margins[wrong] *= -1
+        model = make("GradientBoostingClassifier", loss=loss, **whole).fit(X, signs, base_margin=margins)
+        assert np.isfinite(model.train_score_).all()
+        moved = model.decision_function(X)
+        assert (np.sign(moved[wrong]) == signs[wrong]).all()
 
 
 # --- parameters and attributes of any kind ---------------------------------------------------------------------------

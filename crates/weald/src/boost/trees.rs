@@ -202,9 +202,8 @@ impl<'f> Trees<'f> {
         // 1. The previous sweep has written the targets (the numbers are those of `boost`). 2. A tree is grown on them.
         let in_bag = self.fitting.in_bag(rows)?;
         let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { weights.units(row) } else { 0 };
-        let curved = booster.train.curvatures(config, rows, control)?;
-        let ratios = curved.as_ref().map(|curved| curved.ratios(targets, control)).transpose()?;
-        let values = ratios.as_deref().unwrap_or(targets);
+        let curved = booster.train.curvatures(config, rows, targets, control)?;
+        let values = curved.as_ref().map_or(&**targets, |curved| curved.ratios());
         let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
         let parts = |row: usize| curved.as_ref().map_or(units(row), |curved| curved.parts(row, units(row)));
         let mut sample = Sample::new(rows, n, parts, weights.of_one(), &y, workers, control.n_threads())?;

@@ -6,7 +6,7 @@
 //! the original units.
 
 use super::Weights;
-use super::targets::Outputs;
+use super::targets::{LARGEST, Outputs};
 use super::train_y::TrainY;
 use crate::control::Control;
 use crate::error::{Error, Purpose, Result};
@@ -37,9 +37,6 @@ impl From<Vec<f64>> for OutputScaling {
 
 /// Smaller standard deviations are replaced by this value, so that factors are finite.
 const LEAST_DEVIATION: f64 = 1e-150;
-
-/// Largest magnitude of numerical outputs that the variance criterion accepts (see `data::targets`).
-const LARGEST: f64 = 1e150;
 
 const SCALING: &str = "output_scaling";
 const WEIGHTS: &str = "output_weights";

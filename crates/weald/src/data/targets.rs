@@ -115,7 +115,7 @@ impl<'a> Targets<'a> {
 }
 
 /// Bound on the magnitude of targets: their squares, summed over samples and outputs, must be finite.
-const LARGEST: f64 = 1e150;
+pub(crate) const LARGEST: f64 = 1e150;
 
 impl Targets<'_> {
     /// Returns a view of the same targets. Only the numbers of classes are copied.

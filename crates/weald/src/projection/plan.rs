@@ -5,13 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{MatrixSource, OutputProjection, PROJECTION, PURPOSE, ProjectionMatrix, ProjectionScope, RandomFamily};
 use crate::control::Control;
+use crate::data::targets::LARGEST;
 use crate::data::train_y::RealTargets;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rng::Key;
-
-/// The largest magnitude that the variance criterion supports (see `data::targets`).
-const LARGEST: f64 = 1e150;
 
 /// What all trees of a fit share.
 #[derive(Debug)]

@@ -4,9 +4,10 @@ use crate::boost::config::{BoostConfig, LeafEstimation};
 use crate::boost::scores::one::{AT_ONCE, ColumnY, YMemory};
 use crate::boost::scores::{Scored, Scores};
 use crate::control::Control;
+use crate::data::targets::LARGEST;
 use crate::data::weights::EXACT_BITS;
 use crate::error::{Purpose, Result};
-use crate::exact::reduce::Reduce;
+use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Shift, Total};
 use crate::loss::float::Float;
 use crate::pool;
@@ -20,8 +21,8 @@ use crate::reuse::Buffer;
 #[derive(Debug)]
 pub(crate) struct Curvatures {
     units: Buffer<u32>,
-    /// The value of a unit.
-    value: f64,
+    /// r / h of each sample.
+    ratios: Buffer<f64>,
     /// How far the products of units of weight and units of curvature are shifted.
     shift: Shift,
 }
@@ -36,6 +37,11 @@ const MOST_UNITS: u64 = 1 << UNIT_BITS;
 const PRODUCT_BITS: u32 = Total::BITS - 1;
 
 impl Curvatures {
+    /// Returns r / h of each sample, to which the tree is grown.
+    pub(crate) fn ratios(&self) -> &[f64] {
+        &self.ratios
+    }
+
     /// Returns the weight times the second derivative of a sample with this weight, in shifted units. Neither a product
     /// nor the sum of all overflows: the total of weights is below 2⁵², and a second derivative has at most 2¹² units.
     #[inline]
@@ -48,34 +54,47 @@ impl Curvatures {
     pub(crate) fn most_parts(&self, units: f64) -> f64 {
         self.shift.weight(MOST_UNITS as f64 * units)
     }
+}
 
-    /// Returns r / h of each sample: multiplied by the units, it is r again.
-    pub(crate) fn ratios(&self, targets: &[f64], control: &Control) -> Result<Buffer<f64>> {
-        let mut ratios = control.buffer(Purpose("the targets of a stage"), targets.len())?;
-        let (n_threads, at_once) = blocks(targets.len(), control);
-        let columns = targets.chunks(at_once).zip(self.units.chunks(at_once)).zip(ratios.chunks_mut(at_once));
-        pool::for_each(
-            n_threads,
-            columns,
-            || Ok(()),
-            |(), ((targets, units), ratios)| {
-                for ((ratio, &r), &units) in ratios.iter_mut().zip(targets).zip(units) {
-                    *ratio = r / (f64::from(units) * self.value);
-                }
-                Ok(())
-            },
-        )?;
-        Ok(ratios)
-    }
+/// Returns r / h of each sample: multiplied by the units, it is r again. Returns `None` if a ratio is larger than targets
+/// may be: all predictions are so certain that the largest second derivative is next to nothing beside a gradient.
+fn ratios(
+    targets: &[f64],
+    units: &[u32],
+    value: f64,
+    workers: &Workers,
+    control: &Control,
+) -> Result<Option<Buffer<f64>>> {
+    const PURPOSE: Purpose = Purpose("the targets of a stage");
+    let mut ratios = control.buffer(PURPOSE, targets.len())?;
+    let (n_threads, at_once) = blocks(targets.len(), control);
+    let mut largest = PURPOSE.filled(0.0, targets.len().div_ceil(at_once))?;
+    let columns = targets.chunks(at_once).zip(units.chunks(at_once)).zip(ratios.chunks_mut(at_once));
+    pool::for_each(
+        n_threads,
+        columns.zip(&mut largest),
+        || Ok(()),
+        |(), (((targets, units), ratios), largest)| {
+            for ((ratio, &r), &units) in ratios.iter_mut().zip(targets).zip(units) {
+                *ratio = r / (f64::from(units) * value);
+                *largest = ratio.abs().max(*largest);
+            }
+            Ok(())
+        },
+    )?;
+    let largest = workers.max_of(largest.into_iter().fold(0.0, f64::max))?;
+    Ok((largest <= LARGEST).then_some(ratios))
 }
 
 impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
     /// Returns the second derivatives of the samples of a tree, if it is grown for one score whose leaves take Newton
-    /// steps with second derivatives that differ.
+    /// steps with second derivatives that differ. Returns `None`, too, if these are too small to divide by; the tree is
+    /// then grown on the negative gradients themselves, which are `targets`.
     pub(crate) fn curvatures(
         &self,
         config: &BoostConfig,
         rows: &[u32],
+        targets: &[f64],
         control: &Control,
     ) -> Result<Option<Curvatures>> {
         let data = &self.data;
@@ -120,7 +139,8 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
             )?;
         }
         let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max))?;
-        if !(largest > 0.0 && largest.is_finite()) {
+        let value = largest / MOST_UNITS as f64;
+        if !value.is_normal() {
             return Ok(None);
         }
         let mut units = control.buffer::<u32>(PURPOSE, data.n_samples)?;
@@ -137,6 +157,7 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
             },
         )?;
         let weights = &data.weights;
+        let Some(ratios) = ratios(targets, &units, value, weights.workers(), control)? else { return Ok(None) };
         let shift = if weights.exact {
             const { assert!(EXACT_BITS + UNIT_BITS <= PRODUCT_BITS) };
             Shift::NONE
@@ -144,7 +165,7 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
             let part = |&row: &u32| weights.units(row as usize) * u64::from(units[row as usize]);
             Shift::to_bits(weights.workers().sum_of(rows.iter().map(part).sum())?, PRODUCT_BITS)
         };
-        Ok(Some(Curvatures { units, value: largest / MOST_UNITS as f64, shift }))
+        Ok(Some(Curvatures { units, ratios, shift }))
     }
 }
 
