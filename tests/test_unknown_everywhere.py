@@ -16,6 +16,7 @@ import sklearn.metrics as theirs
 import weald
 from every import EVERY
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, KFold, RandomizedSearchCV
 from weald import inspection, metrics
@@ -306,17 +307,28 @@ def by_hand(y: np.ndarray, mask: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return product
 
 
+# Learners with class weights; compression takes those of its forest.
+WEIGHTED: dict[str, Callable[[Any], Any]] = {
+    "tree": lambda given: weald.DecisionTreeClassifier(class_weight=given, max_depth=4, random_state=0),
+    "forest": lambda given: weald.ExtraTreesClassifier(3, class_weight=given, max_depth=4, random_state=0),
+    "boosting": lambda given: boosting("classes", class_weight=given),
+    "boosting, projected": lambda given: boosting("classes", class_weight=given, output_strategy="projected"),
+    "boosting, single target": lambda given: boosting("classes", class_weight=given, output_strategy="single_target"),
+    "linear": lambda given: weald.LinearClassifier(C=0.01, class_weight=given, tol=1e-3, random_state=0),
+}
+
+
 @pytest.mark.parametrize("kind", ["classes", "labels"])
-@pytest.mark.parametrize("cls", [weald.DecisionTreeClassifier, weald.ExtraTreesClassifier])
-def test_class_weights_of_several_outputs_count_known_samples(kind: str, cls: Any) -> None:
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_class_weights_of_several_outputs_count_known_samples(kind: str, name: str) -> None:
     X, y, mask, junk = problem(kind)
     weight = np.arange(N) % 3.0
-    more = {} if cls is weald.DecisionTreeClassifier else {"n_estimators": 3}
-    build = lambda given: cls(class_weight=given, max_depth=4, random_state=0, **more)  # noqa: E731
+    build = WEIGHTED[name]
     balanced = build("balanced").fit(X, junk, weight, y_mask=mask)
     told = build(None).fit(X, y, weight * by_hand(y, mask, weight), y_mask=mask)
-    # Balanced weights have 30 bits.
-    np.testing.assert_allclose(predictions(balanced, X), predictions(told, X), rtol=1e-7)
+    # Balanced weights have 30 bits; the steps of a linear model that these change end within its tolerance.
+    rtol = 1e-3 if name == "linear" else 1e-7
+    np.testing.assert_allclose(predictions(balanced, X), predictions(told, X), rtol=rtol)
     given = [{value: 1.0 + j + 2 * value for value in np.unique(y[:, j])} for j in range(3)]
     factors = np.ones(N)
     for j in range(3):
@@ -325,6 +337,29 @@ def test_class_weights_of_several_outputs_count_known_samples(kind: str, cls: An
         by_class = build(given).fit(X, y_given, weight, y_mask=y_mask)
         told = build(None).fit(X, y_given, weight * factors, y_mask=y_mask)
         np.testing.assert_array_equal(predictions(by_class, X), predictions(told, X))
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels"])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_class_weights_do_not_depend_on_the_order_of_samples_or_on_what_is_masked(kind: str, name: str) -> None:
+    X, y, mask, junk = problem(kind)
+    order = np.random.default_rng(0).permutation(N)
+    fit = lambda y, order: WEIGHTED[name]("balanced").fit(X[order], y[order], y_mask=mask[order])  # noqa: E731
+    expected = predictions(fit(y, np.arange(N)), X)
+    np.testing.assert_array_equal(predictions(fit(junk, order), X), expected)
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels"])
+def test_compression_counts_known_samples_in_the_class_weights_of_its_forest(kind: str) -> None:
+    X, y, mask, junk = problem(kind)
+    grow = weald.ExtraTreesClassifier(3, max_depth=3, random_state=0)
+    build = lambda given: weald.CompressedForestClassifier(  # noqa: E731
+        clone(grow).set_params(class_weight=given), l1_norm=5.0, random_state=0
+    )
+    balanced = build("balanced").fit(X, junk, y_mask=mask)
+    told = build(None).fit(X, y, by_hand(y, mask, np.ones(N)), y_mask=mask)
+    # Balanced weights have 30 bits.
+    np.testing.assert_allclose(predictions(balanced, X), predictions(told, X), rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")

@@ -72,14 +72,18 @@ scores! { PyBoosted {
 }}
 
 /// Returns one weight for each sample, the sample weight times the class weight, or `None` if all weights are equal.
+/// Balanced class weights count the samples in which an output is known.
 #[pyfunction]
+#[pyo3(signature = (y, weights, y_mask=None))]
 pub(crate) fn weights_by_row<'py>(
     py: Python<'py>,
     y: PyTargets<'py>,
     weights: PyRowWeights<'py>,
+    y_mask: Option<PyMask<'py>>,
 ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
     let (y, weights) = (y.view()?, weights.contiguous()?);
-    let by_row = weights.view()?.by_row(&y).map_err(raise)?;
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let by_row = weights.view()?.by_row(&y, y_mask.as_ref()).map_err(raise)?;
     Ok(by_row.map(|w| output::vector(py, w.into_owned())))
 }
 

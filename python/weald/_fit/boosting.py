@@ -273,7 +273,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             init = self._fitted_init(X, y_given, weights)
         if init is not None:
             self._init = init
-        weights = _weald.weights_by_row(target.engine, samples.row_weights)
+        weights = _weald.weights_by_row(target.engine, samples.row_weights, samples.mask)
         if margins[0] is None and starts_linear and init is not None:
             start, n_rounds = self._linear_start(samples, weights, of_labels, grown, held_out_scores)
         elif margins[0] is None and init is not None and self.init_cv is not None:

@@ -419,7 +419,7 @@ class BaseCompressed(WithPaths):
         weights, rule = rows
         rule = "balanced" if isinstance(rule, str) else rule  # "balanced_subsample" applies only while trees grow
         engine = samples.target.engine
-        by_row = _weald.weights_by_row(engine, (weights, rule))
+        by_row = _weald.weights_by_row(engine, (weights, rule), samples.mask)
         config = self._config(seed, of_labels, self._max_steps(), self._end_of_path())
         data = self.estimator_._forest, samples.X, engine, by_row
         return _weald.compress_forest(*data, config, None, self._n_threads(), progress, samples.mask)

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::{in_columns, n_scores};
-use crate::data::{Dataset, Mask, Matrix, Targets, Weights};
+use crate::data::{Dataset, Mask, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::loss::known_cells::KnownCells;
 
@@ -33,10 +33,7 @@ impl BoostConfig {
         scores: Option<ArrayView2<'_, f64>>,
         control: &Control,
     ) -> Result<Option<f64>> {
-        let y = y.into();
-        // The loss does not depend on X.
-        let x = Matrix::csr(PURPOSE.filled(0usize, y.n_samples() + 1)?, Vec::new(), Vec::new(), 1)?;
-        let data = Dataset::new(x, y).sample_weight(sample_weight).y_mask(y_mask);
+        let data = Dataset::of_y(y)?.sample_weight(sample_weight).y_mask(y_mask);
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
         let restored = data.restored(false)?;

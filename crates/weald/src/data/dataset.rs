@@ -10,7 +10,7 @@ use super::targets::{LabelView, Outputs, Targets};
 use super::train_y::TrainY;
 use super::weights::Weights;
 use super::{FeatureKind, Matrix, Schema};
-use crate::error::{Error, Result};
+use crate::error::{Error, Purpose, Result};
 
 /// Samples to fit a model on, or to evaluate it on. The data are borrowed, not copied.
 ///
@@ -67,7 +67,7 @@ impl Mask<'_> {
     }
 
     /// Returns a view of the same mask.
-    fn view(&self) -> Mask<'_> {
+    pub(super) fn view(&self) -> Mask<'_> {
         match self {
             Mask::Dense(mask) => Mask::Dense(mask.view()),
             Mask::Sparse(mask) => Mask::Sparse(mask.view()),
@@ -88,6 +88,13 @@ impl<'a> Dataset<'a> {
             base_margin: None,
             known: None,
         }
+    }
+
+    /// Returns the data set of what does not depend on X, which has one feature that is zero.
+    pub(crate) fn of_y(y: impl Into<Targets<'a>>) -> Result<Self> {
+        let y = y.into();
+        let ptr = Purpose("the samples of y").filled(0usize, y.n_samples() + 1)?;
+        Ok(Dataset::new(Matrix::csr(ptr, Vec::new(), Vec::new(), 1)?, y))
     }
 
     /// Sets the weight of each sample: a slice of length n_samples of finite weights, none negative. `None`: every

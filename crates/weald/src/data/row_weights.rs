@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::f64::consts::LN_2;
 
+use super::dataset::{Dataset, Mask};
 use super::known::Known;
 use super::targets::Targets;
 use super::weights::Weights;
@@ -30,13 +31,17 @@ impl<'a> From<Option<&'a [f64]>> for RowWeights<'a> {
 
 impl<'a> RowWeights<'a> {
     /// Returns the weight of each sample of `y`, for a fit that does not draw samples. In such a fit, `Balanced` and
-    /// `BalancedSubsample` mean the same. `None`: all weights are equal.
+    /// `BalancedSubsample` mean the same, and count the samples in which an output is known. `None`: all weights are
+    /// equal.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] if the weights do not match the samples, and if
-    /// class weights are given for numerical outputs.
-    pub fn by_row(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
-        self.by_row_of_known(y, None)
+    /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] if the weights or the mask do not match the
+    /// samples, and if class weights are given for numerical outputs.
+    pub fn by_row(self, y: &Targets<'_>, y_mask: Option<&Mask<'_>>) -> Result<Option<Cow<'a, [f64]>>> {
+        let data = Dataset::of_y(y.view())?.weights(self).y_mask(y_mask.map(Mask::view));
+        let observed = data.observed_held_out()?;
+        let data = data.with_observed(observed.as_ref());
+        self.by_row_of_known(data.y(), data.known())
     }
 
     /// The same for y of which only some cells are known: see [`balanced`].
@@ -258,14 +263,15 @@ mod tests {
         let codes = array![[0u32], [1], [1], [0]];
         let y = Targets::Classes { codes: codes.view(), n_classes: vec![2] };
         let sample_weight = Some(&[1.0, 2.0, 1.0, 0.0][..]);
-        let by_row = |class_weight| RowWeights { sample_weight, class_weight }.by_row(&y).map(|w| w.unwrap().to_vec());
+        let by_row =
+            |class_weight| RowWeights { sample_weight, class_weight }.by_row(&y, None).map(|w| w.unwrap().to_vec());
         assert_eq!(by_row(ClassWeight::Equal).unwrap(), [1.0, 2.0, 1.0, 0.0]);
         assert_eq!(by_row(ClassWeight::Rows(&[0.5, 3.0, 3.0, 0.5])).unwrap(), [0.5, 6.0, 3.0, 0.0]);
         let balanced = by_row(ClassWeight::Balanced).unwrap();
         // The same accuracy of 30 bits.
         balanced.iter().zip([2.0, 4.0 / 3.0, 2.0 / 3.0, 0.0]).for_each(|(b, e)| assert!((b - e).abs() < 1e-8));
         assert!(by_row(ClassWeight::Rows(&[1.0])).is_err());
-        assert_eq!(RowWeights::default().by_row(&y).unwrap(), None);
+        assert_eq!(RowWeights::default().by_row(&y, None).unwrap(), None);
     }
 
     #[test]
