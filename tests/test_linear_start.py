@@ -226,3 +226,28 @@ def test_what_a_linear_start_does_not_support_is_named() -> None:
         boosting(init="quadratic").fit(X, Y)
     with pytest.raises(ValueError, match="init"):
         weald.GradientBoostingRegressor(init="linear").fit(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("parameters", [{}, {"early_stopping": False, "init_cv": 4}], ids=["defaults", "own folds"])
+@pytest.mark.parametrize("init", ["linear", "auto"])
+def test_NaN_in_samples_of_weight_zero_does_not_matter(init: str, parameters: dict[str, Any], layout: Any) -> None:
+    X, Y = words()
+    weights = np.arange(len(Y)) % 5 % 3
+    gaps = X.toarray()
+    gaps[(weights == 0)[:, np.newaxis] & (gaps == 2)] = np.nan
+    assert np.isnan(gaps).any()
+    model = boosting(init=init, **parameters).fit(layout(gaps), Y, sample_weight=weights)
+    there = weights > 0
+    without = boosting(init=init, **parameters).fit(X[there], Y[there], sample_weight=weights[there])
+    assert type(model._init) is weald.LinearClassifier
+    np.testing.assert_array_equal(model.decision_function(X), without.decision_function(X))
+    unknown = np.where(there[:, np.newaxis], Y, np.nan)
+    with_mask = boosting(init=init, **parameters).fit(layout(gaps), unknown, sample_weight=np.maximum(weights, 1))
+    np.testing.assert_array_equal(with_mask.decision_function(X), without.decision_function(X))
+    gaps[np.flatnonzero(there)[0], 0] = np.nan
+    if init == "linear":
+        with pytest.raises(ValueError, match="init: X contains NaN"):
+            boosting(init=init, **parameters).fit(layout(gaps), Y, sample_weight=weights)
+    else:
+        assert boosting(init=init, **parameters).fit(layout(gaps), Y, sample_weight=weights)._init is None

@@ -35,8 +35,8 @@ from weald._rounds import callbacks as _callbacks
 from weald._rounds import cross_validated as _cross_validated
 from weald._rounds import eval_sets as _eval_sets
 from weald._rounds import held_out as _held_out
+from weald._rounds import linear_start, weak_models
 from weald._rounds import rounds as _rounds
-from weald._rounds import weak_models
 from weald._rounds.eval_sets import EvalSet
 from weald._rounds.other_names import telling_names
 from weald._rounds.progress import Progress
@@ -265,17 +265,18 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         n_rounds = self._most_stages()
         starts_linear = isinstance(self.init, str)
         held_out_scores = None
+        counted = linear_start.counted(samples) if starts_linear else samples
         if grown is not None:
             init = before.get("_init")
         elif starts_linear:
-            init, held_out_scores = self._linear_init(samples, y_given, sample_weight, y_mask, base_margin=margins[0])
+            init, held_out_scores = self._linear_init(counted, y_given, sample_weight, y_mask, base_margin=margins[0])
         else:
             init = self._fitted_init(X, y_given, weights)
         if init is not None:
             self._init = init
         weights = _weald.weights_by_row(target.engine, samples.row_weights, samples.mask)
         if margins[0] is None and starts_linear and init is not None:
-            start, n_rounds = self._linear_start(samples, weights, of_labels, grown, held_out_scores)
+            start, n_rounds = self._linear_start(counted, weights, of_labels, grown, held_out_scores)
         elif margins[0] is None and init is not None and self.init_cv is not None:
             start = _held_out.margins_by_folds(self, X, y_given, target, weights)
         else:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from weald import _weald
 from weald._input import elementary, masks
 from weald._input.checks import Float, Matrix
-from weald._input.sparse import is_sparse
+from weald._input.sparse import has_nan, is_sparse
 from weald._rounds.held_out import set_aside
 
 if TYPE_CHECKING:
@@ -45,6 +45,18 @@ def in_unit_of_stages(engine: _weald.LinearModel, scores: Float, added: Added) -
     if added == "scores":
         return scores
     return scores_of_proba(engine.to_predictions(scores)[:, -scores.shape[1] :], added)
+
+
+def counted(samples: Samples) -> Samples:
+    """The same samples for a linear model, which accepts no NaN: that of samples of weight zero becomes zero."""
+    X, weights = samples.X, samples.row_weights[0]
+    if weights is None or weights.all() or not has_nan(X):
+        return samples
+    X = X.copy()
+    values = X.data if is_sparse(X) else X
+    cells = X.tocoo().row if is_sparse(X) else np.arange(samples.n)[:, np.newaxis]
+    values[np.isnan(values) & (weights == 0)[cells]] = 0
+    return replace(samples, X=X)
 
 
 @dataclass(frozen=True)
