@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.tree import export_text
 from test_export_json import any_model
+from weald._parameters.projections import REGRESSOR_CRITERIA
 from weald.export import to_sklearn
 
 # A check of scikit-learn adds up all values of X, also where these are the largest floats of both signs.
@@ -133,6 +134,17 @@ def test_parameters_that_scikit_learn_has_not_are_left_out():
     X[::3, 0] = np.nan
     model = make("RandomForestRegressor", criterion="absolute_error").fit(X, y)
     np.testing.assert_array_equal(to_sklearn(model).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeRegressor", "RandomForestRegressor", "ExtraTreesRegressor"])
+@pytest.mark.parametrize("criterion", sorted(REGRESSOR_CRITERIA))
+@pytest.mark.filterwarnings("ignore:criterion 'friedman_mse':FutureWarning")
+def test_every_criterion_is_converted_and_the_result_can_be_cloned_and_fitted(name, criterion):
+    X, y = make_data(name)
+    model = make(name, criterion=criterion).fit(X, np.abs(y))
+    theirs = to_sklearn(model)
+    check_same(theirs, model, X)
+    clone(theirs).fit(X, np.abs(y))
 
 
 @pytest.mark.parametrize(

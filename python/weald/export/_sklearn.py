@@ -108,6 +108,8 @@ def _with_params(kind: type[BaseEstimator], model: BaseEstimator) -> BaseEstimat
     for name in sorted(params.keys() & estimator.get_params(deep=False).keys()):
         if name in ("monotonic_cst", "class_weight", "oob_score", "estimator"):
             continue  # these only affect fits, and have other forms
+        if params[name] == "friedman_mse":
+            continue  # a former name of the default, which scikit-learn 1.9 deprecates and replaces when it is cloned
         try:
             kind(**{name: params[name]})._validate_params()
         except ValueError:
