@@ -15,7 +15,7 @@ use super::observer::StageObserver;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
-use crate::data::{ClassWeight, Dataset, LabelView, Matrix, Outputs, SparseView, Targets};
+use crate::data::{Dataset, LabelView, Matrix, Outputs, SparseView, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{AllReduce, Reduce, Workers};
 use crate::loss::LossKind;
@@ -104,7 +104,7 @@ impl BoostConfig {
         if let Some((_, what)) = absent.into_iter().find(|(is_given, _)| *is_given) {
             return Err(Error::unsupported(what, "if samples are spread over workers"));
         }
-        if let ClassWeight::Balanced | ClassWeight::BalancedSubsample = data.row_weights().class_weight {
+        if data.row_weights().class_weight.is_balanced() {
             let must = "have a weight for each class if samples are spread over workers";
             return refuse("class_weight", "balanced", must);
         }

@@ -35,10 +35,14 @@ impl<'a> RowWeights<'a> {
     /// equal.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] if the weights or the mask do not match the
-    /// samples, and if class weights are given for numerical outputs.
+    /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] if the weights, or the mask of balanced weights, do
+    /// not match the samples, and if class weights are given for numerical outputs.
     pub fn by_row(self, y: &Targets<'_>, y_mask: Option<&Mask<'_>>) -> Result<Option<Cow<'a, [f64]>>> {
-        let data = Dataset::of_y(y.view())?.weights(self).y_mask(y_mask.map(Mask::view));
+        // Other weights do not depend on what is known.
+        let Some(y_mask) = y_mask.filter(|_| self.class_weight.is_balanced()) else {
+            return self.by_row_of_known(y, None);
+        };
+        let data = Dataset::of_y(y.view())?.weights(self).y_mask(y_mask.view());
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
         self.by_row_of_known(data.y(), data.known())
@@ -86,6 +90,13 @@ pub enum ClassWeight<'a> {
     Balanced,
     /// Like `Balanced`, computed separately on the samples that each tree draws.
     BalancedSubsample,
+}
+
+impl ClassWeight<'_> {
+    /// Returns whether the weights follow from how often classes occur.
+    pub(crate) fn is_balanced(&self) -> bool {
+        matches!(self, ClassWeight::Balanced | ClassWeight::BalancedSubsample)
+    }
 }
 
 /// Significant bits of balanced weights. With few bits, products with integer sample weights are exact, so that a
