@@ -33,6 +33,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -129,14 +130,18 @@ def name_of(method: str, parameters: dict[str, Any]) -> str:
 
 
 def run(
-    path: Path, table: Table, method: str, parameters: dict[str, Any], X: Any, y: np.ndarray, done: set[Any]
+    path: Path,
+    table: Table,
+    method: str,
+    parameters: dict[str, Any],
+    X: Any,
+    y: np.ndarray,
+    missing: dict[int, tuple[np.ndarray, np.ndarray]],
 ) -> None:
     """The missing splits of one method on one table; the process of `in_turn`."""
     warnings.simplefilter("ignore")
     name = name_of(method, parameters)
-    for number, split in enumerate(splits(table, y)):
-        if (table.name, number, name) in done:
-            continue
+    for number, split in missing.items():
         row = {"table": table.name, "kind": table.kind, "rows": table.rows, "split": number, "method": name}
         try:
             row |= measured(table, method, parameters, X, y, split, number)
@@ -158,15 +163,16 @@ def in_turn(
         print(f"{table.name} left out: {error.caught()}", flush=True)
         return
     y = y.to_numpy()
-    numbers = range(sum(1 for _ in splits(table, y)))
+    wanted = dict(enumerate(islice(splits(table, y), args.splits)))
     # A process of its own for each method, so that memory is its own and an end without an exception ends one method.
     fork = multiprocessing.get_context("fork")
     for method, parameters in contenders:
         name = name_of(method, parameters)
-        if all((table.name, number, name) in done for number in numbers):
+        missing = {number: split for number, split in wanted.items() if (table.name, number, name) not in done}
+        if not missing:
             continue
         start = time.perf_counter()
-        worker = fork.Process(target=run, args=(args.path, table, method, parameters, X, y, done))
+        worker = fork.Process(target=run, args=(args.path, table, method, parameters, X, y, missing))
         worker.start()
         worker.join()
         end = "" if worker.exitcode == 0 else f", ended with {worker.exitcode}"
@@ -197,6 +203,7 @@ def main() -> None:
         "--catboost", action="append", default=[], type=json.loads, metavar="JSON",
         help='the same for CatBoost; {"loss_function": "MultiRMSE"} is one model of all outputs',
     )  # fmt: skip
+    parser.add_argument("--splits", type=int, help="only the first splits of each table, this many")
     args = parser.parse_args()
     absent = {name for name, module in MODULES.items() if find_spec(module) is None}
     contenders = [(name, {}) for name in METHODS if re.search(args.methods, name) and name not in absent]
