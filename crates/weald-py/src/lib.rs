@@ -7,52 +7,37 @@
 //! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where possible |
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
-//! | `described` | models that are described by arrays |
 //! | `label_files` | text formats of label data |
 //! | `loss` | losses that are computed in Python |
 //! | `names` | the Python names of the engine's values |
 //! | `projection` | output projections: families, matrices, and draws from a family |
 //! | `samples` | folds, digests and stored training samples |
 //! | `ranking` | the best labels and the ranks of true labels, by scores that are given |
-//! | `tree`, `forest`, `boost`, `centroid`, `linear`, `label_tree`, `compress` | frozen classes around the engine's models |
-//! | `one_sample` | scores of one sample at a time |
-//! | `part` | boosting with samples on several workers |
+//! | `models` | fits, and frozen classes around the engine's models |
 //! | `shap` | Shapley values of models that are sums of trees |
 //! | `memory` | the estimate of the memory of a fit |
-//! | `model` | what the classes around models have in common |
 //! | `model_file` | reading and writing files with a model and the data of its estimator |
 //!
 //! In a call, inputs become views, `enter` runs the engine on them, and the result becomes numpy arrays or a frozen
 //! class.
 
 mod array;
-mod boost;
-mod centroid;
-mod compress;
 mod config;
-mod described;
 mod elementary;
 mod enter;
 mod error;
-mod forest;
 mod input;
 mod label_files;
-mod label_tree;
-mod linear;
 mod loss;
 mod memory;
-mod model;
 mod model_file;
+mod models;
 mod names;
-mod one_linear;
-mod one_sample;
 mod output;
-mod part;
 mod projection;
 mod ranking;
 mod samples;
 mod shap;
-mod tree;
 
 /// The engine of weald. It is private: names may change in any version.
 #[pyo3::pymodule(gil_used = false)]
@@ -61,26 +46,9 @@ mod _weald {
     use pyo3::types::PyDict;
 
     #[pymodule_export]
-    use crate::boost::{
-        PyBoosted, PyScoresSoFar, PyStaged, exact_sums, fit_boosting, fit_boosting_with, mean_loss, refit_leaves,
-        weights_by_row,
-    };
-    #[pymodule_export]
-    use crate::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
-    #[pymodule_export]
-    use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
-    #[pymodule_export]
-    use crate::described::PyDescribed;
-    #[pymodule_export]
     use crate::elementary::{exp, log, log1p};
     #[pymodule_export]
-    use crate::forest::{PyForest, fit_forest, fit_tree};
-    #[pymodule_export]
     use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
-    #[pymodule_export]
-    use crate::label_tree::{PyLabelTree, fit_label_tree};
-    #[pymodule_export]
-    use crate::linear::{PyLinear, fit_linear, fold_models_of_linear};
     #[pymodule_export]
     use crate::loss::{loss_cells, losses};
     #[pymodule_export]
@@ -91,11 +59,30 @@ mod _weald {
     #[pymodule_export]
     use crate::model_file::{inspect_model, load_model, read_model, save_model, write_file, write_model};
     #[pymodule_export]
-    use crate::one_linear::PyOneLinear;
+    use crate::models::boost::{
+        PyBoosted, PyScoresSoFar, PyStaged, exact_sums, fit_boosting, fit_boosting_with, mean_loss, refit_leaves,
+        weights_by_row,
+    };
     #[pymodule_export]
-    use crate::one_sample::PyOneSample;
+    use crate::models::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
     #[pymodule_export]
-    use crate::part::fit_boosting_part;
+    use crate::models::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
+    #[pymodule_export]
+    use crate::models::described::PyDescribed;
+    #[pymodule_export]
+    use crate::models::forest::{PyForest, fit_forest, fit_tree};
+    #[pymodule_export]
+    use crate::models::label_tree::{PyLabelTree, fit_label_tree};
+    #[pymodule_export]
+    use crate::models::linear::{PyLinear, fit_linear, fold_models_of_linear};
+    #[pymodule_export]
+    use crate::models::one_linear::PyOneLinear;
+    #[pymodule_export]
+    use crate::models::one_sample::PyOneSample;
+    #[pymodule_export]
+    use crate::models::part::fit_boosting_part;
+    #[pymodule_export]
+    use crate::models::tree::PyTree;
     #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]
@@ -104,8 +91,6 @@ mod _weald {
     use crate::samples::{label_folds, py_data_digest, stored_draws, stored_quantiles, stored_weights};
     #[pymodule_export]
     use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};
-    #[pymodule_export]
-    use crate::tree::PyTree;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use weald::{BoostConfig, CompressConfig, FitShapes, LayoutOfX, MemoryTerm};
 
-use crate::centroid::PyCentroidForestConfig;
 use crate::config::{PyBoostConfig, PyForestConfig, unknown};
-use crate::label_tree::PyLabelTreeConfig;
-use crate::linear::PyLinearConfig;
+use crate::models::centroid::PyCentroidForestConfig;
+use crate::models::label_tree::PyLabelTreeConfig;
+use crate::models::linear::PyLinearConfig;
 
 /// The attributes of the shapes of a fit.
 #[derive(Debug, FromPyObject)]

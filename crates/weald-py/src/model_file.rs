@@ -12,15 +12,15 @@ use weald::model_file::{Array, Extra, Kind, Summary, Values, inspect, write_byte
 use weald::{ErrorKind, Model, ModelFile};
 
 use crate::array::{Read1, ReadDyn};
-use crate::boost::PyBoosted;
-use crate::centroid::PyCentroidForest;
-use crate::compress::PyCompressed;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::forest::PyForest;
 use crate::input::collected;
-use crate::label_tree::PyLabelTree;
-use crate::linear::PyLinear;
+use crate::models::boost::PyBoosted;
+use crate::models::centroid::PyCentroidForest;
+use crate::models::compress::PyCompressed;
+use crate::models::forest::PyForest;
+use crate::models::label_tree::PyLabelTree;
+use crate::models::linear::PyLinear;
 use crate::names::{kind_of, name_of};
 use crate::output;
 

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use weald::{Additive, Matrix, Result, Tree};
 
 use crate::input::PyMatrix;
-use crate::model::{PyAdditive, over_trees};
+use crate::models::model::{PyAdditive, over_trees};
 use crate::output::{self, SparseArrays};
 
 /// The approximate number of steps for each node of a tree and each sample.

@@ -13,17 +13,17 @@ use crate::exact::{Total, WeightedGrids};
 use crate::forest::config::ForestConfig;
 use crate::forest::grow::{seconds_of_projecting, seconds_of_tree};
 use crate::loss::LogLoss;
-use crate::loss::log_loss_rows::LogLossRows;
+use crate::loss::kernels::vector::vectorised;
 use crate::loss::outputs::ColumnLosses;
+use crate::loss::rows::log_loss_rows::LogLossRows;
 use crate::loss::rows::{Cells, RowLoss, RowTargets};
-use crate::loss::vector::vectorised;
 use crate::partition::lottery::Lottery;
 use crate::partition::sparse::{Forced, SparsePartitioner, Way};
 use crate::partition::stored_column::Lookup;
 use crate::partition::{Column, Partitioner, Span, Visitor};
 use crate::rng::{Key, Stream};
 use crate::tree::config::TreeConfig;
-use crate::tree::grower::{Grower, Sample, TreeTargets};
+use crate::tree::growth::grower::{Grower, Sample, TreeTargets};
 
 /// The way in which a node is visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! The test reads the source text: every path that begins with `crate::`, except in comments and tests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,23 @@ fn imports_from_the_same_or_a_higher_layer_are_found() {
     assert_eq!(upward("criterion", "fn f() { crate::loss::f() }"), ["loss"]);
     assert!(upward("data", "//! See [`crate::tree`].\nuse crate::error::Result;").is_empty());
     assert!(upward("data", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::tree::Tree;\n}").is_empty());
+}
+
+/// The most files in a folder of sources: a reader takes in their names at a glance.
+const MOST_FILES: usize = 20;
+
+#[test]
+fn folders_have_few_files() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of the crates");
+    let mut files = Vec::new();
+    sources(crates, &mut files);
+    let mut n_files = BTreeMap::new();
+    for file in &files {
+        *n_files.entry(file.parent().expect("a folder")).or_insert(0) += 1;
+    }
+    assert!(n_files.len() > 20, "only {} folders were found", n_files.len());
+    n_files.retain(|_, n| *n > MOST_FILES);
+    assert!(n_files.is_empty(), "these folders have more than {MOST_FILES} files: {n_files:?}");
 }
 
 /// Returns the modules of model files that a module imports.

@@ -11,7 +11,7 @@ use crate::data::{Targets, Weights};
 use crate::error::{Purpose, Result};
 use crate::exact::exact_mean_of_samples;
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 use crate::loss::rows::{RowLoss, RowTargets};
 use crate::loss::working::WorkingLoss;
 

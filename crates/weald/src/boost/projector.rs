@@ -3,8 +3,8 @@
 
 use crate::control::Control;
 use crate::error::{Purpose, Result};
-use crate::loss::float::Float;
-use crate::loss::vector::{Eight, LANES, products};
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::{Eight, LANES, products};
 use crate::projection::ProjectionMatrix;
 
 /// The matrix Φ, by rows.
@@ -88,7 +88,7 @@ impl Projector {
         }
     }
 
-    /// Computes the targets of some samples, at most [`crate::loss::vector::TILE_ROWS`], each with `width` negative
+    /// Computes the targets of some samples, at most [`crate::loss::kernels::vector::TILE_ROWS`], each with `width` negative
     /// gradients.
     #[inline(always)]
     pub(crate) fn project<T: Float>(&self, r: &[T], width: usize, targets: &mut [f64]) {

@@ -4,7 +4,7 @@ use super::model::Boosted;
 use super::scores::booster::Booster;
 use super::scores::{Held, Scored, Scores};
 use crate::error::{Purpose, Result};
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 
 const SCORES: Purpose = Purpose("the scores of the stages so far");
 

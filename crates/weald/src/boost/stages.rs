@@ -31,7 +31,7 @@ use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::bootstrap::{Population, Urn, tree_key};
 use crate::forest::config::Sampling;
 use crate::loss::column::LeafRule;
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 use crate::rounds::rounds;
 use crate::tree::Tree;
 

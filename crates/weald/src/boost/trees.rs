@@ -20,14 +20,14 @@ use crate::data::{Matrix, Outputs, Targets};
 use crate::error::{Purpose, Result};
 use crate::exact::{Total, exact_means_of_all};
 use crate::forest::bootstrap::tree_key;
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 use crate::pool;
 use crate::rng::Key;
 use crate::rounds::{Unobserved, rounds};
 use crate::tree::Tree;
 use crate::tree::config::TreeConfig;
 use crate::tree::constraints::MonotonicColumns;
-use crate::tree::grower::{Grower, Sample, TreeTargets, of_a_sample};
+use crate::tree::growth::grower::{Grower, Sample, TreeTargets, of_a_sample};
 use crate::tree::rows::Rows;
 
 /// What the trees of all stages are grown from.

@@ -22,7 +22,7 @@ use crate::data::{Matrix, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::Workers;
 use crate::forest::bootstrap::Population;
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 
 /// The strategies that are supported with weak models other than trees, for messages.
 const STRATEGIES: &str = "be Joint, or Projected without relabelled leaves, for weak models other than trees";

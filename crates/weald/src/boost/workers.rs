@@ -19,7 +19,7 @@ use crate::data::{Dataset, LabelView, Matrix, Outputs, SparseView, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{AllReduce, Reduce, Workers};
 use crate::loss::LossKind;
-use crate::loss::line_search::LineSearch;
+use crate::loss::steps::line_search::LineSearch;
 use crate::rounds::Unobserved;
 
 impl BoostConfig {

@@ -9,7 +9,7 @@ use super::config::Clustering;
 use super::project::{LANES, ONE};
 use crate::control::Control;
 use crate::error::{Purpose, Result};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 use crate::rng::Key;
 
 const PURPOSE: Purpose = Purpose("the clusters of a node");

@@ -23,10 +23,10 @@ use crate::model::plain_fit;
 use crate::rng::Key;
 use crate::rounds::side_by_side;
 use crate::tree::fill;
-use crate::tree::grower::TreeTargets;
+use crate::tree::growth::grower::TreeTargets;
 use crate::tree::leaves::{Amounts, Indices, StoredRows};
 use crate::tree::masked_fill::{self, Nodes, Tables};
-use crate::tree::{LeafTable, grow::Structure};
+use crate::tree::{LeafTable, growth::grow::Structure};
 
 const PURPOSE: Purpose = Purpose("the samples of a tree");
 

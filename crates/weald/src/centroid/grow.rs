@@ -16,7 +16,7 @@ use crate::error::{ErrorKind, Purpose, Result};
 use crate::exact::reduce::Workers;
 use crate::exact::{Shift, Total};
 use crate::rng::{Key, Stream};
-use crate::tree::grow::Structure;
+use crate::tree::growth::grow::Structure;
 
 const PURPOSE: Purpose = Purpose("the nodes of a tree");
 

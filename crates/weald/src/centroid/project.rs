@@ -16,7 +16,7 @@ use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::elementary::Squared;
 use crate::error::{Error, Purpose, Result};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 use crate::projection::{MatrixSource, OUTPUT_PROJECTION, ProjectionMatrix, RandomFamily, Sparsity};
 use crate::rng::{Key, Stream};
 

@@ -10,7 +10,7 @@ use super::vectors::Vectors;
 use crate::control::Control;
 use crate::elementary::exp_of_negative;
 use crate::error::{Purpose, Result};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 use crate::rng::{Key, Stream};
 
 const PURPOSE: Purpose = Purpose("the centroids of a node");

@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::centroids::Centroids;
 use super::vectors::Vectors;
 use crate::error::{Purpose, Result};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 
 const PURPOSE: Purpose = Purpose("the centroids of a node");
 

@@ -5,7 +5,6 @@
 //! unknown. `Weights` converts sample weights to integer units, in which all statistics are summed exactly.
 
 pub(crate) mod bins;
-pub(crate) mod codes;
 pub(crate) mod dataset;
 pub(crate) mod dense;
 mod digest;
@@ -26,10 +25,8 @@ mod subset;
 pub(crate) mod targets;
 pub(crate) mod train_y;
 pub(crate) mod weights;
-pub(crate) mod worker_bins;
 
-pub(crate) use bins::Bins;
-pub(crate) use codes::Codes;
+pub(crate) use bins::{Bins, codes::Codes};
 pub use dataset::{Dataset, Mask};
 pub(crate) use dense::DenseColumns;
 pub use digest::{Cells, data_digest};

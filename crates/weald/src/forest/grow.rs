@@ -22,7 +22,7 @@ use crate::rng::Key;
 use crate::rounds::side_by_side;
 use crate::tree::config::TreeConfig;
 use crate::tree::constraints::MonotonicColumns;
-use crate::tree::grower::{Grower, Sample, TreeTargets};
+use crate::tree::growth::grower::{Grower, Sample, TreeTargets};
 use crate::tree::{Tree, fill};
 
 plain_fit!(TreeConfig, Tree);

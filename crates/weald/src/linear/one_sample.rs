@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::LinearModel;
 use crate::centroid::Vectors;
 use crate::error::{Error, Purpose, Result};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 use crate::model::Ranking;
 
 const PURPOSE: Purpose = Purpose("the weights of a linear model, by feature");

@@ -1,12 +1,12 @@
 //! The absolute error, |y − f|.
 
 use super::column::ColumnLoss;
-use super::newton::Regularization;
+use super::steps::newton::Regularization;
 use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::Rounding;
-use crate::loss::line_search::{LineSearch, weighted_median};
+use crate::loss::steps::line_search::{LineSearch, weighted_median};
 
 /// The absolute error.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::line_search::LineSearch;
-use super::newton::{Change, LeafTotals, Regularization, newton_step};
 use super::rows::{RowLoss, RowSums};
+use super::steps::line_search::LineSearch;
+use super::steps::newton::{Change, LeafTotals, Regularization, newton_step};
 use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
 use crate::control::Control;
 use crate::data::train_y::RealTargets;

@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::data::Outputs;
 use crate::elementary::exp;
 use crate::error::Result;
-use crate::loss::line_search::{LineSearch, newton_or_brent};
+use crate::loss::steps::line_search::{LineSearch, newton_or_brent};
 
 /// The exponential loss. If −yf is above 80, the loss continues as its tangent, so that gradients fit in float32, and
 /// sums of their squares in float64.

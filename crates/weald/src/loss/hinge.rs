@@ -7,7 +7,7 @@ use super::{Bounds, Domain, LineProblem, Loss, ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::Rounding;
-use crate::loss::line_search::{Kink, LineSearch, piecewise_linear_minimum};
+use crate::loss::steps::line_search::{Kink, LineSearch, piecewise_linear_minimum};
 
 /// The hinge loss.
 #[derive(Clone, Copy, Debug)]

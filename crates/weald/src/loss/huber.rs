@@ -4,8 +4,8 @@
 //! Source: Huber, *Robust estimation of a location parameter* (1964).
 
 use super::column::ColumnLoss;
-use super::line_search::LineSearch;
-use super::newton::Regularization;
+use super::steps::line_search::LineSearch;
+use super::steps::newton::Regularization;
 use super::{Bounds, Domain, LineProblem, Loss, LossKind, LossParameter};
 use crate::error::Result;
 

@@ -5,10 +5,10 @@
 //! one, and leaves are searched one by one.
 
 use super::column::{ColumnLoss, NumberColumn};
-use super::float::Float;
-use super::line_search::LineSearch;
-use super::newton::Regularization;
+use super::kernels::float::Float;
 use super::outputs::ColumnLosses;
+use super::steps::line_search::LineSearch;
+use super::steps::newton::Regularization;
 use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
 use crate::control::Control;
 use crate::data::train_y::RealTargets;

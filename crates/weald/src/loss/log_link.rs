@@ -6,8 +6,8 @@
 //! stay those of the point where it begins. They are then upper bounds, so that Newton steps still decrease the loss.
 
 use super::column::{ColumnLoss, NumberColumn};
-use super::line_search::LineSearch;
-use super::newton::{Regularization, newton_step};
+use super::steps::line_search::LineSearch;
+use super::steps::newton::{Regularization, newton_step};
 use super::{LARGEST_STEP, LineProblem, Loss, weight_of_absent};
 use crate::control::Control;
 use crate::elementary::{self, ln};

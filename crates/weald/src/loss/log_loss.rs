@@ -1,16 +1,16 @@
 //! The logistic loss log(1 + e^(−2yf)) with y = ±1 and P(y = 1) = 1 / (1 + e^(−2f)). The score is half the log-odds.
 
 use super::column::{ColumnLoss, LeafRule};
-use super::log_loss_rows::LogLossRows;
-use super::newton::{Change, ErrorOfSums, LeafTotals, self_concordant_bound};
-use super::off_sums::OffSums;
+use super::kernels::off_sums::OffSums;
+use super::rows::log_loss_rows::LogLossRows;
 use super::rows::{RowLoss, RowSums};
+use super::steps::newton::{Change, ErrorOfSums, LeafTotals, self_concordant_bound};
 use super::{Bounds, Domain, LineProblem, Link, Loss, half_log_odds};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::elementary::{exp, exp_m1, ln, ln_1p};
 use crate::error::Result;
-use crate::loss::line_search::{LineSearch, newton_or_brent};
+use crate::loss::steps::line_search::{LineSearch, newton_or_brent};
 
 /// The logistic loss.
 #[derive(Clone, Copy, Debug)]

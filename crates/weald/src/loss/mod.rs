@@ -28,20 +28,17 @@
 //! knows all losses: configurations, messages and Python read it.
 //!
 //! A fit makes a `working::WorkingLoss` of the loss and the outputs: a sum over columns of scores, or over outputs
-//! whose classes are treated jointly (`softmax`, with `softmax_rows`, is not a sum over columns). It contains the
+//! whose classes are treated jointly (`softmax`, with `rows::softmax_rows`, is not a sum over columns). It contains the
 //! initial constants of all scores, the kernel for several outputs, and the searches of steps, for one column or for
 //! the classes of one output.
 //!
 //! | module | what |
 //! |---|---|
-//! | `line_search` | one-dimensional minimisation: Newton, Brent, medians, kinks |
-//! | `newton` | regularised Newton steps for leaves, halved while the loss increases |
-//! | `rows`, `square_rows`, `log_loss_rows`, `softmax_rows` | losses and gradients for all scores of a sample together |
+//! | `steps` | searches of steps |
+//! | `rows` | losses and gradients for all scores of a sample together |
+//! | `kernels` | loops over many scores, and the two float types of scores |
 //! | `outputs` | a separate loss for each output |
-//! | `vector` | loops over the scores of many samples |
 //! | `log_link` | code shared by losses whose scores are logarithms: exponentials that do not overflow, starts, Newton steps |
-//! | `float` | the two float types of scores, and the grids to which gradients are rounded |
-//! | `off_sums` | sums for the search of steps of the logistic loss over leaves |
 //!
 //! **Sums are exact** (see `exact`): they do not depend on the order of samples, and a sample of weight 0 has no
 //! effect. With weights that are multiples of 1/64, a sample of weight 2 is equivalent to two samples.
@@ -58,33 +55,25 @@
 mod absolute_error;
 pub(crate) mod column;
 mod exponential;
-pub(crate) mod exponentials;
-pub(crate) mod float;
 mod gamma;
 mod hinge;
 mod huber;
+pub(crate) mod kernels;
 pub(crate) mod known_cells;
-pub(crate) mod line_search;
 pub(crate) mod link;
 mod log_link;
 mod log_loss;
-pub(crate) mod log_loss_rows;
-pub(crate) mod newton;
-pub(crate) mod off_sums;
 pub(crate) mod outputs;
 mod poisson;
 mod quantile;
 pub(crate) mod rows;
 pub(crate) mod softmax;
-pub(crate) mod softmax_rows;
-mod softmax_step;
-pub(crate) mod square_rows;
 mod squared_error;
+pub(crate) mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
 mod tweedie;
-pub(crate) mod vector;
 pub(crate) mod working;
 
 use std::fmt::Debug;
@@ -99,13 +88,13 @@ pub use exponential::Exponential;
 pub use gamma::Gamma;
 pub use hinge::Hinge;
 pub use huber::Huber;
-pub use line_search::LineSearch;
 pub use link::Link;
 pub use log_loss::LogLoss;
 pub use outputs::OutputLosses;
 pub use poisson::Poisson;
 pub use quantile::Quantile;
 pub use squared_error::SquaredError;
+pub use steps::LineSearch;
 pub use table::{LossKind, LossParameter, LossRow, LossTargets};
 pub use tweedie::Tweedie;
 
@@ -206,7 +195,7 @@ pub trait Loss: Debug + Send + Sync {
     /// of a loss with an asymptote is at infinity. The search then ends where the slope has decreased to 10⁻⁸ of the
     /// slope at ρ = 0.
     fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        line_search::minimise(self, problem, search)
+        steps::line_search::minimise(self, problem, search)
     }
 }
 

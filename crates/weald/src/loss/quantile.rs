@@ -4,8 +4,8 @@
 //! Source: Koenker and Bassett, *Regression quantiles* (1978).
 
 use super::column::ColumnLoss;
-use super::line_search::{LineSearch, first_with_weight};
-use super::newton::Regularization;
+use super::steps::line_search::{LineSearch, first_with_weight};
+use super::steps::newton::Regularization;
 use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, LossKind, LossParameter, ROWS};
 use crate::control::Control;
 use crate::error::Result;

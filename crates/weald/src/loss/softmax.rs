@@ -5,9 +5,9 @@
 
 use pulp::Arch;
 
-use super::exponentials::{RowSums, largest};
-use super::float::Float;
-use super::vector::LANES;
+use super::kernels::exponentials::{RowSums, largest};
+use super::kernels::float::Float;
+use super::kernels::vector::LANES;
 use super::weight_of_absent;
 use crate::elementary::{exp, exp_m1, ln, ln_1p};
 use crate::error::{Purpose, Result};

@@ -2,12 +2,12 @@
 
 use super::column::{ColumnLoss, LeafRule, NumberColumn};
 use super::rows::RowLoss;
-use super::square_rows::SquareRows;
+use super::rows::square_rows::SquareRows;
 use super::{Domain, LARGEST_STEP, LineProblem, Loss};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::{exact_mean_of_all, weighted_sum};
-use crate::loss::line_search::LineSearch;
+use crate::loss::steps::line_search::LineSearch;
 
 /// Half the squared error.
 #[derive(Clone, Copy, Debug)]

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::column::ColumnLoss;
-use super::float::Float;
-use super::log_loss_rows::LogLossRows;
-use super::newton::Regularization;
+use super::kernels::float::Float;
 use super::outputs::ColumnLosses;
+use super::rows::log_loss_rows::LogLossRows;
 use super::rows::{Cells, ColumnTargets, RowLoss, RowTargets};
+use super::steps::newton::Regularization;
 use super::working::WorkingLoss;
 use super::*;
 

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::column::{ColumnLoss, LeafRule, NumberColumn};
-use super::float::Float;
+use super::kernels::float::Float;
 use super::known_cells::{KnownCells, mean_of_columns};
-use super::line_search::LineSearch;
-use super::newton::{Change, LeafTotals, Regularization};
 use super::outputs::ColumnLosses;
+use super::rows::softmax_rows::Softmax;
 use super::rows::{Cells, RowLoss, RowSums, RowTargets, Weighed};
-use super::softmax_rows::Softmax;
+use super::steps::line_search::LineSearch;
+use super::steps::newton::{Change, LeafTotals, Regularization};
 use super::{LineProblem, Link, LossKind, ROWS};
 use crate::control::Control;
 use crate::data::targets::is_binary;

@@ -6,7 +6,7 @@ use super::trees::{
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::criterion::variance;
 use crate::forest::{ForestConfig, Sampling};
-use crate::tree::{Tree, grow};
+use crate::tree::{Tree, growth::grow};
 
 impl ForestConfig {
     /// Estimates the memory of a fit on data of these shapes, with this number of threads: see [`crate::memory`].

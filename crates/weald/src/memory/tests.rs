@@ -13,7 +13,7 @@ use crate::model::StepDtype;
 use crate::projection::{NProjections, OutputProjection, Projection};
 use crate::rng::{Key, Stream};
 use crate::split::Splitter;
-use crate::tree::{MaxFeatures, grow};
+use crate::tree::{MaxFeatures, growth::grow};
 
 fn forest() -> ForestConfig {
     ForestConfig::random_forest(Criterion::Variance).sampling(Sampling::All).n_trees(3)

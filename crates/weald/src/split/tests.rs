@@ -23,7 +23,7 @@ use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::sparse::{Forced, Way};
 use crate::partition::stored_column::Lookup;
 use crate::partition::{dense, sparse};
-use crate::tree::grow::{Structure, Values, grow};
+use crate::tree::growth::grow::{Structure, Values, grow};
 
 /// Values that are difficult: ties, both signs, neighbouring floats, denormals, large ratios.
 fn hostile_value() -> impl Strategy<Value = f32> {

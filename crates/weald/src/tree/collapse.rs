@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::grow::Structure;
+use super::growth::grow::Structure;
 use super::leaves::LeafTableBuilder;
 use super::{Node, Tree};
 use crate::control::Control;

@@ -7,7 +7,7 @@ use ndarray::{ArrayView2, Axis};
 
 use super::Node;
 use super::config::TreeConfig;
-use super::grow::Structure;
+use super::growth::grow::Structure;
 use crate::criterion::LeafValues;
 use crate::data::FeatureSubset;
 use crate::data::targets::{Outputs, starts};

@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
-use super::Tree;
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
+use crate::tree::Tree;
 
 /// Maximum number of leaves: the bits of a word.
 const MOST_LEAVES: usize = u32::BITS as usize;

@@ -4,8 +4,8 @@
 //! means are over the samples of all workers. Medians are only computed by a single worker.
 
 use super::constraints::MonotonicColumns;
-use super::grow::Structure;
-use super::grower::TreeTargets;
+use super::growth::grow::Structure;
+use super::growth::grower::TreeTargets;
 use super::leaves::{LeafTable, LeafTableBuilder};
 use super::masked_fill;
 use super::median::exact_median;

@@ -27,7 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Purpose, Result};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 
 pub use compact::Precision;
 

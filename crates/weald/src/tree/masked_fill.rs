@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use records::{Leaves, Shared};
 
-use super::grow::Structure;
+use super::growth::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
 use crate::control::Control;
 use crate::data::masked::MaskedNumbers;

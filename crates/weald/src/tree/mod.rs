@@ -20,11 +20,11 @@
 //! | `partial_dependence` | partial dependence: the mean prediction for given values of some features |
 //! | `shap` | Shapley values: the contributions of features to the difference of a prediction from the mean |
 //! | `importance` | feature importances: the decrease of impurity, for all or for selected outputs |
+//! | `growth` | growing a tree |
 //! | `fill`, `masked_fill`, `median` | the values of leaves, computed from their samples |
 //! | `collapse` | the tree that remains when splits are replaced by leaves |
 //! | `prune` | pruning by minimal cost-complexity |
 //! | `reduced_error` | pruning by the loss on other samples |
-//! | `subtrees` | growth on several threads: the subtrees of some nodes in parallel |
 //! | `rules` | leaves as rules in text, with merged conditions |
 
 mod categories;
@@ -33,9 +33,7 @@ pub(crate) mod config;
 pub(crate) mod constraints;
 mod few_leaves;
 pub(crate) mod fill;
-mod frontier;
-pub(crate) mod grow;
-pub(crate) mod grower;
+pub(crate) mod growth;
 pub(crate) mod importance;
 mod leaf_values;
 pub(crate) mod leaves;
@@ -48,7 +46,6 @@ pub(crate) mod reduced_error;
 pub(crate) mod rows;
 mod rules;
 pub(crate) mod shap;
-mod subtrees;
 pub(crate) mod traverse;
 
 pub use config::{MaxFeatures, TreeConfig};

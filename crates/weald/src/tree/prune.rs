@@ -14,7 +14,7 @@
 //! Of two splits with equal links, one below the other, only the upper one is a step and becomes a leaf. The impurities
 //! are those that determined the splits: for a tree grown on projected outputs, those of the projected outputs.
 
-use super::grow::Structure;
+use super::growth::grow::Structure;
 use super::{Node, Tree};
 use crate::control::Control;
 use crate::error::{Error, Purpose, Result};

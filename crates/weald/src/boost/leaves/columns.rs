@@ -11,9 +11,9 @@ use super::search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::tile::{Tile, UnitWeights};
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
-use crate::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column, of_weighted_column};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::off_sums::{Grids, IN_A_SUM, LANES, of_column, of_weighted_column};
+use crate::loss::kernels::vector::vectorised;
 use crate::pool;
 
 /// Maximum number of columns that are copied at once: a few cache lines of every sample.

@@ -9,7 +9,7 @@ use crate::data::weights::EXACT_BITS;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Shift, Total};
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 use crate::pool;
 use crate::reuse::Buffer;
 

@@ -18,9 +18,9 @@ use crate::data::Weights;
 use crate::error::{Purpose, Result};
 use crate::exact::Total;
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
-use crate::loss::newton::Regularization;
-use crate::tree::grow::Structure;
+use crate::loss::kernels::float::Float;
+use crate::loss::steps::newton::Regularization;
+use crate::tree::growth::grow::Structure;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 
 const LEAVES: Purpose = Purpose("the leaves of a stage");

@@ -27,10 +27,10 @@ use crate::error::{Purpose, Result};
 use crate::exact::{weighted_sum, weighted_sum_of_all};
 use crate::loss::LineProblem;
 use crate::loss::column::ColumnLoss;
-use crate::loss::float::Float;
-use crate::loss::newton::{Change, LeafTotals, Regularization, halve_each, halved};
+use crate::loss::kernels::float::Float;
 use crate::loss::outputs::ColumnLosses;
 use crate::loss::rows::RowSums;
+use crate::loss::steps::newton::{Change, LeafTotals, Regularization, halve_each, halved};
 use crate::loss::working::NewtonLeaves;
 use crate::pool;
 

@@ -26,8 +26,8 @@
 use crate::elementary::exp_m1;
 use crate::error::{Purpose, Result};
 use crate::loss::LARGEST_STEP;
-use crate::loss::log_loss_rows::exp;
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
+use crate::loss::rows::log_loss_rows::exp;
 
 /// Relative error at which a step is accepted: its loss exceeds the minimum by 10⁻⁸ of what the step gains, far less
 /// than what the learning rate gives away.
@@ -291,7 +291,7 @@ impl LeafModel {
 mod tests {
     use super::*;
     use crate::control::Control;
-    use crate::loss::line_search::LineSearch;
+    use crate::loss::steps::line_search::LineSearch;
     use crate::loss::{LineProblem, LogLoss, Loss};
     use proptest::prelude::*;
 

@@ -9,8 +9,8 @@ use super::Fit;
 use super::columns::StageColumns;
 use crate::error::{Purpose, Result};
 use crate::loss::column::LeafRule;
-use crate::loss::float::Float;
-use crate::loss::line_search::LineSearch;
+use crate::loss::kernels::float::Float;
+use crate::loss::steps::line_search::LineSearch;
 use crate::loss::working::Line;
 use crate::pool;
 

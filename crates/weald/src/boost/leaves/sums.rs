@@ -11,9 +11,9 @@ use crate::boost::scores::one::{ColumnY, YMemory};
 use crate::error::{Purpose, Result};
 use crate::exact::WeightedGrids;
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::vectorised;
 use crate::loss::rows::{LeafRows, RowSums};
-use crate::loss::vector::vectorised;
 use crate::pool;
 
 /// Calls `visit` with consecutive leaves and the sums over the samples of each, until all leaves have been visited. The

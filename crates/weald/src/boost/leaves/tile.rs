@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::search::LeafDerivatives;
 use crate::error::{Purpose, Result};
-use crate::loss::off_sums::{BitGrids, Grids, LANES, add_row, add_weighted_row};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::off_sums::{BitGrids, Grids, LANES, add_row, add_weighted_row};
+use crate::loss::kernels::vector::vectorised;
 
 /// Number of samples that are transposed to columns while they are in the first-level cache.
 const ROWS: usize = 64;

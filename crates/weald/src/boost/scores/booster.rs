@@ -7,7 +7,7 @@ use crate::boost::data::{Losses, OutOfBag};
 use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::error::{Purpose, Result};
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 use crate::model::into_array;
 
 /// The state of all scores, or of one score if each has trees of its own (single target).

@@ -11,8 +11,8 @@ use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
-use crate::loss::vector::{TILE_ROWS, take_largest, vectorised};
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::{TILE_ROWS, take_largest, vectorised};
 use crate::pool;
 use crate::reuse::Buffer;
 

@@ -18,8 +18,8 @@ use crate::data::slots::Slots;
 use crate::error::{Purpose, Result};
 use crate::exact::WeightedGrid;
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
-use crate::loss::vector::{dot, vectorised};
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::{dot, vectorised};
 
 /// The contribution of a stage.
 #[derive(Debug)]

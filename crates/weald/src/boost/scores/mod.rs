@@ -21,7 +21,7 @@ use super::projector::Projector;
 use crate::control::Control;
 use crate::data::Targets;
 use crate::error::Result;
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
 use crate::tree::Tree;
 use crate::tree::leaves::LeafTable;
 pub(crate) use held::Held;

@@ -13,9 +13,9 @@ use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::take_largest;
 use crate::loss::rows::ColumnTargets;
-use crate::loss::vector::take_largest;
 use crate::pool;
 use crate::reuse::Buffer;
 

@@ -12,8 +12,8 @@ use crate::data::Targets;
 use crate::data::slots::Slots;
 use crate::error::{Purpose, Result};
 use crate::loss::column::LeafRule;
-use crate::loss::float::Float;
-use crate::loss::vector::add_scaled;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::add_scaled;
 use crate::tree::Tree;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 

@@ -10,8 +10,8 @@ use crate::control::Control;
 use crate::data::Targets;
 use crate::error::{Purpose, Result};
 use crate::loss::column::LeafRule;
-use crate::loss::float::Float;
-use crate::loss::vector::add;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::add;
 use crate::tree::Tree;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 

@@ -4,7 +4,7 @@ use super::plan::{Memory, Plan, Question, To};
 use crate::control::{Control, Pulse};
 use crate::data::Matrix;
 use crate::error::{Error, ErrorKind, Purpose, Result};
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 use crate::tree::shap::background::{BITS, ByPlace, walk_mixed};
 use crate::tree::shap::mixed_leaf::{MixedInteractions, MixedSums, MixedWeights};
 use crate::tree::shap::orders::Chances;

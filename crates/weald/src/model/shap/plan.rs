@@ -4,7 +4,7 @@ use super::PURPOSE;
 use super::mixed::Background;
 use crate::control::Control;
 use crate::error::Result;
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 use crate::model::{Additive, Direction, SparseScores, Term};
 use crate::pool;
 use crate::tree::rows::{Rows, Scratch};

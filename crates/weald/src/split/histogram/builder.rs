@@ -11,7 +11,7 @@ use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::{Bounds, Variance};
 use crate::data::Codes;
-use crate::data::codes::CodeColumn;
+use crate::data::bins::codes::CodeColumn;
 use crate::error::Result;
 use crate::exact::reduce::Reduce;
 use crate::pool;

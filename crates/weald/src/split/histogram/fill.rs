@@ -3,7 +3,7 @@
 use super::sent::sum_bins;
 use super::words::{Form, Gatherings};
 use crate::criterion::variance::{Bounds, Many, MovedSums, One};
-use crate::data::codes::Code;
+use crate::data::bins::codes::Code;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 

@@ -57,7 +57,7 @@ use crate::data::Codes;
 use crate::error::Result;
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::Reduce;
-use crate::loss::vector::vectorised;
+use crate::loss::kernels::vector::vectorised;
 use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::criterion::{NodeCriterion, variance};
 use crate::data::Category;
+use crate::data::bins::codes::CodeColumn;
 use crate::data::bins::{bin_dense, bin_sparse};
-use crate::data::codes::CodeColumn;
 use crate::data::train_y::RealTargets;
 use crate::data::weights::tests::hostile_weights;
 use crate::data::{Bins as Edges, DenseColumns, SparseColumns, SparseView, Weights};
@@ -25,7 +25,7 @@ use crate::split::entries::Entries;
 use crate::split::expand::NodeSearch;
 use crate::split::tests::{Fingerprint, fingerprint};
 use crate::split::{Split, SplitSearch, Splitter};
-use crate::tree::grow::{Decode, Structure, grow};
+use crate::tree::growth::grow::{Decode, Structure, grow};
 
 #[derive(Clone, Debug)]
 struct Problem {

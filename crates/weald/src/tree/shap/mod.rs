@@ -51,7 +51,7 @@ pub(crate) mod walk;
 
 use super::Tree;
 use crate::error::{Purpose, Result};
-pub(crate) use crate::loss::vector::{Eight, LANES};
+pub(crate) use crate::loss::kernels::vector::{Eight, LANES};
 use quadrature::nodes_for;
 
 const PURPOSE: Purpose = Purpose("Shapley values");

@@ -13,7 +13,7 @@ use crate::config::{PyMaxSamples, one_of, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
-use crate::model::{check_node, copies, mean_of_trees, model, properties, vectors};
+use crate::models::model::{check_node, copies, mean_of_trees, model, properties, vectors};
 use crate::output;
 use crate::projection::PyOutputProjection;
 

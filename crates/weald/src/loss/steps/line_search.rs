@@ -23,11 +23,11 @@
 //! it until the slope has decreased to 10⁻⁸ of its value at ρ = 0.
 
 use super::newton::CERTAIN;
-use super::{LARGEST_STEP, LineProblem, Loss};
 use crate::control::Control;
 use crate::data::sort::sort_by;
 use crate::elementary::{ln_1p, power_of_two};
 use crate::error::Result;
+use crate::loss::{LARGEST_STEP, LineProblem, Loss};
 
 /// The method that searches steps without a closed form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,7 +184,7 @@ fn halved_newton<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, reach: f
 }
 
 /// The fraction of the slope at 0 at which the search along a separating direction ends.
-pub(super) const SETTLED: f64 = 1e-8;
+const SETTLED: f64 = 1e-8;
 /// Relative accuracy of the point at which the search along a separating direction ends.
 const SETTLED_PLACE: f64 = 1e-3;
 

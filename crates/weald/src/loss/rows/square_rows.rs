@@ -4,10 +4,10 @@
 //! afterwards. Sums have fixed lanes and there are no fused operations, so that the bits are the same on any machine,
 //! whichever form y has.
 
-use super::Bounds;
-use super::float::Float;
-use super::rows::{ColumnTargets, RowLoss, RowTargets};
-use super::vector::{Eight, LANES, vectorised};
+use crate::loss::Bounds;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::{Eight, LANES, vectorised};
+use crate::loss::rows::{ColumnTargets, RowLoss, RowTargets};
 
 /// The squared error of scores of any type.
 #[derive(Clone, Copy, Debug)]

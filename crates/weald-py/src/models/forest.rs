@@ -12,11 +12,11 @@ use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
-use crate::model::{compacting, grown, mean_of_trees, model};
+use crate::models::model::{compacting, grown, mean_of_trees, model};
+use crate::models::tree::PyTree;
 use crate::names::name_of;
 use crate::output;
 use crate::projection;
-use crate::tree::PyTree;
 
 /// The approximate number of steps of growth for each stored value of X and each tree, which is that of a sort.
 const STEPS_PER_VALUE: usize = 16;

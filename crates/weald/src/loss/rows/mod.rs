@@ -5,18 +5,22 @@
 //! the wider registers that the machine may have. Lanes are fixed and there are no fused operations, so that the bits
 //! are the same on any machine.
 
+pub(crate) mod log_loss_rows;
+pub(crate) mod softmax_rows;
+pub(crate) mod square_rows;
+
 use std::fmt::Debug;
 use std::ops::Range;
 use std::slice;
 
-use super::Bounds;
-use super::column::ColumnLoss;
-use super::float::Float;
-use super::outputs::ColumnLosses;
-use super::vector::{add, vectorised};
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Purpose, Result};
 use crate::exact::Total;
+use crate::loss::Bounds;
+use crate::loss::column::ColumnLoss;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::{add, vectorised};
+use crate::loss::outputs::ColumnLosses;
 
 /// y of one sample.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::Category;
+use crate::data::bins::worker_bins::{bin_dense_of, bin_sparse_of};
 use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
-use crate::data::worker_bins::{bin_dense_of, bin_sparse_of};
 use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
 use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::exact::Total;
@@ -25,8 +25,8 @@ use crate::split::histogram::{Spare, SparseCells};
 use crate::split::{Rules, Split, SplitSearch, Splitter};
 use crate::tree::config::TreeConfig;
 use crate::tree::constraints::MonotonicColumns;
-use crate::tree::grow::{Decode, Structure, grow};
-use crate::tree::subtrees::{self, Searches, grow_side_by_side};
+use crate::tree::growth::grow::{Decode, Structure, grow};
+use crate::tree::growth::subtrees::{self, Searches, grow_side_by_side};
 
 /// The samples on which one tree is grown, and their weights.
 #[derive(Debug)]

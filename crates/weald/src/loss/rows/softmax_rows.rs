@@ -2,14 +2,6 @@
 
 use std::ops::Range;
 
-use super::float::Float;
-use super::newton::{Change, ErrorOfSums, LeafTotals, Regularization, self_concordant_bound};
-use super::rows::{LeafRows, RowLoss, RowSums, RowTargets};
-use super::softmax;
-use super::softmax_step::SoftmaxProblem;
-use super::vector::vectorised;
-use super::working::Line;
-use super::{Bounds, ROWS};
 use crate::control::Control;
 use crate::data::Weights;
 use crate::data::targets::starts;
@@ -17,6 +9,14 @@ use crate::data::train_y::RealTargets;
 use crate::elementary::{exp, ln};
 use crate::error::{Purpose, Result};
 use crate::exact::{WeightedGrids, exact_mean};
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::vectorised;
+use crate::loss::rows::{LeafRows, RowLoss, RowSums, RowTargets};
+use crate::loss::softmax;
+use crate::loss::steps::newton::{Change, ErrorOfSums, LeafTotals, Regularization, self_concordant_bound};
+use crate::loss::steps::softmax_step::SoftmaxProblem;
+use crate::loss::working::Line;
+use crate::loss::{Bounds, ROWS};
 use crate::pool;
 
 /// The accuracy of gradients and curvatures of samples, and of means of probabilities, which are computed from gradients

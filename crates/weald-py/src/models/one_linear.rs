@@ -11,8 +11,8 @@ use weald::{ErrorKind, LinearScorer, LinearScratch, Result};
 
 use crate::enter::{Entry, SHORT, at_once};
 use crate::error::raise;
-use crate::linear::PyLinear;
-use crate::one_sample::{BRIEF, values};
+use crate::models::linear::PyLinear;
+use crate::models::one_sample::{BRIEF, values};
 use crate::output;
 
 /// Features and values of a sample.

@@ -14,9 +14,9 @@
 //! bounds ([`Change`]).
 
 use super::line_search::LineSearch;
-use super::{LARGEST_STEP, LineProblem, Loss};
 use crate::elementary::exp_m1;
 use crate::error::{Purpose, Result};
+use crate::loss::{LARGEST_STEP, LineProblem, Loss};
 
 /// The regularization of steps that are computed from sums over samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::control::Control;
     use crate::loss::column::ColumnLoss;
-    use crate::loss::softmax_rows::Softmax;
+    use crate::loss::rows::softmax_rows::Softmax;
     use crate::loss::{AbsoluteError, Exponential, Hinge, Huber, LogLoss, SquaredError};
     use proptest::prelude::*;
 

@@ -3,11 +3,11 @@
 //! Each worker sorts its own values. Distinct values and their weights are merged (see [`crate::exact::merge`]), for
 //! some features at a time, so that all workers find the same bins.
 
-use super::bins::{Bin, Bins, code_of, find_bins, find_runs, most_bins};
 use super::codes::{CodeColumn, Codes};
-use super::sort::{Entry, sort_by_value};
-use super::{DenseColumns, SparseView};
 use crate::control::Control;
+use crate::data::bins::{Bin, Bins, code_of, find_bins, find_runs, most_bins};
+use crate::data::sort::{Entry, sort_by_value};
+use crate::data::{DenseColumns, SparseView};
 use crate::error::{Purpose, Result};
 use crate::exact::merge::{Item, merge};
 use crate::exact::reduce::{Reduce, Workers, other_sums};

@@ -8,7 +8,7 @@ use pyo3::types::{PyString, PyTuple};
 use weald::{RuleStyle, Tree};
 
 use crate::enter::Entry;
-use crate::model::{check_node, copies, properties, vectors};
+use crate::models::model::{check_node, copies, properties, vectors};
 use crate::output;
 
 const WHAT: &str = "the nodes of a tree";

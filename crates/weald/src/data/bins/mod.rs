@@ -6,19 +6,22 @@
 //! in the exact units of `weights`: a sample of weight 2 is equivalent to two samples, a sample without weight is
 //! ignored, and zeros that sparse X does not store count like those of dense X.
 //!
-//! The *code* of a value is the number of its bin. For dense X, all codes are stored: see [`super::codes`]. For sparse
+//! The *code* of a value is the number of its bin. For dense X, all codes are stored: see [`codes`]. For sparse
 //! X, only codes that differ from the code of zero are stored, relative to it: they are sparse columns again, on which
 //! trees grow as on any others.
 //!
 //! Missing values are in no bin. In dense X they have the code after the last bin, so that a byte can hold 255 bins and
 //! missing values. In sparse X they stay missing.
 
-use super::codes::{CodeColumn, Codes};
-use super::{Category, DenseColumns, MOST_CATEGORIES, SparseView};
+pub(crate) mod codes;
+pub(crate) mod worker_bins;
+
 use crate::control::Control;
 use crate::data::sort::{Entry, SortMemory, sort_by_value, sort_by_value_with};
+use crate::data::{Category, DenseColumns, MOST_CATEGORIES, SparseView};
 use crate::error::{Purpose, Result};
 use crate::pool;
+use codes::{CodeColumn, Codes};
 
 /// The maximum number of bins of a numerical feature: a byte holds their codes and that of missing values.
 pub(crate) const MOST_BINS: usize = 255;

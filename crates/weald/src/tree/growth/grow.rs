@@ -3,8 +3,6 @@
 use std::ops::Range;
 
 use super::frontier::{Frontier, WaitingNode};
-use super::leaves::LeafTable;
-use super::{Node, Tree};
 use crate::control::Control;
 use crate::criterion::{Criterion, NodeStats};
 use crate::data::Category;
@@ -15,6 +13,8 @@ use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
 use crate::rng::Key;
 use crate::split::{Split, SplitSearch, Task};
+use crate::tree::leaves::LeafTable;
+use crate::tree::{Node, Tree};
 
 const PURPOSE: Purpose = Purpose("the nodes of a tree");
 

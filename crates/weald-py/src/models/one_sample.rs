@@ -11,7 +11,7 @@ use weald::{Control, ErrorKind, Matrix, Result, SparseView};
 use crate::enter::{Entry, SHORT, at_once};
 use crate::error::raise;
 use crate::input::PyIndices;
-use crate::model::{PyAdditive, STEPS_PER_TREE};
+use crate::models::model::{PyAdditive, STEPS_PER_TREE};
 use crate::output;
 
 /// Work of fewer steps than this ends in some ten microseconds, and keeps the GIL.

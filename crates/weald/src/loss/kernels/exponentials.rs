@@ -6,7 +6,7 @@ use super::vector::{Eight, LANES};
 use crate::elementary::{exp_of_negative, ln, ln_1p};
 
 #[inline(always)]
-pub(super) fn largest<T: Float>(scores: &[T]) -> f64 {
+pub(in crate::loss) fn largest<T: Float>(scores: &[T]) -> f64 {
     let larger = |a: f64, b: f64| if a > b { a } else { b };
     let mut most = [f64::NEG_INFINITY; LANES];
     let (eights, rest) = scores.as_chunks::<LANES>();
@@ -61,20 +61,20 @@ fn sum_of_exponentials<T: Float>(scores: &[T], most: f64) -> f64 {
 
 /// The data from which the loss and the probabilities of a row are computed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RowSums {
+pub(in crate::loss) struct RowSums {
     /// The largest score.
     most: f64,
     own_score: f64,
     /// e^(f − most) for the class of the sample.
-    pub(super) own: f64,
+    pub(in crate::loss) own: f64,
     /// The sum over the other classes. Computing it as 1 − p would lose all digits of a small sum.
-    pub(super) others: f64,
+    pub(in crate::loss) others: f64,
 }
 
 impl RowSums {
     /// Writes e^(f − most) for the other classes, and 0 for the class of the sample.
     #[inline(always)]
-    pub(super) fn write<T: Float>(class: usize, scores: &[T], out: &mut [T]) -> RowSums {
+    pub(in crate::loss) fn write<T: Float>(class: usize, scores: &[T], out: &mut [T]) -> RowSums {
         let (most, own_score) = (largest(scores), scores[class].to_f64());
         let (before, after) = out.split_at_mut(class);
         let others =
@@ -85,7 +85,7 @@ impl RowSums {
 
     /// Returns bit for bit the same as [`RowSums::write`], without writing.
     #[inline(always)]
-    pub(super) fn of<T: Float>(class: usize, scores: &[T]) -> RowSums {
+    pub(in crate::loss) fn of<T: Float>(class: usize, scores: &[T]) -> RowSums {
         let (most, own_score) = (largest(scores), scores[class].to_f64());
         let others = sum_of_exponentials(&scores[..class], most) + sum_of_exponentials(&scores[class + 1..], most);
         RowSums { most, own_score, own: exp_of_negative(own_score - most), others }
@@ -93,7 +93,7 @@ impl RowSums {
 
     /// Returns log(1 + Σ e^(f_k − f_y)) over the other classes, without losing the digits of a small sum.
     #[inline(always)]
-    pub(super) fn loss(&self) -> f64 {
+    pub(in crate::loss) fn loss(&self) -> f64 {
         if self.own_score == self.most {
             ln_1p(self.others)
         } else {
@@ -103,7 +103,7 @@ impl RowSums {
 
     /// Returns 1 / Σ e^(f − most) over all classes.
     #[inline(always)]
-    pub(super) fn inverse(&self) -> f64 {
+    pub(in crate::loss) fn inverse(&self) -> f64 {
         1.0 / (self.own + self.others)
     }
 }
@@ -111,7 +111,7 @@ impl RowSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::vector::vectorised;
+    use crate::loss::kernels::vector::vectorised;
 
     #[test]
     fn exponentials_are_right_to_the_last_bits_on_any_registers() {

@@ -16,9 +16,9 @@ use crate::array::{Read1, Read2};
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::forest::PyForest;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
-use crate::model::{compacting, copies, grown, model, properties, scores, vectors};
+use crate::models::forest::PyForest;
+use crate::models::model::{compacting, copies, grown, model, properties, scores, vectors};
 use crate::names::{name_of_dtype, name_of_link, name_of_term};
 use crate::output;
 

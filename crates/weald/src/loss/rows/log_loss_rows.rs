@@ -3,10 +3,10 @@
 
 use pulp::Arch;
 
-use super::rows::{ColumnTargets, RowLoss, RowTargets};
-use super::vector::add;
-use super::{Bounds, LogLoss, Loss};
 use crate::elementary::{ln, ln_of_normal};
+use crate::loss::kernels::vector::add;
+use crate::loss::rows::{ColumnTargets, RowLoss, RowTargets};
+use crate::loss::{Bounds, LogLoss, Loss};
 
 /// Returns e^x for −87 ≤ x ≤ 88, with a relative error of at most 1.2·10⁻⁷ (the polynomial and the split of ln 2 are
 /// from Cephes `expf`, by S. Moshier).

@@ -8,16 +8,16 @@
 //! gradient, and the diagonal or the whole of the Hessian. With many classes there are about ten products for each
 //! pass, on the probabilities that the pass has stored.
 
-use super::LARGEST_STEP;
-use super::exponentials::RowSums;
-use super::float::Float;
-use super::softmax::CLASSES;
-use super::vector::{add, dot, vectorised};
 use crate::cholesky;
 use crate::control::Control;
 use crate::elementary::power_of_two;
 use crate::error::{Purpose, Result};
 use crate::exact::{Rounding, WeightedGrid, WeightedPair, weighted_sum};
+use crate::loss::LARGEST_STEP;
+use crate::loss::kernels::exponentials::RowSums;
+use crate::loss::kernels::float::Float;
+use crate::loss::kernels::vector::{add, dot, vectorised};
+use crate::loss::softmax::CLASSES;
 use crate::pool;
 
 /// With more classes than this, the Hessian is not computed explicitly, because it takes K² for each sample.
@@ -440,9 +440,9 @@ impl Derivatives {
 
 #[cfg(test)]
 mod tests {
-    use super::super::softmax::loss;
     use super::*;
-    use crate::loss::line_search::LineSearch;
+    use crate::loss::softmax::loss;
+    use crate::loss::steps::line_search::LineSearch;
     use crate::loss::{LineProblem, LogLoss, Loss};
     use proptest::prelude::*;
 

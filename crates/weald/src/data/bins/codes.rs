@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use super::FeatureSubset;
-use super::bins::MOST_BINS;
 use crate::control::Control;
+use crate::data::FeatureSubset;
+use crate::data::bins::MOST_BINS;
 use crate::error::{Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the codes of X");

@@ -14,9 +14,9 @@ use crate::array::Read1;
 use crate::config::{PyForestConfig, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::forest::PyForest;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
-use crate::model::{copies, model, of_trees, properties, scores};
+use crate::models::forest::PyForest;
+use crate::models::model::{copies, model, of_trees, properties, scores};
 use crate::names::name_of_link;
 use crate::output;
 

@@ -5,11 +5,11 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use weald::{Additive, Matrix, Precision, Result, Tree};
 
-use crate::boost::PyBoosted;
-use crate::compress::PyCompressed;
 use crate::config::one_of;
 use crate::enter::Entry;
-use crate::forest::PyForest;
+use crate::models::boost::PyBoosted;
+use crate::models::compress::PyCompressed;
+use crate::models::forest::PyForest;
 
 /// Properties of a class that are numbers of the model.
 macro_rules! properties {
@@ -67,7 +67,7 @@ macro_rules! model {
             }
         }
 
-        $crate::model::properties! { $class {
+        $crate::models::model::properties! { $class {
             n_features: usize,
         }}
 
@@ -135,7 +135,7 @@ macro_rules! model {
 /// `$config`.
 macro_rules! mean_of_trees {
     ($class:ident, $model:ident, $tree:ident, $config:ident) => {
-        $crate::model::properties! { $class {
+        $crate::models::model::properties! { $class {
             n_trees: usize,
         }}
 
@@ -149,13 +149,13 @@ macro_rules! mean_of_trees {
 
             /// Returns tree `index` as arrays.
             fn tree(&self, index: usize) -> PyResult<$tree> {
-                $crate::model::check_tree(index, self.0.n_trees())?;
+                $crate::models::model::check_tree(index, self.0.n_trees())?;
                 Ok($tree(std::sync::Arc::clone(self.0.tree(index))))
             }
 
             /// Returns a forest that has only tree `index`, and shares its memory.
             fn only(&self, index: usize) -> PyResult<$class> {
-                $crate::model::check_tree(index, self.0.n_trees())?;
+                $crate::models::model::check_tree(index, self.0.n_trees())?;
                 Ok($class::from(self.0.only(index)))
             }
 
@@ -297,7 +297,7 @@ macro_rules! of_trees {
         impl $class {
             /// Returns how to run a walk of `x` down the trees that writes `width` values for each sample.
             fn entry<'py>(&self, x: &weald::Matrix<'_>, width: usize, n_threads: usize) -> $crate::enter::Entry<'py> {
-                $crate::model::walk(self.0.additive(), x, width, n_threads)
+                $crate::models::model::walk(self.0.additive(), x, width, n_threads)
             }
         }
 
@@ -306,8 +306,8 @@ macro_rules! of_trees {
             /// Returns the model with values of type "int8", "float16" or "float32" in the leaves.
             #[pyo3(signature = (dtype, n_threads=1))]
             fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<$class> {
-                let precision = $crate::model::precision(dtype)?;
-                let entry = $crate::model::compacting(self.0.additive(), n_threads);
+                let precision = $crate::models::model::precision(dtype)?;
+                let entry = $crate::models::model::compacting(self.0.additive(), n_threads);
                 entry.run(py, |control| self.0.with_precision(precision, control)).map($class::from)
             }
         }
@@ -317,7 +317,7 @@ macro_rules! of_trees {
 /// What classes of forests and of stages have.
 macro_rules! grown {
     ($class:ident) => {
-        $crate::model::of_trees!($class);
+        $crate::models::model::of_trees!($class);
 
         #[pymethods]
         impl $class {
@@ -325,7 +325,7 @@ macro_rules! grown {
             /// same score of this model.
             #[pyo3(signature = (other, n_threads=1))]
             fn largest_change(&self, py: Python<'_>, other: &$class, n_threads: usize) -> PyResult<f64> {
-                let entry = $crate::model::compacting(self.0.additive(), n_threads);
+                let entry = $crate::models::model::compacting(self.0.additive(), n_threads);
                 entry.run(py, |control| self.0.largest_change(&other.0, control))
             }
 
@@ -341,7 +341,7 @@ macro_rules! grown {
             ) -> PyResult<Bound<'py, numpy::PyArray2<f64>>> {
                 let points = points.as_array();
                 let each = |tree: &weald::Tree| tree.n_nodes().saturating_mul(points.nrows().max(1));
-                let entry = $crate::model::over_trees(self.0.additive(), n_threads, each);
+                let entry = $crate::models::model::over_trees(self.0.additive(), n_threads, each);
                 let means = entry.run(py, |control| self.0.partial_dependence(&features, points, control))?;
                 Ok($crate::output::array(py, means))
             }

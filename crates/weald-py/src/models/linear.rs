@@ -9,11 +9,11 @@ use weald::{Calibration, Dataset, FoldModels, Grid, LinearArrays, LinearConfig, 
 
 use crate::array::Read2;
 use crate::config::one_of;
-use crate::described::{outputs_of, refused};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected};
-use crate::model::{model, properties, scores};
+use crate::models::described::{outputs_of, refused};
+use crate::models::model::{model, properties, scores};
 use crate::names::{FEATURES, LINEAR_LOSSES, name_of_features, name_of_link};
 use crate::output;
 

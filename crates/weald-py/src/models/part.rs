@@ -11,10 +11,10 @@ use pyo3::types::PyList;
 use weald::{AllReduce, Boosted, Dataset, ReduceBuffer, ReduceOp, StageObserver, StageReport};
 
 use crate::array::Read1;
-use crate::boost::PyBoosted;
 use crate::config::PyBoostConfig;
 use crate::enter::Entry;
 use crate::input::{PyMatrix, PyTargets, contiguous_weights};
+use crate::models::boost::PyBoosted;
 
 /// Grows the stages of a boosting model of trees on the samples of several workers. Each worker calls this function
 /// with its own samples.

@@ -7,10 +7,10 @@
 //! The loops are plain, so that they are compiled for the available registers. There are no fused operations, so that
 //! the bits are the same on any machine.
 
-use super::rows::{LeafRows, RowSums};
 use super::vector::vectorised;
 use crate::error::{Purpose, Result};
 use crate::exact::{Grid, Total, WeightedGrid};
+use crate::loss::rows::{LeafRows, RowSums};
 
 /// The maximum number of terms of a sum.
 pub(crate) const IN_A_SUM: usize = Grid::TERMS_OF_BITS;

@@ -9,7 +9,7 @@ use crate::array::Read1;
 use crate::config::unknown;
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::model::{scores, walk};
+use crate::models::model::{scores, walk};
 use crate::names::name_of_link;
 
 /// A model that was described: see [`DescribedModel`]. It is immutable, so several threads may use it at the same time.

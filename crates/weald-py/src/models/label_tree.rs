@@ -11,11 +11,11 @@ use weald::{
 };
 
 use crate::config::one_of;
-use crate::described::{outputs_of, refused};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
-use crate::model::{model, properties};
+use crate::models::described::{outputs_of, refused};
+use crate::models::model::{model, properties};
 use crate::names::{FEATURES, name_of_features};
 use crate::output;
 

@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 use std::ops::Mul;
 
-use super::column::ColumnLoss;
-use super::rows::{RowLoss, RowSums};
 use crate::exact::GridFloat;
+use crate::loss::column::ColumnLoss;
+use crate::loss::rows::{RowLoss, RowSums};
 
 /// A type of floats in which scores are kept.
 pub(crate) trait Float:
