@@ -2,10 +2,10 @@
 
     python benches/defaults/picture.py
 
-`score_on_tags.png` has a point for each column of the two tables of docs/tagging.md: the mean precision at 1 of the sets
+`pictures/score_on_tags.png` has a point for each column of the two tables of docs/tagging.md: the mean precision at 1 of the sets
 that all libraries were fitted to, and the sum of their seconds. The points of the others are those of two tables of the
-README.md beside this script: the line of corel5k in "Other libraries at their defaults" (`score_on_images.png`), and the
-line of yahoo_arts in "Sparse text" (`score_on_text.png`). Each is also written for the dark theme, as `*-dark.png`.
+README.md beside this script: the line of corel5k in "Other libraries at their defaults" (`pictures/score_on_images.png`), and the
+line of yahoo_arts in "Sparse text" (`pictures/score_on_text.png`). Each is also written for the dark theme, as `*-dark.png`.
 """
 
 from __future__ import annotations
@@ -144,9 +144,9 @@ def plot(
 
 
 def main() -> None:
-    plot(HERE / "score_on_tags.png", "Tagged text: seven sets, 26 to 983 tags", on_tags(), TAGS, (7.4, 4))
-    plot(HERE / "score_on_images.png", "Images: corel5k, 374 labels", on_images(), IMAGES)
-    plot(HERE / "score_on_text.png", "Text: yahoo_arts, 26 labels", on_text(), TEXT)
+    plot(HERE / "pictures" / "score_on_tags.png", "Tagged text: seven sets, 26 to 983 tags", on_tags(), TAGS, (7.4, 4))
+    plot(HERE / "pictures" / "score_on_images.png", "Images: corel5k, 374 labels", on_images(), IMAGES)
+    plot(HERE / "pictures" / "score_on_text.png", "Text: yahoo_arts, 26 labels", on_text(), TEXT)
 
 
 if __name__ == "__main__":
