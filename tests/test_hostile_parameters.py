@@ -57,6 +57,7 @@ HOSTILE = [
     "text",
     np.array(3),
     np.timedelta64(2),
+    np.timedelta64(2, "s"),
     "",
     None,
     [1],
@@ -105,6 +106,11 @@ def faults_of(ask, model, before, parameter):
     return None
 
 
+def is_count(value: object) -> bool:
+    """Whether a value of the lists is an integer; NumPy calls spans of time integers, too."""
+    return isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64)
+
+
 def names(error: Exception, parameter: str) -> bool:
     return re.search(rf"(?<![a-z_]){parameter}(?![a-z])", str(error)) is not None
 
@@ -119,7 +125,7 @@ def test_every_parameter_of_every_estimator(name):
     faults = []
     for parameter in fitted.get_params(deep=False):
         for value in HOSTILE:
-            if parameter in LONG and isinstance(value, int | np.integer) and LONG[parameter] < int(value) < HUGE:
+            if parameter in LONG and is_count(value) and LONG[parameter] < int(value) < HUGE:
                 continue
             if parameter == "oob_score" and value is int:
                 continue  # `int` is called as a function, and raises errors of its own
@@ -423,10 +429,12 @@ CALLABLES = {"metric", "scoring"}
 )
 def test_every_argument_of_every_function(function, arguments, parameters):
     faults = []
-    for parameter in parameters:
-        assert parameter in inspect.signature(function).parameters
+    accepted = inspect.signature(function).parameters
+    # What several functions have in common belongs to the list of each.
+    for parameter in {*parameters, *({"n_jobs", "verbose"} & accepted.keys())}:
+        assert parameter in accepted
         for value in HOSTILE + ODD:
-            if parameter in LARGE and isinstance(value, int | np.integer) and 1000 < int(value) < 2**64:
+            if parameter in LARGE and is_count(value) and 1000 < int(value) < 2**64:
                 continue
             if parameter in CALLABLES and callable(value):
                 continue

@@ -25,7 +25,7 @@ from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._input import frames
 from weald._input import schema as _schema
-from weald._input.checks import Float, Matrix, integer, named, shown
+from weald._input.checks import Float, Matrix, integer, is_integer, named, shown
 from weald._input.columns import Columns
 from weald._input.described import described, kind_of
 from weald._input.schema import Schema
@@ -184,7 +184,7 @@ def _columns_of_y(outputs: Any, model: BaseEstimator) -> list[int]:
                 raise ValueError(f"outputs must be {accepted}, got {str(j)!r}{why}")
             found.append(names[j])
             continue
-        if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= int(j) < n_outputs:
+        if not is_integer(j) or not 0 <= int(j) < n_outputs:
             raise ValueError(f"outputs must be {accepted}, got {j!r}")
         found.append(int(j))
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +27,7 @@ from weald._fitted.at_once import FittedAsOne, fitted_at_once, of_one_fit
 from weald._fitted.fits import HERE, Fits, fitted
 from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, registry, targets
-from weald._input.checks import Float
+from weald._input.checks import Float, is_integer
 from weald._input.described import described, kind_of
 from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.sklearn_private import BaseComposition, safe_indexing
@@ -201,7 +200,7 @@ class Mean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCompo
     def _validate_params(self) -> None:
         kept = self._kept()
         self._checked_weights(kept)
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or isinstance(self.n_jobs, bool)):
+        if self.n_jobs is not None and not is_integer(self.n_jobs):
             raise ValueError(f"n_jobs must be an integer or None, got {described(self.n_jobs)}")
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0: 1 is one thread, and -1 are all processors")

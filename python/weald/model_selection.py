@@ -30,7 +30,16 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from weald import _weald
 from weald._fit.predictions import BaseClassifier
 from weald._input import registry, targets
-from weald._input.checks import check_has_fit, check_names_of_scorers, floats, folds_of, generator, integer, named
+from weald._input.checks import (
+    check_has_fit,
+    check_jobs,
+    check_names_of_scorers,
+    floats,
+    folds_of,
+    generator,
+    integer,
+    named,
+)
 from weald._input.described import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
@@ -40,6 +49,7 @@ from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import known_scorers
 from weald._ranking.scorers import predict_topk
+from weald._rounds.progress import check_verbose
 
 __all__ = [
     "MultilabelStratifiedGroupKFold",
@@ -53,9 +63,6 @@ __all__ = [
     "permutation_test_score",
     "validation_curve",
 ]
-
-# joblib takes no more workers.
-_MOST_JOBS = 10**6
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -378,8 +385,8 @@ def _prepared(
 ) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
-    if options.get("n_jobs") is not None:
-        integer("n_jobs", options["n_jobs"], -_MOST_JOBS, _MOST_JOBS, also=" or None")
+    check_jobs(options.get("n_jobs"))
+    check_verbose(options.get("verbose", 0))
     check_names_of_scorers(options.get("scoring"))
     check_array_of_y(y, "y")
     y = targets.with_gaps(y, y_mask)

@@ -76,7 +76,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -116,11 +116,10 @@ def count_projections(n_projections: object, n_outputs: int) -> int:
     """The number of rows of Φ if it has `n_outputs` columns."""
     if isinstance(n_projections, str) and n_projections == "log":
         return _weald.count_projections(n_outputs)
-    if not isinstance(n_projections, bool):
-        if isinstance(n_projections, Integral) and int(n_projections) >= 1:
-            return _weald.count_projections(n_outputs, count=min(int(n_projections), sys.maxsize))
-        if isinstance(n_projections, RealNotInt) and 0 < float(n_projections) <= 1:
-            return _weald.count_projections(n_outputs, share=float(n_projections))
+    if checks.is_integer(n_projections) and int(n_projections) >= 1:
+        return _weald.count_projections(n_outputs, count=min(int(n_projections), sys.maxsize))
+    if isinstance(n_projections, RealNotInt) and 0 < float(n_projections) <= 1:
+        return _weald.count_projections(n_outputs, share=float(n_projections))
     raise ValueError(
         'n_projections must be "log", an integer of at least 1, or a fraction in (0, 1], got '
         f"{checks.shown(n_projections)}"

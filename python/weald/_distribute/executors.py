@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from functools import partial
-from numbers import Integral
 from threading import TIMEOUT_MAX
 from typing import Any, Self
 
@@ -19,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from weald._fit import updates
 from weald._fit.base import BaseModel
 from weald._fitted.fits import Fits, Fold, Read, fitted, fitted_last, of_fold
-from weald._input.checks import count_samples, integer, number, shown
+from weald._input.checks import count_samples, integer, is_integer, number, shown
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -333,7 +332,7 @@ def _count_parts(n_parts: object, executor: object) -> int:
     if n_parts is None:
         found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
         return max(1, int(found))
-    if not isinstance(n_parts, Integral) or isinstance(n_parts, bool):
+    if not is_integer(n_parts):
         raise TypeError(f"n_parts must be a positive integer or None, got {shown(n_parts)}")
     return integer("n_parts", n_parts, 1, also=" or None")
 

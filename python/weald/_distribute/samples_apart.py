@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from weald._fit.boosting import BaseBoosting
 from weald._fit.boosting_parameters import FOR_FOLDS
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
-from weald._input.checks import Float, Matrix, integer
+from weald._input.checks import Float, Matrix, integer, is_integer
 from weald._input.frames import names_of
 from weald._input.schema import Schema
 from weald._input.sklearn_private import safe_indexing
@@ -365,7 +365,7 @@ def _check_supported(model: BaseModel) -> None:
     def refuse(name: str, accepted: str) -> None:
         raise ValueError(f"fit_part does not support {name}={getattr(model, name)!r}: it must be {accepted}")
 
-    if not isinstance(model.random_state, Integral) or isinstance(model.random_state, bool):
+    if not is_integer(model.random_state):
         refuse("random_state", "an integer, the same on all workers")
     supported = losses.supporting("has_workers")
     if losses.get(model.loss).name not in supported:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weald._input.checks import is_integer
 from weald._input.columns import Columns, is_listed
 from weald._input.described import cut
 from weald._input.sparse import Raw, is_sparse
-
-if TYPE_CHECKING:
-    pass
 
 # The maximum number of categories of the engine.
 MOST_CATEGORIES = 65_535
@@ -123,7 +120,7 @@ def places_asked(asked: Any, n_features: int, X: Raw) -> set[int]:
                 raise ValueError(f"categorical_features must have names of columns of X, got {item!r}")
         return {labels.index(item) for item in items}
     for item in items:
-        if not isinstance(item, Integral) or isinstance(item, (bool, np.bool_)):
+        if not is_integer(item):
             raise ValueError(f"categorical_features must be {_ACCEPTED}, got the item {item!r}")
         if not 0 <= int(item) < n_features:
             raise ValueError(f"categorical_features must have indices from 0 to {n_features - 1}, got {item}")

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
 # The maximum number of trees, stages and drawn samples of the engine.
 MOST = 2**32 - 1
 
+
+# joblib takes no more workers.
+_MOST_JOBS = 10**6
 
 # What Python or NumPy calls a number, and is none as an argument.
 _NO_SCALARS = bool, np.bool_, np.timedelta64
@@ -119,16 +122,26 @@ def is_scalar(value: object) -> bool:
     return isinstance(value, np.timedelta64) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether this is an integer of Python or NumPy: bools and spans of time are none."""
+    return isinstance(value, Integral) and not isinstance(value, _NO_SCALARS)
+
+
 def integer(name: str, value: Any, least: int, most: int | None = None, *, also: str = "") -> int:
     """The argument `name`, which must be an integer in this range; `also` names other accepted values."""
-    is_integer = isinstance(value, Integral) and not isinstance(value, _NO_SCALARS)
-    if is_integer and least <= int(value) and (most is None or int(value) <= most):
+    if is_integer(value) and least <= int(value) and (most is None or int(value) <= most):
         return int(value)
     if most is not None and most != sys.maxsize:
         accepted = f"an integer from {least} to {most}"
     else:
         accepted = "a positive integer" if least == 1 else f"an integer of at least {least}"
     raise ValueError(f"{name} must be {accepted}{also}, got {shown(value)}")
+
+
+def check_jobs(n_jobs: object) -> None:
+    """Raise for `n_jobs` of a function if it is neither None nor a number of joblib's workers."""
+    if n_jobs is not None:
+        integer("n_jobs", n_jobs, -_MOST_JOBS, _MOST_JOBS, also=" or None")
 
 
 def number(name: str, value: Any, accepts: Callable[[float], bool], accepted: str) -> float:
@@ -160,7 +173,7 @@ def folds_of(cv: object, n_samples: int | None, accepted: str) -> object:
     """`cv`, after a check of numbers and of iterables, which become lists. `accepted` is for messages."""
     if cv is None or (hasattr(cv, "split") and not isinstance(cv, str | bytes)):
         return cv
-    if isinstance(cv, Integral) and not isinstance(cv, _NO_SCALARS):
+    if is_integer(cv):
         if int(cv) >= 2 and (n_samples is None or int(cv) <= n_samples):
             return int(cv)
         most = "" if n_samples is None else f" and at most the number of samples, n_samples={n_samples}"

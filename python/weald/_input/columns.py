@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import narwhals as nw
 import numpy as np
@@ -21,9 +21,6 @@ from numpy.typing import NDArray
 from weald._input.containers import check_collected
 from weald._input.described import cut
 from weald._input.sparse import Raw
-
-if TYPE_CHECKING:
-    pass
 
 Kind: TypeAlias = Literal["numbers", "categories", "text", "objects", "other"]
 

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from weald._input.described import cut, described
 from weald._input.sparse import Raw, is_sparse
-
-if TYPE_CHECKING:
-    pass
 
 _ACCEPTED = "an array, a sparse matrix, a frame or a list of samples"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from sklearn.exceptions import DataConversionWarning
 from weald._input import warned
 from weald._input.columns import as_frame
 from weald._input.sparse import Raw, is_sparse
-
-if TYPE_CHECKING:
-    pass
 
 # float32 represents every whole number up to `_LEAST`, and float64 up to `_WHOLE`.
 _LEAST, _WHOLE = 2.0**24, 2.0**53

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -10,9 +10,6 @@ from scipy import sparse
 
 from weald._input import warned
 from weald._input.sparse import Raw, with_zeros
-
-if TYPE_CHECKING:
-    pass
 
 
 def with_numbers(X: Raw, *dtypes: DTypeLike) -> Any:

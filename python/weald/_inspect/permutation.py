@@ -21,6 +21,7 @@ from weald._input.checks import (
     Matrix,
     canonical,
     check_has_fit,
+    check_jobs,
     check_names_of_scorers,
     check_real,
     generator,
@@ -118,6 +119,7 @@ def permutation_importance(
         most = os.cpu_count() or 1
         n_jobs = max(-most, min(integer("n_jobs", n_jobs, -sys.maxsize, also=" or None"), most))
     check_has_fit(estimator)
+    check_jobs(n_jobs)
     check_names_of_scorers(scoring)
     if sample_weight is not None:
         check_real(sample_weight, "sample_weight")

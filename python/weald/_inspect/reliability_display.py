@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._input import targets
-from weald._input.checks import MOST, Float, floats, integer, named
+from weald._input.checks import MOST, Float, floats, integer, is_integer, named
 from weald._input.sparse import is_sparse
 from weald._inspect.displays import pyplot, style
 from weald._labels.label_scores import check_scores, scores_at_least
@@ -245,7 +244,7 @@ class LabelReliabilityDisplay:
         if labels is not None:
             with named("labels"):
                 labels = list(labels)
-            wrong = [j for j in labels if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= j < d]
+            wrong = [j for j in labels if not is_integer(j) or not 0 <= j < d]
             if wrong or not len(labels):
                 raise ValueError(f"labels must be a list of integers from 0 to {d - 1}, got {labels!r}")
             asked = [np.array([j]) for j in labels]

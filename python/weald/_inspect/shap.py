@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from weald import _weald
 from weald._fit.base import BaseModel
 from weald._input import checks, frames
-from weald._input.checks import Float, Matrix
+from weald._input.checks import Float, Matrix, is_integer
 from weald._input.sparse import csr_of, is_sparse
 from weald._inspect.linear_part import LinearPart
 from weald._inspect.readable import check_trees, fitted
@@ -324,7 +324,7 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
     def column(of: object) -> int:
         if isinstance(of, str) and of in place:
             return place[of]
-        if isinstance(of, bool | np.bool_ | str) or not isinstance(of, Integral) or not 0 <= int(of) < len(names):
+        if not is_integer(of) or not 0 <= int(of) < len(names):
             raise ValueError(f"{what} must be {accepted}, got {of!r}")
         return int(of)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
@@ -42,7 +41,7 @@ def read(edges: Any, n_labels: int | None, names: NDArray[np.object_] | None) ->
         found = np.array([place[end] for end in ends], dtype=np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1], len(names)
     for end in given:
-        if not isinstance(end, Integral) or isinstance(end, bool | np.bool_):
+        if not checks.is_integer(end):
             raise TypeError(f"edges must have indices of labels, or names of all labels, got {checks.shown(end)}")
     indices = [int(end) for end in given]
     if n_labels is None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._input.checks import named
+from weald._input.checks import is_integer, named
 from weald._input.columns import is_listed
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def _signs(asked: object, n_features: int, n_outputs: int) -> NDArray[np.int8]:
 
 
 def _checked_sign(value: object) -> int:
-    if isinstance(value, (Integral, np.floating, float)) and value in (-1, 0, 1):
+    if (is_integer(value) or isinstance(value, np.floating | float)) and value in (-1, 0, 1):
         return int(value)
     raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1, got {value!r}")
 
@@ -102,7 +101,7 @@ def _place(parameter: str, feature: object, estimator: BaseModel) -> int:
         if feature not in names:
             raise ValueError(f"{parameter} must have names of columns of X, got {feature!r}")
         return names.index(feature)
-    if not isinstance(feature, Integral) or isinstance(feature, (bool, np.bool_)):
+    if not is_integer(feature):
         raise ValueError(f"{parameter} must have indices or names of features, got {feature!r}")
     if not 0 <= int(feature) < n_features:
         raise ValueError(f"{parameter} must have indices from 0 to {n_features - 1}, got {feature}")

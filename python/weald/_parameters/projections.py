@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from weald._input import warned
-from weald._input.checks import Matrix, Number, canonical, check_real, named
+from weald._input.checks import Matrix, Number, canonical, check_real, is_integer, named
 from weald._input.described import described
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
 from weald._input.sparse import is_sparse
@@ -142,8 +142,7 @@ def to_engine(
     matrix = given_matrix(output_projection, d)
     if matrix is not None:
         q = _n_rows(matrix)
-        is_integer = isinstance(n_projections, Integral)
-        if not (isinstance(n_projections, str) or (is_integer and n_projections in (default, q))):
+        if not (isinstance(n_projections, str) or (is_integer(n_projections) and n_projections in (default, q))):
             raise ValueError(
                 f"n_projections must be {q}, the number of rows of the matrix output_projection, or "
                 f"{_quoted(default)} (the default), got {n_projections!r}"

@@ -9,8 +9,11 @@ import os
 import shutil
 import sys
 import time
-from numbers import Integral
 from typing import Self, TextIO
+
+import numpy as np
+
+from weald._input.checks import integer
 
 # After this number of seconds without a line, the next report prints one; in long work, after this fraction of the time
 # so far, to limit the number of lines.
@@ -118,9 +121,9 @@ class Progress:
 
 def check_verbose(verbose: object) -> int:
     """`verbose` of a function or meta-estimator as an integer."""
-    if not isinstance(verbose, Integral | bool) or verbose < 0:
-        raise ValueError(f"verbose must be an integer of at least 0, got {verbose!r}")
-    return int(verbose)
+    if isinstance(verbose, bool | np.bool_):
+        return int(verbose)
+    return integer("verbose", verbose, 0)
 
 
 def _is_terminal(stream: TextIO) -> bool:
