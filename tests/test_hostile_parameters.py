@@ -58,6 +58,8 @@ HOSTILE = [
     np.array(3),
     np.timedelta64(2),
     np.timedelta64(2, "s"),
+    Fraction(1, 3),
+    np.longdouble("1e4000"),
     "",
     None,
     [1],
@@ -71,7 +73,6 @@ HOSTILE = [
 ]
 # Numbers of other types, and arrays without numbers.
 ODD = [
-    Fraction(1, 3),
     Fraction(10**400),
     Decimal(1),
     1j,

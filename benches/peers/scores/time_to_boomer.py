@@ -6,7 +6,7 @@ fastest setting is then fitted with exactly that number of rounds, alternating w
 The search is bounded: it begins no fit that would take longer than the fastest setting so far or than BOOMER, so that
 each setting takes at most about three times BOOMER's seconds, plus the scoring. Seconds are processor seconds, one
 thread, medians. BOOMER is stopped after `--most-seconds`; the data set then has no ratio, as the score is unknown.
-Without mlrl-boomer (which needs scikit-learn 1.7) nothing is run.
+Without mlrl-boomer nothing is run.
 """
 
 from __future__ import annotations

@@ -110,11 +110,15 @@ def renamed(**names: str) -> Iterator[None]:
 
 
 class Number(Interval):  # type: ignore[misc]
-    """An interval of numbers that can be converted to float64."""
+    """An interval of integers and floats that can be converted to float64."""
 
     def is_satisfied_by(self, val: object) -> bool:
         """Whether `val` is a number in the interval."""
-        return is_float(val) and bool(super().is_satisfied_by(val))
+        # Fractions are real numbers that NumPy does not compare and that no file holds. A number of a wider type may be
+        # finite where float64 is not.
+        if not isinstance(val, float | Integral | np.floating):
+            return False
+        return isinstance(val, self.type) and is_float(val) and float(val) in self
 
 
 def is_scalar(value: object) -> bool:

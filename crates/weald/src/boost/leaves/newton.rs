@@ -1,4 +1,4 @@
-//! Leaves and steps of one stage as regularised Newton steps (see `loss::newton`).
+//! Leaves and steps of one stage as regularised Newton steps (see `loss::steps::newton`).
 //!
 //! | loss | a leaf and score | one value g for each leaf, and a step for each score |
 //! |---|---|---|
