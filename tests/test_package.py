@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 
 import pytest
 import real_data
@@ -294,3 +295,32 @@ def test_private_names_of_scikit_learn_are_in_one_module():
 )
 def test_private_names_are_found(line):
     assert list(private_names(line))
+
+
+def lines_of_code(source: str) -> int:
+    """The lines that are neither empty nor comments nor docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [
+        node.body[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None
+    ]
+    told = {line for text in texts for line in range(text.lineno, text.end_lineno + 1)}
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(1 for i, line in lines if i not in told and line.strip() and not line.strip().startswith("#"))
+
+
+def test_lines_of_code_are_counted():
+    module = '"""Text.\n\nMore.\n"""\n\n# A comment.\nx = """one\ntwo"""\n'
+    function = '\ndef f():\n    """Text."""\n    return 1\n'
+    assert lines_of_code(module + function) == 4
+
+
+def test_rooms_and_modules_stay_small_enough_to_keep_in_mind():
+    package = ROOT / "python" / "weald"
+    modules = sorted(package.rglob("*.py"))
+    assert len(modules) > 100
+    long = {path.name: n for path in modules if (n := lines_of_code(path.read_text(encoding="utf-8"))) > 400}
+    full = {str(folder): n for folder, n in Counter(path.parent for path in modules).items() if n > 20}
+    assert not long
+    assert not full
