@@ -211,8 +211,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
         eval_sets: object,
     ) -> None:
         name = type(self).__name__
-        if y is None:
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+        checks.check_is_given(y, name)
         levels = _checked_levels(self.quantiles)
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)

@@ -51,8 +51,7 @@ class BaseConformalClassifier(BaseConformal):
             raise TypeError(f"estimator must be a classifier, got {type(final).__name__}{other}")
         if not hasattr(final, "predict_proba"):
             raise TypeError(f"estimator must be a classifier with predict_proba, got {type(final).__name__}")
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        checks.check_is_given(y, type(self).__name__)
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
         said = final._multi_label() if isinstance(final, BaseClassifier) else "auto"

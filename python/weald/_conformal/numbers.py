@@ -66,8 +66,7 @@ class BaseConformalRegressor(BaseConformal):
             other = "; ConformalClassifier is for classes, and ConformalLabels for labels" * is_classifier(estimator)
             raise TypeError(f"estimator must be a regressor, got {type(final).__name__}{other}")
         self._check_conformity(final, cv)
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        checks.check_is_given(y, type(self).__name__)
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
         rules: dict[str, Any] = {"warn_column": True, "weights": weights, "masks": True, "y_mask": y_mask}

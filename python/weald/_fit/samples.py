@@ -67,8 +67,7 @@ def prepare(
     fit that goes on, as it does with `warm_start`, keeps the features of the fit before.
     """
     name = type(estimator).__name__
-    if y is None:
-        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+    checks.check_is_given(y, name)
     given, kept = X, estimator._kept_schema(X, goes_on)
     X = estimator._check_X(X, reset=True, kept=kept)
     n = X.shape[0]

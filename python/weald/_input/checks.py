@@ -325,6 +325,12 @@ def check_has_fit(estimator: BaseEstimator) -> None:
         raise TypeError(f"estimator must be an instance with a method fit, got {kind_of(estimator)}")
 
 
+def check_is_given(y: object, name: str) -> None:
+    """Raise if y is None in a fit of the estimator `name`, in scikit-learn's words."""
+    if y is None:
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+
+
 def check_names_of_scorers(scoring: object) -> None:
     """Raise for several scorers that are no names, and for none of them."""
     if isinstance(scoring, list | tuple | set):

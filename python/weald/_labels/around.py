@@ -59,8 +59,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type:
         self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
     ) -> tuple[Target, Float | None]:
         """Validated y and sample weights."""
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        checks.check_is_given(y, type(self).__name__)
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
         target = targets.labels(y, n, weights, y_mask=y_mask, each_output=True)

@@ -164,8 +164,7 @@ class BaseMean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseC
     ) -> Target:
         """Fit all members by `fit`, which returns the fitted estimator, and set the attributes."""
         name = type(self).__name__
-        if y is None:
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+        checks.check_is_given(y, name)
         kept = self._kept()
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
