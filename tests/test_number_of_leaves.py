@@ -27,7 +27,10 @@ def data(n: int, n_outputs: int = 11) -> tuple[np.ndarray, np.ndarray]:
 
 
 def boosting(kind: str, **params: Any) -> BaseEstimator:
-    return (weald.GradientBoostingRegressor if kind == "numbers" else weald.GradientBoostingClassifier)(**FEW | params)
+    """Boosting whose trees many columns of scores share; numbers would have trees of their own for few samples."""
+    if kind == "numbers":
+        return weald.GradientBoostingRegressor(**FEW | {"output_strategy": "projected"} | params)
+    return weald.GradientBoostingClassifier(**FEW | params)
 
 
 def target(kind: str, Y: np.ndarray) -> Any:

@@ -16,7 +16,7 @@ from weald import loss as losses
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_parameters import Auto, leaves_by_samples, leaves_of_shared_trees
+from weald._fit.boosting_parameters import Auto, leaves_by_samples, leaves_of_own_trees, leaves_of_shared_trees
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor, label_probabilities
 from weald._fitted.at_once import of_one_fit
@@ -93,15 +93,16 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         same, and needs a loss again for another fit.
     learning_rate : float or "auto", default="auto"
         Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07 if
-        folds find the number of stages, see `n_estimators`, and 0.05 otherwise.
+        folds find the number of stages, see `n_estimators`, or 11 to 100 outputs have a tree each, see `output_strategy`, and
+        0.05 otherwise.
     n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
         "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
         takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
-        with more samples and without noise. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in
-        X, if one fold has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
-        `early_stopping=False`.
+        with more samples and without noise. It is 100 if 11 to 100 outputs have a tree each, see `output_strategy`, and 300
+        for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold has all known values of an
+        output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
         With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
@@ -109,11 +110,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         - "projected": one tree, to a few random combinations of the gradients of all outputs;
         - "joint": one tree, to the gradients of all outputs;
         - "single_target": one tree for each output, independently of the other outputs;
-        - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
-          another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
-          `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
-          have their defaults). `GradientBoostingClassifier` therefore fits each of three to ten classes against all other
-          classes, see its parameter `loss`.
+        - "auto": "single_target" for up to ten outputs, and for up to 100 outputs if at most 5000 samples differ in X.
+          Otherwise, or if a parameter of projections has another value than its default, "projected". There are exceptions
+          with `estimator` ("joint", unless `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected"
+          if the parameters of projections have their defaults).
     output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
         The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
         "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
@@ -199,9 +199,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31, with two exceptions that count samples that differ in X. Where folds find the
+        parameter forbids the split. "auto": 31, except for some numbers of samples that differ in X. Where folds find the
         number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
         share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
+        Where 11 to 100 outputs have a tree each, see `output_strategy`: 8 for up to 1000 samples, and 15 for up to 2000.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -454,8 +455,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
     _N_STAGES = 300
     _AUTO: ClassVar[dict[str, Auto]] = {
-        "learning_rate": Auto(fixed=0.05, found=0.07, many=0.05),
-        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31, shared=leaves_of_shared_trees),
+        "learning_rate": Auto(fixed=0.05, found=0.07, many=0.05, own=0.07),
+        "max_leaf_nodes": Auto(
+            fixed=31, found=leaves_by_samples, many=31, shared=leaves_of_shared_trees, own=leaves_of_own_trees
+        ),
     }
 
     def __init__(
@@ -594,8 +597,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
           another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
           `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
-          have their defaults). `GradientBoostingClassifier` therefore fits each of three to ten classes against all other
-          classes, see its parameter `loss`.
+          have their defaults). Each of three to ten classes is therefore fitted against all other classes, see `loss`.
     output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
         The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
         "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
@@ -691,7 +693,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31, with two exceptions that count samples that differ in X. Where folds find the
+        parameter forbids the split. "auto": 31, except for some numbers of samples that differ in X. Where folds find the
         number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
         share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"

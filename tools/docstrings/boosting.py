@@ -27,20 +27,25 @@ n_estimators : int or "auto", default={{default}}
 """
 
 
-BOOSTING = {
-    "output_strategy": """
-output_strategy : {"auto", "projected", "joint", "single_target"}, default={default}
+def _output_strategy(auto: str) -> str:
+    return f"""
+output_strategy : {{"auto", "projected", "joint", "single_target"}}, default={{default}}
     What each stage fits:
 
     - "projected": one tree, to a few random combinations of the gradients of all outputs;
     - "joint": one tree, to the gradients of all outputs;
     - "single_target": one tree for each output, independently of the other outputs;
-    - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
+    - "auto": {auto}
+"""
+
+
+BOOSTING = {
+    "output_strategy": _output_strategy(
+        """"single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
       another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
       `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
-      have their defaults). `GradientBoostingClassifier` therefore fits each of three to ten classes against all other
-      classes, see its parameter `loss`.
-""",
+      have their defaults). Each of three to ten classes is therefore fitted against all other classes, see `loss`."""
+    ),
     "output_projection": """
 output_projection : str, Projection, callable or matrix of shape (q, n_columns), default={default}
     The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
@@ -164,7 +169,7 @@ max_depth : int or None, default={default}
     "max_leaf_nodes": """
 max_leaf_nodes : int, "auto" or None, default={default}
     Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-    parameter forbids the split. "auto": 31, with two exceptions that count samples that differ in X. Where folds find the
+    parameter forbids the split. "auto": 31, except for some numbers of samples that differ in X. Where folds find the
     number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
     share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
 """,
@@ -363,15 +368,26 @@ step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is adde
 }
 
 BOOSTING_REGRESSORS = {
+    "output_strategy": _output_strategy(
+        """"single_target" for up to ten outputs, and for up to 100 outputs if at most 5000 samples differ in X.
+      Otherwise, or if a parameter of projections has another value than its default, "projected". There are exceptions
+      with `estimator` ("joint", unless `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected"
+      if the parameters of projections have their defaults)."""
+    ),
+    "max_leaf_nodes": BOOSTING["max_leaf_nodes"]
+    + """\
+    Where 11 to 100 outputs have a tree each, see `output_strategy`: 8 for up to 1000 samples, and 15 for up to 2000.
+""",
     "learning_rate": f"""{_LEARNING_RATE} "auto": 0.07 if
-    folds find the number of stages, see `n_estimators`, and 0.05 otherwise.
+    folds find the number of stages, see `n_estimators`, or 11 to 100 outputs have a tree each, see `output_strategy`, and
+    0.05 otherwise.
 """,
     "n_estimators": _n_estimators(
         """for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
     takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
-    with more samples and without noise. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in
-    X, if one fold has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
-    `early_stopping=False`."""
+    with more samples and without noise. It is 100 if 11 to 100 outputs have a tree each, see `output_strategy`, and 300
+    for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold has all known values of an
+    output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
     ),
     "loss": f"""
 loss : str or object, default={{default}}

@@ -177,7 +177,8 @@ def fit_part(
                     f"fit_part does not support n_estimators='auto' for {n} different samples with up to ten columns of "
                     "scores, where folds of all samples find the number: it must be a number"
                 )
-            new._describe(checked.target, n)
+            new._settle_trees(new._n_columns(checked.target), n, checked.grown_strategy)
+            new._shared = new._describe(checked.target, n)
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         kept: list[_weald.Boosted] = []
         try:
@@ -195,6 +196,7 @@ def fit_part(
             failed = error
         new._weak = None
         new.n_estimators_ = new._model.n_stages
+        new._forget_choices()
     if failed is not None:
         raise failed
     return estimator
@@ -506,6 +508,8 @@ class _Checked:
             raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
             new._seed = checks.draw_seed(new.random_state)
+        self.grown_strategy = None if grown is None else before["_shared"]["output_strategy"]
+        new._settle_trees(new._n_columns(self.target), 0, self.grown_strategy)
         shared = new._describe(self.target, 0)
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)

@@ -207,6 +207,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             margins = (base_margin, base_margin_val)
             held_out = (X_val, y_val, sample_weight_val)
             new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask, label_names)
+            new._forget_choices()
         if tasks is not None:
             tasks.end()
         return self
@@ -234,7 +235,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        n_different = self._n_different(samples, may_find_stages=given[0] is None)
+        strategy = None if grown is None else before["_shared"]["output_strategy"]
+        n_different = self._n_different(samples, may_find_stages=given[0] is None, grown=strategy)
         shared = self._describe(target, n_different)
         n_grown = 0
         if grown is not None:
@@ -328,7 +330,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             self._curves = curves
         self._model = model
         self.n_estimators_ = model.n_stages
-        self.__dict__.pop("_finds_stages", None)
         self._watch(watched)
 
     def _grow(

@@ -42,10 +42,13 @@ _PATIENCE = 10
 # Trees that at most so many columns share get more leaves for more samples (see `benches/defaults`): in all leaves, more
 # columns would take much memory.
 _MOST_IN_LARGE_TREES = 100
+# Up to that many numbers have a tree each too if at most `_MOST_OF_MIDDLE` samples differ (see `benches/defaults`): for more
+# numbers, and more samples, the time would be many times that of shared trees.
+_MOST_WITH_OWN_TREES = 100
 # With more different samples than that, their number makes no difference there.
 _MOST_OF_MIDDLE = 5000
-# What `n_estimators="auto"` stands for at most, with early stopping.
-_MOST_STAGES = 1000
+# What `n_estimators="auto"` stands for at most, with early stopping, and for many numbers that have a tree each.
+_MOST_STAGES, _N_STAGES_OF_OWN_TREES = 1000, 100
 # The folds that find the number of stages, and how many different samples there may be (see `benches/tables`): fewer were not
 # measured, and with more the folds take long.
 _N_FOLDS, MOST_IN_FOLDS = 3, 20_000
@@ -63,6 +66,8 @@ class Auto(NamedTuple):
     many: Any
     # The same where up to `_MOST_IN_LARGE_TREES` columns of scores share each tree, if it differs; a function as above.
     shared: Any = None
+    # For many numbers that have a tree each; a function as above.
+    own: Any = None
 
 
 def leaves_by_samples(n_different: int) -> int:
@@ -73,6 +78,11 @@ def leaves_by_samples(n_different: int) -> int:
 def leaves_of_shared_trees(n_different: int) -> int:
     """`max_leaf_nodes="auto"` where many columns of scores share each tree (see `benches/defaults`)."""
     return 31 if n_different <= 2000 else 63 if n_different <= _MOST_OF_MIDDLE else 127
+
+
+def leaves_of_own_trees(n_different: int) -> int:
+    """`max_leaf_nodes="auto"` where each of many numbers has a tree of its own (see `benches/defaults`)."""
+    return 8 if n_different <= 1000 else 15 if n_different <= 2000 else 31
 
 
 class BoostingParameters(BoostedModel):
@@ -202,22 +212,40 @@ class BoostingParameters(BoostedModel):
             return str(self.output_strategy)
         if self.estimator is not None and self.relabel_leaves:
             return "joint"
+        if self._asks_for_projections():
+            return "projected"
+        if n_columns <= FEW_COLUMNS or self._has_own_trees:
+            return "single_target"
+        # A projection combines outputs with different signs, which does not preserve directions.
+        has_directions = self.monotonic_cst is not None and constraints.has_directions(self)
+        return "joint" if has_directions else "projected"
+
+    def _asks_for_projections(self) -> bool:
+        """Whether a parameter of projections has another value than its default."""
         is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
-        asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
-        if self.monotonic_cst is not None and constraints.has_directions(self) and not asked:
-            # A projection combines outputs with different signs, which does not preserve directions.
-            return "single_target" if n_columns <= FEW_COLUMNS else "joint"
-        return "single_target" if n_columns <= FEW_COLUMNS and not asked else "projected"
+        return not (self.relabel_leaves and is_default and self.n_projections == 1)
 
     # The stages of `n_estimators="auto"` without early stopping, and what "auto" stands for in the other parameters.
     _N_STAGES: ClassVar[int]
     _AUTO: ClassVar[dict[str, Auto]]
-    # Whether folds find the number of stages of the current fit.
+    # Whether folds find the number of stages of the current fit, and whether "auto" gives many numbers a tree each in it.
     _finds_stages = False
+    _has_own_trees = False
 
     def _is_of_few(self, n_outputs: int, n_columns: int) -> bool:
         """Whether y has up to `FEW_COLUMNS` outputs of numbers, or one output of up to so many classes."""
         return n_columns <= FEW_COLUMNS and (n_outputs == 1 or not isinstance(self, ClassifierMixin))
+
+    def _may_have_own_trees(self, n_columns: int) -> bool:
+        """Whether each of many numbers has a tree of its own in each stage if few samples differ."""
+        is_middle = FEW_COLUMNS < n_columns <= _MOST_WITH_OWN_TREES
+        is_auto = self.output_strategy == "auto" and self.estimator is None and not self._asks_for_projections()
+        return is_middle and is_auto and not isinstance(self, ClassifierMixin)
+
+    def _settle_trees(self, n_columns: int, n_different: int, grown: str | None = None) -> None:
+        """Decide whether many numbers have a tree each: as in the model that the fit continues, or by the samples."""
+        is_own = n_different <= _MOST_OF_MIDDLE if grown is None else grown == "single_target"
+        self._has_own_trees = is_own and self._may_have_own_trees(n_columns)
 
     def _has_large_trees(self, n_columns: int) -> bool:
         """Whether large trees pay: many columns of scores share each, but not so many that they would take much memory."""
@@ -230,7 +258,9 @@ class BoostingParameters(BoostedModel):
         if name not in self._AUTO or not isinstance(value, str) or value != "auto":
             return value
         auto = self._AUTO[name]
-        if auto.shared is not None and self._has_large_trees(n_columns):
+        if auto.own is not None and self._has_own_trees:
+            found = auto.own
+        elif auto.shared is not None and self._has_large_trees(n_columns):
             found = auto.shared
         elif not self._is_of_few(n_outputs, n_columns):
             found = auto.many
@@ -268,22 +298,34 @@ class BoostingParameters(BoostedModel):
         """The number of different samples above which it makes no difference how many there are; 0 if it never does."""
         if self._asks_for_folds(target):
             return MOST_IN_FOLDS
-        is_auto = isinstance(self.max_leaf_nodes, str)
-        return _MOST_OF_MIDDLE if is_auto and self._has_large_trees(self._n_columns(target)) else 0
+        n_columns = self._n_columns(target)
+        counts = isinstance(self.max_leaf_nodes, str) and self._has_large_trees(n_columns)
+        return _MOST_OF_MIDDLE if counts or self._may_have_own_trees(n_columns) else 0
 
-    def _n_different(self, samples: Samples, *, may_find_stages: bool) -> int:
-        """The number of different samples, as far as it makes a difference; decides whether folds find the number of stages."""
+    def _n_different(self, samples: Samples, *, may_find_stages: bool, grown: str | None = None) -> int:
+        """The number of different samples, as far as it makes a difference.
+
+        Decides whether folds find the number of stages, and whether many numbers have a tree each. `grown` is the strategy
+        of the model that the fit continues.
+        """
         X, target, weights = samples.X, samples.target, samples.weights
         asks = self._asks_for_folds(target)
         most = self._most_counted(target) if may_find_stages or not asks else 0
         n = len(folds.different(X, weights, most)) if most else 0
         self._finds_stages = asks and n in FOR_FOLDS and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
+        self._settle_trees(self._n_columns(target), n, grown)
         return n
+
+    def _forget_choices(self) -> None:
+        """Delete what "auto" stands for in the fit that ends."""
+        for name in ("_finds_stages", "_has_own_trees"):
+            self.__dict__.pop(name, None)
 
     def _most_stages(self) -> int:
         """The number of stages, or the largest one with early stopping."""
         if self.n_estimators == "auto":
-            return self._N_STAGES if self._patience() is None else _MOST_STAGES
+            n_stages = _N_STAGES_OF_OWN_TREES if self._has_own_trees else self._N_STAGES
+            return n_stages if self._patience() is None else _MOST_STAGES
         return int(self.n_estimators)
 
     def _most_rounds(self) -> int:

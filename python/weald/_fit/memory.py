@@ -195,6 +195,8 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     if estimator.estimator is not None:
         return _weald.memory_of_boosting(None, shapes, 1, False)
     width = _n_scores(shapes)
+    estimator = estimator._twin()
+    estimator._settle_trees(width, shapes.n_samples)
     strategy = estimator._strategy(width)
     projection = _projection(estimator, width) if strategy == "projected" else None
     tree = estimator._plain_tree_config(shapes.n_samples, shapes.n_features)

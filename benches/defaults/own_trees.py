@@ -1,0 +1,159 @@
+"""Should each of many numbers have trees of its own? Errors of boosting with shared trees and with a tree for each output.
+
+    python benches/defaults/own_trees.py run results.jsonl          # appends the missing results
+    python benches/defaults/own_trees.py report results.jsonl
+
+The numbers of `leaves.py`, with its draws: three quarters of the training samples are fitted, the other quarter judges, and
+test parts are never used. Outputs with a single value in the quarter are left out. The error is
+
+* squared error: the root of the squared errors ÷ those of the mean of the fitted samples, a mean over outputs;
+* absolute error: the absolute errors ÷ those of the median, a mean over outputs;
+* quantiles: .05, .5 and .95 of the first twelve outputs, in units of their standard deviation, as the mean pinball loss.
+
+One thread, processor seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
+
+import _records
+from leaves import KINDS, MOST_ROWS, taken
+from sklearn.metrics import mean_pinball_loss
+
+LEVELS, MOST_WITH_LEVELS = (0.05, 0.5, 0.95), 12
+LOSSES = ("squared_error", "absolute_error", "quantiles")
+
+
+def own(n_estimators: int = 100, learning_rate: float = 0.07, leaves: int | None = None, **others: Any) -> Callable:
+    """Trees of one output with the leaves of the default, or with so many."""
+
+    def parameters(n: int) -> dict[str, Any]:
+        of_samples = 8 if n <= 1000 else 15 if n <= 2000 else 31
+        found = {"n_estimators": n_estimators, "learning_rate": learning_rate, "max_leaf_nodes": leaves or of_samples}
+        return found | {"output_strategy": "single_target"} | others
+
+    return parameters
+
+
+SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "shared": lambda _: {"output_strategy": "projected"},
+    "own": own(),
+    "own, 150 stages": own(150),
+    "own, 300 stages of 0.05": own(300, 0.05),
+    "own, 8 leaves": own(leaves=8),
+    "own, stages by folds": own(1000, cv=3, tol=1e-7),
+}
+# What is measured with each loss, and with at most how many samples.
+MEASURED = {"squared_error": list(SETTINGS), "absolute_error": ["shared", "own"], "quantiles": ["shared", "own"]}
+MOST_OF_SLOW = 5_000
+
+
+def relative(errors: np.ndarray, of_constant: np.ndarray) -> np.ndarray:
+    return errors.sum(axis=0) / of_constant.sum(axis=0)
+
+
+def error(loss: str, parameters: dict[str, Any], X: Any, y: np.ndarray, fitted: np.ndarray, held: np.ndarray) -> float:
+    import weald
+
+    boosting = weald.GradientBoostingRegressor(random_state=0, n_jobs=1, **parameters)
+    X_fitted, y_fitted, X_held, y_held = taken(X, fitted), y[fitted], taken(X, held), y[held]
+    if loss == "quantiles":
+        model = weald.QuantileBoostingRegressor(boosting, quantiles=list(LEVELS)).fit(X_fitted, y_fitted)
+        found = model.predict_quantiles(X_held)
+        pinball = [mean_pinball_loss(y_held, found[..., i], alpha=level) for i, level in enumerate(LEVELS)]
+        return float(np.mean(pinball))
+    errors = y_held - boosting.set_params(loss=loss).fit(X_fitted, y_fitted).predict(X_held)
+    if loss == "absolute_error":
+        return float(relative(abs(errors), abs(y_held - np.median(y_fitted, axis=0))).mean())
+    return float(np.sqrt(relative(errors**2, (y_held - y_fitted.mean(axis=0)) ** 2)).mean())
+
+
+def run(path: Path) -> None:
+    warnings.simplefilter("ignore")
+    done = {(row["loss"], row["set"], row["setting"], row["draw"]) for row in _records.read(path)}
+    for name, load in KINDS["numbers"].items():
+        X, y = load()
+        rows = np.random.default_rng(7).permutation(len(y))[:MOST_ROWS]
+        X, y = taken(X, rows), y[rows]
+        for draw in range(3 if len(y) < 1000 else 1):
+            held, fitted = np.split(np.random.default_rng(draw).permutation(len(y)), [len(y) // 4])
+            varies = (y[held].std(axis=0) > 0) & (y[fitted].std(axis=0) > 0)
+            for loss in LOSSES:
+                Y = y[:, varies]
+                if loss == "quantiles":
+                    Y = Y[:, :MOST_WITH_LEVELS] / Y[fitted, :MOST_WITH_LEVELS].std(axis=0)
+                for setting in MEASURED[loss]:
+                    slow = loss != "squared_error" or setting not in ("shared", "own")
+                    if (loss, name, setting, draw) in done or (slow and len(fitted) > MOST_OF_SLOW):
+                        continue
+                    begin = time.process_time()
+                    found = error(loss, SETTINGS[setting](len(fitted)), X, Y, fitted, held)
+                    row = {"loss": loss, "set": name, "setting": setting, "draw": draw, "samples": len(fitted)}
+                    row |= {"outputs": Y.shape[1], "error": found, "seconds": time.process_time() - begin}
+                    _records.append(path, row)
+        print(name, flush=True)
+
+
+def report(path: Path) -> None:
+    found: dict[str, dict[str, dict[str, list[Any]]]] = {
+        loss: defaultdict(lambda: defaultdict(list)) for loss in LOSSES
+    }
+    for row in _records.read(path):
+        found[row["loss"]][row["set"]][row["setting"]].append(row)
+
+    def ratios(loss: str, setting: str, what: str, names: list[str]) -> np.ndarray:
+        means = [
+            [np.mean([row[what] for row in found[loss][name][told]]) for told in (setting, "shared")] for name in names
+        ]
+        return np.array([of_setting / of_shared for of_setting, of_shared in means])
+
+    print("| set | samples | outputs | error, shared | own, ratio | seconds |\n|---|--:|--:|--:|--:|--:|")
+    squared = found["squared_error"]
+    for name in sorted(squared, key=lambda name: squared[name]["shared"][0]["samples"]):
+        first = squared[name]["shared"][0]
+        shared = np.mean([row["error"] for row in squared[name]["shared"]])
+        [ratio] = ratios("squared_error", "own", "error", [name])
+        times = [np.mean([row["seconds"] for row in squared[name][told]]) for told in ("shared", "own")]
+        cells = [name, f"{first['samples']:,}".replace(",", " "), first["outputs"], f"{shared:.3g}", f"{ratio:.3f}"]
+        print("|", " | ".join(map(str, cells)), f"| {times[0]:.2g} / {times[1]:.2g} |")
+    print("\n| loss | setting | samples | sets | error, ratio | better on | worst | seconds |")
+    print("|---|---|---|--:|--:|--:|--:|--:|")
+    for loss in LOSSES:
+        for setting in MEASURED[loss][1:]:
+            for told, least, most in (("up to 1 000", 0, 1000), ("up to 5 000", 1001, 5000), ("more", 5001, MOST_ROWS)):
+                names = [
+                    name
+                    for name in found[loss]
+                    if setting in found[loss][name] and least <= found[loss][name][setting][0]["samples"] <= most
+                ]
+                if not names:
+                    continue
+                logs = np.log(ratios(loss, setting, "error", names))
+                times = np.exp(np.log(ratios(loss, setting, "seconds", names)).mean())
+                spread = f" ± {logs.std(ddof=1) / np.sqrt(len(logs)):.3f}" if len(logs) > 1 else ""
+                cells = [loss, setting, told, len(names), f"{np.exp(logs.mean()):.3f}{spread}", (logs < 0).sum()]
+                print("|", " | ".join(map(str, cells)), f"| {np.exp(logs.max()):.3f} | × {times:.1f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("path", type=Path)
+    args = parser.parse_args()
+    {"run": run, "report": report}[args.what](args.path)
+
+
+if __name__ == "__main__":
+    main()
