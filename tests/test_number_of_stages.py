@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from test_samples_apart import on_workers
-from weald._distribute import samples_apart
 from weald._fit import boosting_parameters
 from weald._fit.boosting_parameters import leaves_by_samples
 from weald._rounds import cross_validated, folds
@@ -136,8 +135,8 @@ def test_the_number_is_fixed_for_many_numbers():
     found = of_numbers().fit(X, y)
     assert (found.n_estimators_, found.learning_rate_) == (300, 0.05)
     assert model_bytes(found) == model_bytes(of_numbers(**FIXED_OF_NUMBERS).fit(X, y))
-    assert weald.QuantileBoostingRegressor(of_numbers()).fit(X, y[:, :4]).estimator_.n_estimators_ == 100
-    assert weald.QuantileBoostingRegressor(of_numbers()).fit(X, y[:, :3]).estimator_.n_estimators_ not in (100, 300)
+    assert weald.QuantileBoostingRegressor(of_numbers()).fit(X, y[:, :34]).estimator_.n_estimators_ == 300
+    assert weald.QuantileBoostingRegressor(of_numbers()).fit(X, y[:, :3]).estimator_.n_estimators_ < 300
 
 
 def test_unknown_numbers_are_in_no_fold():
@@ -294,8 +293,7 @@ def test_early_stopping_that_is_asked_for_has_up_to_a_thousand_stages():
 
 def most_in_folds(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(boosting_parameters, "MOST_IN_FOLDS", most)
-    for module in (boosting_parameters, samples_apart):
-        monkeypatch.setattr(module, "FOR_FOLDS", range(30, most + 1))
+    monkeypatch.setattr(boosting_parameters, "FOR_FOLDS", range(30, most + 1))
 
 
 def test_few_and_many_different_samples_have_a_fixed_number(monkeypatch):
@@ -422,13 +420,13 @@ def alone(buffer: np.ndarray, kind: str) -> np.ndarray:
 def test_samples_apart_have_no_folds(monkeypatch):
     X, y = data()
     apart = {"all_reduce": alone, "n_samples": 90}
-    for model, targets in ((boosting(), y), (of_numbers(), numbers()[1]), (of_numbers(), numbers(10)[1])):
+    for model, targets in ((boosting(), y), (of_numbers(), numbers()[1]), (of_numbers(), numbers(100)[1])):
         with pytest.raises(ValueError, match=r"n_estimators='auto' for 90 different samples.*must be a number"):
             fit_part(model, X, targets, **apart)
     for model, targets in (
         (boosting(), other_targets()["labels"]),
         (boosting(early_stopping=False), y),
-        (of_numbers(), numbers(11)[1]),
+        (of_numbers(), numbers(101)[1]),
         (of_numbers(early_stopping=False), numbers()[1]),
     ):
         found = fit_part(model, X, targets, **apart)
@@ -466,7 +464,8 @@ def test_different_samples_are_counted_over_all_workers(monkeypatch, most, is_fo
 
 
 @pytest.mark.parametrize(
-    ("n", "n_outputs", "are_counted"), [(90, 1, 1), (90, 10, 1), (90, 11, 0), (29, 1, 0), (20_001, 1, 0)]
+    ("n", "n_outputs", "are_counted"),
+    [(90, 1, 1), (90, 100, 1), (90, 101, 0), (29, 1, 0), (29, 11, 0), (5001, 11, 0), (20_001, 1, 0)],
 )
 def test_the_estimate_of_memory_counts_copies_and_scores_of_folds(n, n_outputs, are_counted):
     X, y = np.zeros((n, 6), dtype=np.float32), np.arange(n * n_outputs).reshape(n, n_outputs) % 7.0

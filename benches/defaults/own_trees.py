@@ -3,8 +3,9 @@
     python benches/defaults/own_trees.py run results.jsonl          # appends the missing results
     python benches/defaults/own_trees.py report results.jsonl
 
-The numbers of `leaves.py`, with its draws: three quarters of the training samples are fitted, the other quarter judges, and
-test parts are never used. Outputs with a single value in the quarter are left out. The error is
+The numbers of `leaves.py` and made ones that are mostly noise, with its draws: three quarters of the training samples are
+fitted, the other quarter judges, and test parts are never used. Outputs with a single value in the quarter are left out.
+The error is
 
 * squared error: the root of the squared errors ÷ those of the mean of the fitted samples, a mean over outputs;
 * absolute error: the absolute errors ÷ those of the median, a mean over outputs;
@@ -36,12 +37,12 @@ LEVELS, MOST_WITH_LEVELS = (0.05, 0.5, 0.95), 12
 LOSSES = ("squared_error", "absolute_error", "quantiles")
 
 
-def own(n_estimators: int = 100, learning_rate: float = 0.07, leaves: int | None = None, **others: Any) -> Callable:
-    """Trees of one output with the leaves of the default, or with so many."""
+def own(n_estimators: int = 100, learning_rate: float = 0.07, **others: Any) -> Callable:
+    """Trees of one output with the leaves of the default."""
 
     def parameters(n: int) -> dict[str, Any]:
         of_samples = 8 if n <= 1000 else 15 if n <= 2000 else 31
-        found = {"n_estimators": n_estimators, "learning_rate": learning_rate, "max_leaf_nodes": leaves or of_samples}
+        found = {"n_estimators": n_estimators, "learning_rate": learning_rate, "max_leaf_nodes": of_samples}
         return found | {"output_strategy": "single_target"} | others
 
     return parameters
@@ -49,15 +50,27 @@ def own(n_estimators: int = 100, learning_rate: float = 0.07, leaves: int | None
 
 SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
     "shared": lambda _: {"output_strategy": "projected"},
-    "own": own(),
-    "own, 150 stages": own(150),
-    "own, 300 stages of 0.05": own(300, 0.05),
-    "own, 8 leaves": own(leaves=8),
-    "own, stages by folds": own(1000, cv=3, tol=1e-7),
+    "own, 100 stages": own(),
+    "own, folds up to 100": own(cv=3),
+    "own, folds up to 100 of 0.1": own(learning_rate=0.1, cv=3),
+    "own, folds up to 1 000": own(1000, cv=3),
 }
-# What is measured with each loss, and with at most how many samples.
-MEASURED = {"squared_error": list(SETTINGS), "absolute_error": ["shared", "own"], "quantiles": ["shared", "own"]}
+DEFAULT = "own, folds up to 100"
+# What is measured with each loss, and with at most how many samples but for shared trees and the default.
+MEASURED = {
+    "squared_error": list(SETTINGS), "absolute_error": ["shared", DEFAULT], "quantiles": ["shared", DEFAULT]
+}  # fmt: skip
 MOST_OF_SLOW = 5_000
+
+
+def noisy(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Twenty outputs of which fifteen features tell a twentieth of the variance."""
+    rng = np.random.default_rng(n)
+    X, weights = rng.normal(size=(n, 15)), rng.normal(size=(15, 20)) * (rng.random((15, 20)) < 0.3)
+    return X, 0.15 * (np.tanh(X) @ weights) + rng.normal(size=(n, 20))
+
+
+NOISY = {f"made, {n} rows": lambda n=n: noisy(n) for n in (80, 270, 1300, 4000)}
 
 
 def relative(errors: np.ndarray, of_constant: np.ndarray) -> np.ndarray:
@@ -83,7 +96,7 @@ def error(loss: str, parameters: dict[str, Any], X: Any, y: np.ndarray, fitted: 
 def run(path: Path) -> None:
     warnings.simplefilter("ignore")
     done = {(row["loss"], row["set"], row["setting"], row["draw"]) for row in _records.read(path)}
-    for name, load in KINDS["numbers"].items():
+    for name, load in (NOISY | KINDS["numbers"]).items():
         X, y = load()
         rows = np.random.default_rng(7).permutation(len(y))[:MOST_ROWS]
         X, y = taken(X, rows), y[rows]
@@ -95,7 +108,7 @@ def run(path: Path) -> None:
                 if loss == "quantiles":
                     Y = Y[:, :MOST_WITH_LEVELS] / Y[fitted, :MOST_WITH_LEVELS].std(axis=0)
                 for setting in MEASURED[loss]:
-                    slow = loss != "squared_error" or setting not in ("shared", "own")
+                    slow = loss != "squared_error" or setting not in ("shared", DEFAULT)
                     if (loss, name, setting, draw) in done or (slow and len(fitted) > MOST_OF_SLOW):
                         continue
                     begin = time.process_time()
@@ -124,8 +137,8 @@ def report(path: Path) -> None:
     for name in sorted(squared, key=lambda name: squared[name]["shared"][0]["samples"]):
         first = squared[name]["shared"][0]
         shared = np.mean([row["error"] for row in squared[name]["shared"]])
-        [ratio] = ratios("squared_error", "own", "error", [name])
-        times = [np.mean([row["seconds"] for row in squared[name][told]]) for told in ("shared", "own")]
+        [ratio] = ratios("squared_error", DEFAULT, "error", [name])
+        times = [np.mean([row["seconds"] for row in squared[name][told]]) for told in ("shared", DEFAULT)]
         cells = [name, f"{first['samples']:,}".replace(",", " "), first["outputs"], f"{shared:.3g}", f"{ratio:.3f}"]
         print("|", " | ".join(map(str, cells)), f"| {times[0]:.2g} / {times[1]:.2g} |")
     print("\n| loss | setting | samples | sets | error, ratio | better on | worst | seconds |")
@@ -136,7 +149,7 @@ def report(path: Path) -> None:
                 names = [
                     name
                     for name in found[loss]
-                    if setting in found[loss][name] and least <= found[loss][name][setting][0]["samples"] <= most
+                    if found[loss][name].get(setting) and least <= found[loss][name][setting][0]["samples"] <= most
                 ]
                 if not names:
                     continue

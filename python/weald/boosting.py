@@ -93,16 +93,17 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         same, and needs a loss again for another fit.
     learning_rate : float or "auto", default="auto"
         Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07 if
-        folds find the number of stages, see `n_estimators`, or 11 to 100 outputs have a tree each, see `output_strategy`, and
-        0.05 otherwise.
+        folds find the number of stages, see `n_estimators`, or `output_strategy="auto"` gives 11 to 100 outputs a tree each,
+        and 0.05 otherwise.
     n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
         "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
         takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
-        with more samples and without noise. It is 100 if 11 to 100 outputs have a tree each, see `output_strategy`, and 300
-        for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold has all known values of an
-        output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
+        with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs a tree each, it is found in the
+        same way, up to 100. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold
+        has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
+        `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases.
         With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
         What each stage fits:
@@ -110,7 +111,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         - "projected": one tree, to a few random combinations of the gradients of all outputs;
         - "joint": one tree, to the gradients of all outputs;
         - "single_target": one tree for each output, independently of the other outputs;
-        - "auto": "single_target" for up to ten outputs, and for up to 100 outputs if at most 5000 samples differ in X.
+        - "auto": "single_target" for up to ten outputs, and for up to 100 outputs if 30 to 5000 samples differ in X.
           Otherwise, or if a parameter of projections has another value than its default, "projected". There are exceptions
           with `estimator` ("joint", unless `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected"
           if the parameters of projections have their defaults).
@@ -202,7 +203,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         parameter forbids the split. "auto": 31, except for some numbers of samples that differ in X. Where folds find the
         number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
         share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
-        Where 11 to 100 outputs have a tree each, see `output_strategy`: 8 for up to 1000 samples, and 15 for up to 2000.
+        Where `output_strategy="auto"` gives 11 to 100 outputs a tree each: 8 for up to 1000 samples, and 15 for up to 2000.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are

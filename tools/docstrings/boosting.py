@@ -369,25 +369,26 @@ step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is adde
 
 BOOSTING_REGRESSORS = {
     "output_strategy": _output_strategy(
-        """"single_target" for up to ten outputs, and for up to 100 outputs if at most 5000 samples differ in X.
+        """"single_target" for up to ten outputs, and for up to 100 outputs if 30 to 5000 samples differ in X.
       Otherwise, or if a parameter of projections has another value than its default, "projected". There are exceptions
       with `estimator` ("joint", unless `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected"
       if the parameters of projections have their defaults)."""
     ),
     "max_leaf_nodes": BOOSTING["max_leaf_nodes"]
     + """\
-    Where 11 to 100 outputs have a tree each, see `output_strategy`: 8 for up to 1000 samples, and 15 for up to 2000.
+    Where `output_strategy="auto"` gives 11 to 100 outputs a tree each: 8 for up to 1000 samples, and 15 for up to 2000.
 """,
     "learning_rate": f"""{_LEARNING_RATE} "auto": 0.07 if
-    folds find the number of stages, see `n_estimators`, or 11 to 100 outputs have a tree each, see `output_strategy`, and
-    0.05 otherwise.
+    folds find the number of stages, see `n_estimators`, or `output_strategy="auto"` gives 11 to 100 outputs a tree each,
+    and 0.05 otherwise.
 """,
     "n_estimators": _n_estimators(
         """for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
     takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
-    with more samples and without noise. It is 100 if 11 to 100 outputs have a tree each, see `output_strategy`, and 300
-    for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold has all known values of an
-    output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
+    with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs a tree each, it is found in the
+    same way, up to 100. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold
+    has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
+    `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases."""
     ),
     "loss": f"""
 loss : str or object, default={{default}}

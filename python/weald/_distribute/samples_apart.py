@@ -22,7 +22,6 @@ from weald import _weald
 from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_parameters import FOR_FOLDS
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
 from weald._input.checks import Float, Matrix, integer, is_integer
@@ -170,14 +169,14 @@ def fit_part(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
         n_there = sum(told.n_given for told in workers.told)
-        if most := new._most_counted(checked.target):
-            n = _n_different(workers, checked, most)
-            if new._asks_for_folds(checked.target) and n in FOR_FOLDS:
+        if most := new._most_counted(checked.target, may_find_stages=True):
+            n, n_columns = _n_different(workers, checked, most), new._n_columns(checked.target)
+            new._settle_trees(n_columns, n, checked.grown_strategy)
+            if new._asks_for_folds(checked.target) and new._suits_folds(n, n_columns):
                 raise ValueError(
-                    f"fit_part does not support n_estimators='auto' for {n} different samples with up to ten columns of "
+                    f"fit_part does not support n_estimators='auto' for {n} different samples with {n_columns} columns of "
                     "scores, where folds of all samples find the number: it must be a number"
                 )
-            new._settle_trees(new._n_columns(checked.target), n, checked.grown_strategy)
             new._shared = new._describe(checked.target, n)
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         kept: list[_weald.Boosted] = []

@@ -42,17 +42,18 @@ _PATIENCE = 10
 # Trees that at most so many columns share get more leaves for more samples (see `benches/defaults`): in all leaves, more
 # columns would take much memory.
 _MOST_IN_LARGE_TREES = 100
-# Up to that many numbers have a tree each too if at most `_MOST_OF_MIDDLE` samples differ (see `benches/defaults`): for more
-# numbers, and more samples, the time would be many times that of shared trees.
-_MOST_WITH_OWN_TREES = 100
 # With more different samples than that, their number makes no difference there.
 _MOST_OF_MIDDLE = 5000
-# What `n_estimators="auto"` stands for at most, with early stopping, and for many numbers that have a tree each.
-_MOST_STAGES, _N_STAGES_OF_OWN_TREES = 1000, 100
+# What `n_estimators="auto"` stands for at most, with early stopping.
+_MOST_STAGES = 1000
 # The folds that find the number of stages, and how many different samples there may be (see `benches/tables`): fewer were not
 # measured, and with more the folds take long.
 _N_FOLDS, MOST_IN_FOLDS = 3, 20_000
 FOR_FOLDS = range(30, MOST_IN_FOLDS + 1)
+# Up to that many numbers have a tree each too if so many samples differ, and at most so many stages where `n_estimators` is
+# "auto" (see `benches/defaults`): otherwise the time would be many times that of shared trees.
+_MOST_WITH_OWN_TREES, _MOST_OWN_STAGES = 100, 100
+_FOR_OWN_TREES = range(30, _MOST_OF_MIDDLE + 1)
 
 
 class Auto(NamedTuple):
@@ -237,14 +238,14 @@ class BoostingParameters(BoostedModel):
         return n_columns <= FEW_COLUMNS and (n_outputs == 1 or not isinstance(self, ClassifierMixin))
 
     def _may_have_own_trees(self, n_columns: int) -> bool:
-        """Whether each of many numbers has a tree of its own in each stage if few samples differ."""
+        """Whether each of many numbers has a tree of its own in each stage if the number of samples suits."""
         is_middle = FEW_COLUMNS < n_columns <= _MOST_WITH_OWN_TREES
         is_auto = self.output_strategy == "auto" and self.estimator is None and not self._asks_for_projections()
         return is_middle and is_auto and not isinstance(self, ClassifierMixin)
 
     def _settle_trees(self, n_columns: int, n_different: int, grown: str | None = None) -> None:
         """Decide whether many numbers have a tree each: as in the model that the fit continues, or by the samples."""
-        is_own = n_different <= _MOST_OF_MIDDLE if grown is None else grown == "single_target"
+        is_own = n_different in _FOR_OWN_TREES if grown is None else grown == "single_target"
         self._has_own_trees = is_own and self._may_have_own_trees(n_columns)
 
     def _has_large_trees(self, n_columns: int) -> bool:
@@ -282,23 +283,28 @@ class BoostingParameters(BoostedModel):
         return is_alone and all(other is None for other in others)
 
     def _asks_for_folds(self, target: Target) -> bool:
-        """Whether "auto" asks for folds: with few numbers or classes, if nothing else says when to stop."""
+        """Whether "auto" asks for folds: where each score has a tree of its own, if nothing else says when to stop."""
         if not self._lets_folds_decide() or target.kind == "labels":
             return False
         can_differ = target.kind == "numbers" or len(target.classes[0]) > 1
-        return can_differ and self._is_of_few(target.n_outputs, self._n_columns(target))
+        n_columns = self._n_columns(target)
+        return can_differ and (self._is_of_few(target.n_outputs, n_columns) or self._may_have_own_trees(n_columns))
+
+    def _suits_folds(self, n_different: int, n_columns: int) -> bool:
+        """Whether there are as many different samples as folds need that find the number of stages."""
+        return n_different in FOR_FOLDS and (n_columns <= FEW_COLUMNS or self._has_own_trees)
 
     def _likely_folds(self, n_samples: int, n_columns: int) -> Any:
         """What folds a fit to so many samples and columns of scores has; for "auto", as if all samples were different."""
         if self._patience() is not None:
             return self._folds()
-        return _N_FOLDS if self._lets_folds_decide() and n_samples in FOR_FOLDS and n_columns <= FEW_COLUMNS else None
+        return _N_FOLDS if self._lets_folds_decide() and self._suits_folds(n_samples, n_columns) else None
 
-    def _most_counted(self, target: Target) -> int:
+    def _most_counted(self, target: Target, *, may_find_stages: bool) -> int:
         """The number of different samples above which it makes no difference how many there are; 0 if it never does."""
-        if self._asks_for_folds(target):
-            return MOST_IN_FOLDS
         n_columns = self._n_columns(target)
+        if n_columns <= FEW_COLUMNS:
+            return MOST_IN_FOLDS if may_find_stages and self._asks_for_folds(target) else 0
         counts = isinstance(self.max_leaf_nodes, str) and self._has_large_trees(n_columns)
         return _MOST_OF_MIDDLE if counts or self._may_have_own_trees(n_columns) else 0
 
@@ -309,11 +315,12 @@ class BoostingParameters(BoostedModel):
         of the model that the fit continues.
         """
         X, target, weights = samples.X, samples.target, samples.weights
-        asks = self._asks_for_folds(target)
-        most = self._most_counted(target) if may_find_stages or not asks else 0
+        n_columns = self._n_columns(target)
+        most = self._most_counted(target, may_find_stages=may_find_stages)
         n = len(folds.different(X, weights, most)) if most else 0
-        self._finds_stages = asks and n in FOR_FOLDS and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
-        self._settle_trees(self._n_columns(target), n, grown)
+        self._settle_trees(n_columns, n, grown)
+        asks = may_find_stages and self._asks_for_folds(target) and self._suits_folds(n, n_columns)
+        self._finds_stages = asks and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
         return n
 
     def _forget_choices(self) -> None:
@@ -324,8 +331,9 @@ class BoostingParameters(BoostedModel):
     def _most_stages(self) -> int:
         """The number of stages, or the largest one with early stopping."""
         if self.n_estimators == "auto":
-            n_stages = _N_STAGES_OF_OWN_TREES if self._has_own_trees else self._N_STAGES
-            return n_stages if self._patience() is None else _MOST_STAGES
+            if self._has_own_trees and (self._finds_stages or self._patience() is None):
+                return _MOST_OWN_STAGES
+            return self._N_STAGES if self._patience() is None else _MOST_STAGES
         return int(self.n_estimators)
 
     def _most_rounds(self) -> int:
