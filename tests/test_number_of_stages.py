@@ -464,15 +464,25 @@ def test_different_samples_are_counted_over_all_workers(monkeypatch, most, is_fo
 
 
 @pytest.mark.parametrize(
-    ("n", "n_outputs", "are_counted"),
-    [(90, 1, 1), (90, 100, 1), (90, 101, 0), (29, 1, 0), (29, 11, 0), (5001, 11, 0), (20_001, 1, 0)],
+    ("n", "n_outputs", "n_folds"),
+    [
+        (90, 1, 3),
+        (90, 10, 3),
+        (90, 11, 1),
+        (90, 100, 1),
+        (90, 101, 0),
+        (29, 1, 0),
+        (29, 11, 0),
+        (5001, 11, 0),
+        (20_001, 1, 0),
+    ],
 )
-def test_the_estimate_of_memory_counts_copies_and_scores_of_folds(n, n_outputs, are_counted):
+def test_the_estimate_of_memory_counts_copies_and_scores_of_folds(n, n_outputs, n_folds):
     X, y = np.zeros((n, 6), dtype=np.float32), np.arange(n * n_outputs).reshape(n, n_outputs) % 7.0
     y = y if n_outputs > 1 else y.ravel()
     found = weald.estimate_fit_memory(of_numbers(), X, y)
     without = weald.estimate_fit_memory(of_numbers(early_stopping=False), X, y)
-    assert found - without == are_counted * 3 * (X.nbytes + y.nbytes)
+    assert found - without == n_folds * (X.nbytes + y.nbytes)
 
 
 def test_callbacks_and_messages_tell_both_fits(capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,41 @@ from sklearn.linear_model import Ridge
 from test_number_of_leaves import data
 from test_samples_apart import on_workers
 from weald._fit.boosting_parameters import leaves_of_own_trees
+from weald._input.checks import draw_seed
+from weald._rounds import folds
 from weald.distribute import fit_part
 
-# What the defaults stand for with a tree for each output and up to 1000 samples, and for trees of all outputs.
+# What the defaults stand for with a tree for each output and up to 1000 samples, where no fold finds fewer stages, and for
+# trees of all outputs.
 FIXED = {"output_strategy": "single_target", "n_estimators": 100, "learning_rate": 0.07, "max_leaf_nodes": 8}
-OWN = FIXED | {"cv": 3}
 SHARED = {"output_strategy": "projected", "n_estimators": 300, "learning_rate": 0.05}
 MOST = 5000
 
 
 def boosting(**params: Any) -> weald.GradientBoostingRegressor:
     return weald.GradientBoostingRegressor(**{"random_state": 0, "n_jobs": 1} | params)
+
+
+def of_one_fold(params: dict[str, Any], X: np.ndarray, Y: np.ndarray) -> weald.GradientBoostingRegressor:
+    """What the default should be, slowly: the stages that the first of three folds finds, fitted to all samples."""
+    known = np.isfinite(Y)
+    target = SimpleNamespace(kind="numbers", n_outputs=Y.shape[1])
+    fold = folds.by_content(X, target, np.arange(len(X)), 3, draw_seed(0))
+    of_rest = boosting(**params).fit(X[fold != 0], Y[fold != 0])
+    held, of_held = X[fold == 0], known[fold == 0]
+
+    def loss(scores: np.ndarray) -> float:
+        squares = np.where(of_held, scores - Y[fold == 0], 0.0) ** 2
+        return float(np.mean(squares.sum(axis=0)[of_held.any(axis=0)] / of_held.sum(axis=0)[of_held.any(axis=0)]))
+
+    losses = [loss(scores) for scores in of_rest.staged_predict(held)]
+    best, lowest = 0, np.inf
+    for stage, value in enumerate(losses):
+        if value < lowest:
+            best, lowest = stage + 1, value
+        elif stage + 1 - best >= max(10, 0.2 * best):
+            break
+    return boosting(**params | {"n_estimators": best}).fit(X, Y)
 
 
 def strategy(model: weald.GradientBoostingRegressor) -> str:
@@ -43,7 +68,7 @@ def test_many_numbers_of_few_samples_have_a_tree_each(n, n_outputs):
     assert (found.learning_rate_, found.max_leaf_nodes_) == (0.07, 8)
     assert 1 <= found.n_estimators_ < 100
     assert len(found.estimators_) == found.n_estimators_ * n_outputs
-    assert model_bytes(found) == model_bytes(boosting(**OWN).fit(X, Y))
+    assert model_bytes(found) == model_bytes(of_one_fold(FIXED, X, Y))
     assert not {"_has_own_trees", "_finds_stages"} & vars(found).keys()
 
 
@@ -52,7 +77,7 @@ def test_there_are_at_most_a_hundred_stages():
     Y = np.stack([X[:, 0] + k * X[:, 1] for k in range(11)], axis=1)
     found = boosting().fit(X, Y)
     assert found.n_estimators_ == 100
-    assert model_bytes(found) == model_bytes(boosting(**OWN).fit(X, Y))
+    assert model_bytes(found) == model_bytes(boosting(**FIXED).fit(X, Y))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +176,7 @@ def test_early_stopping_counts_all_samples(params):
 def test_validation_samples_and_unknown_values_change_nothing():
     X, Y = data(90)
     Y[np.random.default_rng(0).random(Y.shape) < 0.3] = np.nan
-    assert model_bytes(boosting().fit(X, Y)) == model_bytes(boosting(**OWN).fit(X, Y))
+    assert model_bytes(boosting().fit(X, Y)) == model_bytes(of_one_fold(FIXED, X, Y))
     held = {"X_val": X[:9], "y_val": np.nan_to_num(Y[:9])}
     assert model_bytes(boosting().fit(X, Y, **held)) == model_bytes(boosting(**FIXED).fit(X, Y, **held))
 
@@ -160,7 +185,7 @@ def test_directions_are_kept_by_trees_of_their_own():
     X, Y = data(90)
     directions = {"monotonic_cst": [1, 0, 0, 0]}
     found = boosting(**directions).fit(X, Y)
-    assert model_bytes(found) == model_bytes(boosting(**OWN | directions).fit(X, Y))
+    assert model_bytes(found) == model_bytes(of_one_fold(FIXED | directions, X, Y))
     X, Y = data(MOST + 1)
     assert strategy(boosting(n_estimators=2, **directions).fit(X, Y)) == "joint"
 
@@ -214,11 +239,16 @@ def test_workers_have_no_folds():
     assert model_bytes(found) == model_bytes(boosting(**FIXED).fit(X, Y))
 
 
-def test_the_estimate_of_memory_is_that_of_the_trees():
-    for n, same in ((90, OWN), (MOST + 1, SHARED)):
+def test_the_estimate_of_memory_is_that_of_the_trees_and_of_one_fold():
+    for n, same, n_folds in ((90, FIXED, 1), (29, SHARED, 0), (MOST + 1, SHARED, 0)):
         X, Y = data(n, 50)
         found = weald.estimate_fit_memory(boosting(), X, Y)
-        assert found == weald.estimate_fit_memory(boosting(**same), X, Y)
+        assert found == weald.estimate_fit_memory(boosting(**same), X, Y) + n_folds * (X.nbytes + Y.nbytes)
+
+
+def test_one_fold_is_told(capsys):
+    boosting(verbose=1).fit(*data(90))
+    assert "GradientBoostingRegressor, 1 fold: round 1 of 100" in capsys.readouterr().out
 
 
 def test_quantiles_count_as_outputs():

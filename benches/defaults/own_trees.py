@@ -54,8 +54,9 @@ SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
     "own, folds up to 100": own(cv=3),
     "own, folds up to 100 of 0.1": own(learning_rate=0.1, cv=3),
     "own, folds up to 1 000": own(1000, cv=3),
+    "own, one fold up to 100": lambda _: {},
 }
-DEFAULT = "own, folds up to 100"
+DEFAULT = "own, one fold up to 100"
 # What is measured with each loss, and with at most how many samples but for shared trees and the default.
 MEASURED = {
     "squared_error": list(SETTINGS), "absolute_error": ["shared", DEFAULT], "quantiles": ["shared", DEFAULT]

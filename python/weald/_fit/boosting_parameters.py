@@ -298,7 +298,9 @@ class BoostingParameters(BoostedModel):
         """What folds a fit to so many samples and columns of scores has; for "auto", as if all samples were different."""
         if self._patience() is not None:
             return self._folds()
-        return _N_FOLDS if self._lets_folds_decide() and self._suits_folds(n_samples, n_columns) else None
+        if not self._lets_folds_decide() or not self._suits_folds(n_samples, n_columns):
+            return None
+        return 1 if self._has_own_trees else _N_FOLDS
 
     def _most_counted(self, target: Target, *, may_find_stages: bool) -> int:
         """The number of different samples above which it makes no difference how many there are; 0 if it never does."""
@@ -344,6 +346,10 @@ class BoostingParameters(BoostedModel):
     def _folds(self) -> Any:
         """What folds early stopping has: `cv`, or those of "auto"."""
         return _N_FOLDS if self._finds_stages else self.cv
+
+    def _n_folds_grown(self) -> int | None:
+        """How many of the folds are grown, or None for all: the mean loss of many numbers hardly differs between folds."""
+        return 1 if self._finds_stages and self._has_own_trees else None
 
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""

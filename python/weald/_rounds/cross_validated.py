@@ -122,7 +122,7 @@ def search(
     n_rounds, n_threads = config["n_estimators"], boosting._n_threads()
     config = cast("_BoostConfig", {**config, "n_iter_no_change": None})
     parts = _parts(boosting, samples, y, start, scoring)
-    name = f"{type(boosting).__name__}, {len(parts)} folds"
+    name = f"{type(boosting).__name__}, {len(parts)} fold{'s' * (len(parts) > 1)}"
     shown = Progress(name, "round", n_rounds, boosting.verbose) if boosting.verbose else nullcontext()
     with shown as progress:
         lines = progress if progress is not None and progress.has_lines else None
@@ -166,7 +166,7 @@ def _parts(
     n_bytes = 8 * X.nnz if is_sparse(X) else 4 * X.size
     are_apart = boosting.estimator is None and n_copies(boosting._folds(), n_bytes) > 1
     found = []
-    for train, test in folds.of(boosting._folds(), X, target, weights, boosting._seed):
+    for train, test in folds.of(boosting._folds(), X, target, weights, boosting._seed)[: boosting._n_folds_grown()]:
         of_fold = weights
         if len(train) + len(test) < X.shape[0]:
             of_fold = np.zeros(X.shape[0])
