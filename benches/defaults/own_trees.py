@@ -52,16 +52,17 @@ SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
     "shared": lambda _: {"output_strategy": "projected"},
     "own, 100 stages": own(),
     "own, folds up to 100": own(cv=3),
-    "own, folds up to 100 of 0.1": own(learning_rate=0.1, cv=3),
     "own, folds up to 1 000": own(1000, cv=3),
-    "own, one fold up to 100": lambda _: {},
+    "own, one fold up to 200": lambda _: {},
 }
-DEFAULT = "own, one fold up to 100"
-# What is measured with each loss, and with at most how many samples but for shared trees and the default.
+DEFAULT = "own, one fold up to 200"
+# What is measured with each loss, and with at most how many samples.
 MEASURED = {
     "squared_error": list(SETTINGS), "absolute_error": ["shared", DEFAULT], "quantiles": ["shared", DEFAULT]
 }  # fmt: skip
-MOST_OF_SLOW = 5_000
+MOST_SAMPLES = defaultdict(
+    lambda: 5_000, {"shared": MOST_ROWS, "own, 100 stages": MOST_ROWS, "own, folds up to 1 000": 1_000}
+)
 
 
 def noisy(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,8 +110,8 @@ def run(path: Path) -> None:
                 if loss == "quantiles":
                     Y = Y[:, :MOST_WITH_LEVELS] / Y[fitted, :MOST_WITH_LEVELS].std(axis=0)
                 for setting in MEASURED[loss]:
-                    slow = loss != "squared_error" or setting not in ("shared", DEFAULT)
-                    if (loss, name, setting, draw) in done or (slow and len(fitted) > MOST_OF_SLOW):
+                    most = MOST_SAMPLES[setting if loss == "squared_error" else loss]
+                    if (loss, name, setting, draw) in done or len(fitted) > most:
                         continue
                     begin = time.process_time()
                     found = error(loss, SETTINGS[setting](len(fitted)), X, Y, fitted, held)

@@ -101,7 +101,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
         takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
         with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs a tree each, one of the folds
-        finds it, up to 100. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold
+        finds it, up to 200. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold
         has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
         `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases.
         With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.

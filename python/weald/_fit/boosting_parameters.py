@@ -50,10 +50,11 @@ _MOST_STAGES = 1000
 # measured, and with more the folds take long.
 _N_FOLDS, MOST_IN_FOLDS = 3, 20_000
 FOR_FOLDS = range(30, MOST_IN_FOLDS + 1)
-# Up to that many numbers have a tree each too if so many samples differ, and at most so many stages where `n_estimators` is
-# "auto" (see `benches/defaults`): otherwise the time would be many times that of shared trees.
-_MOST_WITH_OWN_TREES, _MOST_OWN_STAGES = 100, 100
+# Up to that many numbers have a tree each too if so many samples differ (see `benches/defaults`): otherwise the time would be
+# many times that of shared trees. `n_estimators="auto"` stands for so many stages there, and for at most so many with a fold.
+_MOST_WITH_OWN_TREES = 100
 _FOR_OWN_TREES = range(30, _MOST_OF_MIDDLE + 1)
+_OWN_STAGES, _MOST_OWN_STAGES = 100, 200
 
 
 class Auto(NamedTuple):
@@ -333,8 +334,10 @@ class BoostingParameters(BoostedModel):
     def _most_stages(self) -> int:
         """The number of stages, or the largest one with early stopping."""
         if self.n_estimators == "auto":
-            if self._has_own_trees and (self._finds_stages or self._patience() is None):
+            if self._has_own_trees and self._finds_stages:
                 return _MOST_OWN_STAGES
+            if self._has_own_trees and self._patience() is None:
+                return _OWN_STAGES
             return self._N_STAGES if self._patience() is None else _MOST_STAGES
         return int(self.n_estimators)
 
