@@ -136,7 +136,8 @@ def report(path: Path) -> None:
 
     print("| set | samples | outputs | error, shared | own, ratio | seconds |\n|---|--:|--:|--:|--:|--:|")
     squared = found["squared_error"]
-    for name in sorted(squared, key=lambda name: squared[name]["shared"][0]["samples"]):
+    compared = [name for name in squared if DEFAULT in squared[name]]
+    for name in sorted(compared, key=lambda name: squared[name]["shared"][0]["samples"]):
         first = squared[name]["shared"][0]
         shared = np.mean([row["error"] for row in squared[name]["shared"]])
         [ratio] = ratios("squared_error", DEFAULT, "error", [name])
