@@ -404,7 +404,7 @@ def test_a_few_columns_of_scores_get_a_tree_each():
     X, y = make_data(REGRESSOR, outputs="several")
     auto, single = (make(REGRESSOR, **params).fit(X, y) for params in ({}, STRATEGIES[0]))
     np.testing.assert_array_equal(auto.predict(X), single.predict(X))
-    many = np.hstack([y] * 4)
+    many = np.hstack([y] * 34)
     auto, projected = (make(REGRESSOR, output_strategy=s).fit(X, many) for s in ("auto", "projected"))
     np.testing.assert_array_equal(auto.predict(X), projected.predict(X))
     asked, projected = (make(REGRESSOR, n_projections=2, output_strategy=s).fit(X, y) for s in ("auto", "projected"))
