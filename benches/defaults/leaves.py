@@ -22,7 +22,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +140,23 @@ def scores(model: Any, X: Any, y: np.ndarray, y_fitted: np.ndarray, kind: str) -
     return {"error": float(-np.log(chosen).mean())}
 
 
+def draws(load: Callable[[], Problem]) -> Iterator[tuple[int, Any, np.ndarray, np.ndarray, np.ndarray]]:
+    """The number of each draw, X, y, and the samples that are fitted and those that are held out."""
+    X, y = load()
+    rows = np.random.default_rng(7).permutation(len(y))[: MOST_TEXTS if hasattr(X, "indptr") else MOST_ROWS]
+    X, y = taken(X, rows), y[rows]
+    for draw in range(3 if len(y) < 1000 else 1):
+        held, fitted = np.split(np.random.default_rng(draw).permutation(len(y)), [len(y) // 4])
+        yield draw, X, y, fitted, held
+
+
+def geometric_mean(ratios: list[float]) -> str:
+    """The geometric mean with the standard error of the mean logarithm, if there are several, and how many are below 1."""
+    logs = np.log(ratios)
+    spread = f" ± {logs.std(ddof=1) / np.sqrt(len(logs)):.3f}" if len(logs) > 1 else ""
+    return f"{np.exp(logs.mean()):.3f}{spread}, better on {(logs < 0).sum()}"
+
+
 def run(path: Path, kinds: list[str]) -> None:
     import weald
 
@@ -148,13 +165,7 @@ def run(path: Path, kinds: list[str]) -> None:
     problems = [(kind, name, load) for kind in kinds for name, load in KINDS[kind].items()]
     for kind, name, load in problems:
         estimator = weald.GradientBoostingRegressor if kind == "numbers" else weald.GradientBoostingClassifier
-        X, y = load()
-        most = MOST_TEXTS if hasattr(X, "indptr") else MOST_ROWS
-        rows = np.random.default_rng(7).permutation(len(y))[:most]
-        X, y = taken(X, rows), y[rows]
-        for draw in range(3 if len(y) < 1000 else 1):
-            order = np.random.default_rng(draw).permutation(len(y))
-            held, fitted = np.split(order, [len(y) // 4])
+        for draw, X, y, fitted, held in draws(load):
             for leaves in LEAVES:
                 if (name, leaves, draw) in done:
                     continue
@@ -192,11 +203,9 @@ def report(path: Path) -> None:
     print("\n| samples | sets | 63 leaves | 127 leaves | seconds |\n|---|--:|--:|--:|--:|")
     for told, least, most in (("up to 2 000", 0, 2000), ("up to 5 000", 2001, 5000), ("more", 5001, MOST_ROWS)):
         names = [name for name in found if least <= mean(name, 31, "samples") <= most]
-        cells = []
-        for n in LEAVES[1:]:
-            logs = np.log([mean(name, n, "error") / mean(name, 31, "error") for name in names])
-            spread = logs.std(ddof=1) / np.sqrt(len(logs))
-            cells.append(f"{np.exp(logs.mean()):.3f} ± {spread:.3f}, better on {(logs < 0).sum()}")
+        cells = [
+            geometric_mean([mean(name, n, "error") / mean(name, 31, "error") for name in names]) for n in LEAVES[1:]
+        ]
         times = [
             np.mean(np.log([mean(name, n, "seconds") / mean(name, 31, "seconds") for name in names]))
             for n in LEAVES[1:]

@@ -21,7 +21,6 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,39 +29,27 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import _records
-from leaves import KINDS, MOST_ROWS, taken
+from leaves import KINDS, MOST_ROWS, draws, geometric_mean, taken
 from sklearn.metrics import mean_pinball_loss
 
 LEVELS, MOST_WITH_LEVELS = (0.05, 0.5, 0.95), 12
 LOSSES = ("squared_error", "absolute_error", "quantiles")
 
 
-def own(n_estimators: int = 100, learning_rate: float = 0.07, **others: Any) -> Callable:
-    """Trees of one output with the leaves of the default."""
-
-    def parameters(n: int) -> dict[str, Any]:
-        of_samples = 8 if n <= 1000 else 15 if n <= 2000 else 31
-        found = {"n_estimators": n_estimators, "learning_rate": learning_rate, "max_leaf_nodes": of_samples}
-        return found | {"output_strategy": "single_target"} | others
-
-    return parameters
-
-
-SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "shared": lambda _: {"output_strategy": "projected"},
-    "own, 100 stages": own(),
-    "own, folds up to 100": own(cv=3),
-    "own, folds up to 1 000": own(1000, cv=3),
-    "own, one fold up to 200": lambda _: {},
+OWN = {"output_strategy": "single_target", "learning_rate": 0.07}
+# `run` adds the leaves of the default where trees have one output.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "shared": {"output_strategy": "projected"},
+    "own, 100 stages": OWN | {"n_estimators": 100},
+    "own, folds up to 100": OWN | {"n_estimators": 100, "cv": 3},
+    "own, folds up to 1 000": OWN | {"n_estimators": 1000, "cv": 3},
+    "own, one fold up to 200": {},
 }
 DEFAULT = "own, one fold up to 200"
-# What is measured with each loss, and with at most how many samples.
-MEASURED = {
-    "squared_error": list(SETTINGS), "absolute_error": ["shared", DEFAULT], "quantiles": ["shared", DEFAULT]
-}  # fmt: skip
-MOST_SAMPLES = defaultdict(
-    lambda: 5_000, {"shared": MOST_ROWS, "own, 100 stages": MOST_ROWS, "own, folds up to 1 000": 1_000}
-)
+# What is measured with each loss, and with how many samples at most.
+MEASURED = {loss: list(SETTINGS) if loss == "squared_error" else ["shared", DEFAULT] for loss in LOSSES}
+MOST_SAMPLES = {"shared": MOST_ROWS, "own, 100 stages": MOST_ROWS, "own, folds up to 1 000": 1_000}
+MOST_BY_DEFAULT = 5_000
 
 
 def noisy(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -96,25 +83,26 @@ def error(loss: str, parameters: dict[str, Any], X: Any, y: np.ndarray, fitted: 
 
 
 def run(path: Path) -> None:
+    from weald._fit.boosting_parameters import leaves_of_own_trees
+
     warnings.simplefilter("ignore")
     done = {(row["loss"], row["set"], row["setting"], row["draw"]) for row in _records.read(path)}
     for name, load in (NOISY | KINDS["numbers"]).items():
-        X, y = load()
-        rows = np.random.default_rng(7).permutation(len(y))[:MOST_ROWS]
-        X, y = taken(X, rows), y[rows]
-        for draw in range(3 if len(y) < 1000 else 1):
-            held, fitted = np.split(np.random.default_rng(draw).permutation(len(y)), [len(y) // 4])
+        for draw, X, y, fitted, held in draws(load):
             varies = (y[held].std(axis=0) > 0) & (y[fitted].std(axis=0) > 0)
             for loss in LOSSES:
                 Y = y[:, varies]
                 if loss == "quantiles":
                     Y = Y[:, :MOST_WITH_LEVELS] / Y[fitted, :MOST_WITH_LEVELS].std(axis=0)
                 for setting in MEASURED[loss]:
-                    most = MOST_SAMPLES[setting if loss == "squared_error" else loss]
+                    most = MOST_SAMPLES.get(setting, MOST_BY_DEFAULT) if loss == "squared_error" else MOST_BY_DEFAULT
                     if (loss, name, setting, draw) in done or len(fitted) > most:
                         continue
+                    parameters = SETTINGS[setting]
+                    if parameters.get("output_strategy") == "single_target":
+                        parameters = parameters | {"max_leaf_nodes": leaves_of_own_trees(len(fitted))}
                     begin = time.process_time()
-                    found = error(loss, SETTINGS[setting](len(fitted)), X, Y, fitted, held)
+                    found = error(loss, parameters, X, Y, fitted, held)
                     row = {"loss": loss, "set": name, "setting": setting, "draw": draw, "samples": len(fitted)}
                     row |= {"outputs": Y.shape[1], "error": found, "seconds": time.process_time() - begin}
                     _records.append(path, row)
@@ -128,24 +116,23 @@ def report(path: Path) -> None:
     for row in _records.read(path):
         found[row["loss"]][row["set"]][row["setting"]].append(row)
 
-    def ratios(loss: str, setting: str, what: str, names: list[str]) -> np.ndarray:
-        means = [
-            [np.mean([row[what] for row in found[loss][name][told]]) for told in (setting, "shared")] for name in names
-        ]
-        return np.array([of_setting / of_shared for of_setting, of_shared in means])
+    def mean(loss: str, name: str, setting: str, what: str) -> float:
+        return float(np.mean([row[what] for row in found[loss][name][setting]]))
+
+    def ratios(loss: str, setting: str, what: str, names: list[str]) -> list[float]:
+        return [mean(loss, name, setting, what) / mean(loss, name, "shared", what) for name in names]
 
     print("| set | samples | outputs | error, shared | own, ratio | seconds |\n|---|--:|--:|--:|--:|--:|")
     squared = found["squared_error"]
     compared = [name for name in squared if DEFAULT in squared[name]]
     for name in sorted(compared, key=lambda name: squared[name]["shared"][0]["samples"]):
         first = squared[name]["shared"][0]
-        shared = np.mean([row["error"] for row in squared[name]["shared"]])
+        shared = mean("squared_error", name, "shared", "error")
         [ratio] = ratios("squared_error", DEFAULT, "error", [name])
-        times = [np.mean([row["seconds"] for row in squared[name][told]]) for told in ("shared", DEFAULT)]
+        times = [mean("squared_error", name, told, "seconds") for told in ("shared", DEFAULT)]
         cells = [name, f"{first['samples']:,}".replace(",", " "), first["outputs"], f"{shared:.3g}", f"{ratio:.3f}"]
         print("|", " | ".join(map(str, cells)), f"| {times[0]:.2g} / {times[1]:.2g} |")
-    print("\n| loss | setting | samples | sets | error, ratio | better on | worst | seconds |")
-    print("|---|---|---|--:|--:|--:|--:|--:|")
+    print("\n| loss | setting | samples | sets | error, ratio | worst | seconds |\n|---|---|---|--:|--:|--:|--:|")
     for loss in LOSSES:
         for setting in MEASURED[loss][1:]:
             for told, least, most in (("up to 1 000", 0, 1000), ("up to 5 000", 1001, 5000), ("more", 5001, MOST_ROWS)):
@@ -156,11 +143,18 @@ def report(path: Path) -> None:
                 ]
                 if not names:
                     continue
-                logs = np.log(ratios(loss, setting, "error", names))
+                errors = ratios(loss, setting, "error", names)
                 times = np.exp(np.log(ratios(loss, setting, "seconds", names)).mean())
-                spread = f" ± {logs.std(ddof=1) / np.sqrt(len(logs)):.3f}" if len(logs) > 1 else ""
-                cells = [loss, setting, told, len(names), f"{np.exp(logs.mean()):.3f}{spread}", (logs < 0).sum()]
-                print("|", " | ".join(map(str, cells)), f"| {np.exp(logs.max()):.3f} | × {times:.1f} |")
+                cells = [
+                    loss,
+                    setting,
+                    told,
+                    len(names),
+                    geometric_mean(errors),
+                    f"{max(errors):.3f}",
+                    f"× {times:.1f}",
+                ]
+                print("|", " | ".join(map(str, cells)), "|")
 
 
 def main() -> None:

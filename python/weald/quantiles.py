@@ -81,8 +81,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
     -----
     `output_strategy` of the estimator says how columns share trees. "auto" grows trees for each output and level, as separate
     models do, if these are at most ten, or at most 100 with 30 to 5000 samples that differ in X, and else trees on projections of
-    the columns. "joint" has one tree in a stage for all of
-    them.
+    the columns. "joint" has one tree in a stage for all of them.
 
     The functions of `weald.inspection` explain the columns of `estimator_`, as they are before they are sorted.
 

@@ -171,7 +171,7 @@ def fit_part(
         n_there = sum(told.n_given for told in workers.told)
         if most := new._most_counted(checked.target, may_find_stages=True):
             n, n_columns = _n_different(workers, checked, most), new._n_columns(checked.target)
-            new._settle_trees(n_columns, n, checked.grown_strategy)
+            new._settle_trees(n_columns, n)
             if new._asks_for_folds(checked.target) and new._suits_folds(n, n_columns):
                 raise ValueError(
                     f"fit_part does not support n_estimators='auto' for {n} different samples with {n_columns} columns of "
@@ -432,8 +432,7 @@ class _Part:
         same |= {"model": type(self.model).__name__, "the version of weald": _weald.__version__}
         same |= {"the number of features": str(self.X.shape[1]), "X": "sparse" if is_sparse(self.X) else "dense"}
         same |= {"the dimensions of y": str(self.y.ndim), "y": "sparse" if is_sparse(self.y) else "dense"}
-        goes_on = self.model.warm_start and hasattr(self.model, "_model")
-        n_stages = self.model._model.n_stages if goes_on else 0
+        n_stages = self.model._model.n_stages if self.model._goes_on() else 0
         if not is_classifier(self.model) or is_sparse(self.y):
             return _Told(self.n_given, same, None, n_stages)
         return _Told(self.n_given, same, [self._of_column(j) for j in range(self._wide().shape[1])], n_stages)
@@ -507,8 +506,7 @@ class _Checked:
             raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
             new._seed = checks.draw_seed(new.random_state)
-        self.grown_strategy = None if grown is None else before["_shared"]["output_strategy"]
-        new._settle_trees(new._n_columns(self.target), 0, self.grown_strategy)
+        new._settle_trees(new._n_columns(self.target), 0)
         shared = new._describe(self.target, 0)
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)

@@ -227,7 +227,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         self._check_parameters()
         callbacks = () if self.callbacks is None else _rounds.check_callbacks(self.callbacks)
         y_given = y
-        grown = self._model if self.warm_start and hasattr(self, "_model") else None
+        grown = self._model if self._goes_on() else None
         before = dict(self.__dict__)
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         X, target, weights = samples.X, samples.target, samples.weights
@@ -235,8 +235,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        strategy = None if grown is None else before["_shared"]["output_strategy"]
-        n_different = self._n_different(samples, may_find_stages=given[0] is None, grown=strategy)
+        n_different = self._n_different(samples, may_find_stages=given[0] is None)
         shared = self._describe(target, n_different)
         n_grown = 0
         if grown is not None:

@@ -50,8 +50,9 @@ _MOST_STAGES = 1000
 # measured, and with more the folds take long.
 _N_FOLDS, MOST_IN_FOLDS = 3, 20_000
 FOR_FOLDS = range(30, MOST_IN_FOLDS + 1)
-# Up to that many numbers have a tree each too if so many samples differ (see `benches/defaults`): otherwise the time would be
-# many times that of shared trees. `n_estimators="auto"` stands for so many stages there, and for at most so many with a fold.
+# Regressors with more than `FEW_COLUMNS` outputs grow one tree for each, too, up to this number of outputs and if the number of
+# different samples is in this range (see `benches/defaults`): beyond, fits would take many times as long. `n_estimators="auto"`
+# is `_OWN_STAGES` there, or the number that one fold finds, at most `_MOST_OWN_STAGES`.
 _MOST_WITH_OWN_TREES = 100
 _FOR_OWN_TREES = range(30, _MOST_OF_MIDDLE + 1)
 _OWN_STAGES, _MOST_OWN_STAGES = 100, 200
@@ -244,9 +245,15 @@ class BoostingParameters(BoostedModel):
         is_auto = self.output_strategy == "auto" and self.estimator is None and not self._asks_for_projections()
         return is_middle and is_auto and not isinstance(self, ClassifierMixin)
 
-    def _settle_trees(self, n_columns: int, n_different: int, grown: str | None = None) -> None:
+    def _goes_on(self) -> bool:
+        """Whether the fit continues a fitted model."""
+        return self.warm_start and hasattr(self, "_model")
+
+    def _settle_trees(self, n_columns: int, n_different: int) -> None:
         """Decide whether many numbers have a tree each: as in the model that the fit continues, or by the samples."""
-        is_own = n_different in _FOR_OWN_TREES if grown is None else grown == "single_target"
+        is_own = n_different in _FOR_OWN_TREES
+        if self._goes_on():
+            is_own = self._shared["output_strategy"] == "single_target"
         self._has_own_trees = is_own and self._may_have_own_trees(n_columns)
 
     def _has_large_trees(self, n_columns: int) -> bool:
@@ -311,17 +318,16 @@ class BoostingParameters(BoostedModel):
         counts = isinstance(self.max_leaf_nodes, str) and self._has_large_trees(n_columns)
         return _MOST_OF_MIDDLE if counts or self._may_have_own_trees(n_columns) else 0
 
-    def _n_different(self, samples: Samples, *, may_find_stages: bool, grown: str | None = None) -> int:
+    def _n_different(self, samples: Samples, *, may_find_stages: bool) -> int:
         """The number of different samples, as far as it makes a difference.
 
-        Decides whether folds find the number of stages, and whether many numbers have a tree each. `grown` is the strategy
-        of the model that the fit continues.
+        Decides whether folds find the number of stages, and whether many numbers have a tree each.
         """
         X, target, weights = samples.X, samples.target, samples.weights
         n_columns = self._n_columns(target)
         most = self._most_counted(target, may_find_stages=may_find_stages)
         n = len(folds.different(X, weights, most)) if most else 0
-        self._settle_trees(n_columns, n, grown)
+        self._settle_trees(n_columns, n)
         asks = may_find_stages and self._asks_for_folds(target) and self._suits_folds(n, n_columns)
         self._finds_stages = asks and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
         return n
