@@ -44,6 +44,7 @@ __all__ = [
     "fit_linear",
     "fit_tree",
     "fold_models_of_linear",
+    "hashes_of_samples",
     "inspect_model",
     "johnson_lindenstrauss_dim",
     "label_folds",
@@ -60,6 +61,7 @@ __all__ = [
     "memory_of_forest",
     "memory_of_label_tree",
     "memory_of_linear",
+    "order_of_folds",
     "rank_rows",
     "read_model",
     "read_mulan",
@@ -416,6 +418,15 @@ def coverage(
     scores: _LabelScores, truth: _Pattern, mask: _Pattern | None = None, n_threads: int = 1
 ) -> NDArray[np.float64]: ...
 def label_folds(labels: _Pattern, n_folds: int, priority: NDArray[np.int64]) -> NDArray[np.uint32]: ...
+def order_of_folds(
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    seed: int,
+    y_mask: _Mask | None,
+    base_margin: NDArray[np.float64] | None,
+) -> NDArray[np.uint32]: ...
+def hashes_of_samples(x: _Matrix) -> NDArray[np.uint64]: ...
 def data_digest(
     x: _Matrix, y: Any, mask: _Mask | None, weights: NDArray[np.float64] | None, classes: Sequence[Sequence[str]]
 ) -> str: ...

@@ -1024,10 +1024,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     ) -> None:
         keep(self, locals())
 
-    def _asked(self, name: str, n_outputs: int, n_columns: int, n_different: int = 0) -> Any:
+    def _asked(self, name: str, n_outputs: int, n_columns: int, n_samples: int = 0) -> Any:
         if name == "learning_rate" and isinstance(self.learning_rate, str) and isinstance(self.init, str):
             return _AUTO_FROM_LINEAR
-        return super()._asked(name, n_outputs, n_columns, n_different)
+        return super()._asked(name, n_outputs, n_columns, n_samples)
 
     @of_one_fit
     def predict(

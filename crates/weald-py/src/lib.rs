@@ -88,7 +88,9 @@ mod _weald {
     #[pymodule_export]
     use crate::ranking::{coverage, label_precision, rank_rows};
     #[pymodule_export]
-    use crate::samples::{label_folds, py_data_digest, stored_draws, stored_quantiles, stored_weights};
+    use crate::samples::{
+        hashes_of_samples, label_folds, order_of_folds, py_data_digest, stored_draws, stored_quantiles, stored_weights,
+    };
     #[pymodule_export]
     use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};
 

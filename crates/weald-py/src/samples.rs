@@ -3,12 +3,14 @@
 
 use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
-use weald::data::{Cells, data_digest, label_folds as folds};
+use weald::Dataset;
+use weald::data::{Cells, data_digest};
+use weald::folds;
 use weald::forest::StoredSamples;
 
 use crate::array::{Read1, Read2};
 use crate::enter::Entry;
-use crate::input::{PyMask, PyMatrix, PyPattern, contiguous};
+use crate::input::{PyMask, PyMatrix, PyPattern, PyTargets, contiguous, contiguous_weights};
 use crate::output::{self, SparseArrays};
 
 /// Returns the fold of each sample by iterative stratification of its labels.
@@ -22,7 +24,34 @@ pub(crate) fn label_folds<'py>(
     let (labels, priority) = (labels.view("y")?, contiguous(&priority, "priority")?);
     let cost = labels.indices().len().saturating_add(labels.n_labels().saturating_mul(n_folds));
     let entry = Entry { n_threads: 1, cost, progress: None };
-    Ok(output::vector(py, entry.run(py, |control| folds(&labels, n_folds, &priority, control))?))
+    Ok(output::vector(py, entry.run(py, |control| folds::label_folds(&labels, n_folds, &priority, control))?))
+}
+
+/// Returns the samples of positive weight with a known cell of y, in the order in which they are dealt to folds.
+#[pyfunction]
+pub(crate) fn order_of_folds<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<Read1<'py, f64>>,
+    seed: u64,
+    y_mask: Option<PyMask<'py>>,
+    base_margin: Option<Read2<'py, f64>>,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
+    let margins = base_margin.as_ref().map(|margins| margins.as_array());
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask);
+    Ok(output::vector(py, entry.run(py, |control| folds::order(data.view(), seed, control))?))
+}
+
+/// Returns a hash of the features of each sample.
+#[pyfunction]
+pub(crate) fn hashes_of_samples<'py>(py: Python<'py>, x: PyMatrix<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let x = x.view()?;
+    let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
+    Ok(output::vector(py, entry.run(py, |control| folds::hashes(&x, control))?))
 }
 
 /// y of any type: numbers; a CSR pattern and its values; or the samples, outputs and texts of cells, and their shape.

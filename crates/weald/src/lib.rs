@@ -29,6 +29,7 @@
 //! | `rng`, `pool`, `rounds` | random numbers as a function of keys; threads; the loop of learners that grow in rounds |
 //! | `exact` | sums that do not depend on the order of addition: powers of two, grids, means; the reduction over several workers |
 //! | [`data`] | the inputs, borrowed and validated on construction: a [`Dataset`] of X in any layout, y of any kind, and weights as exact integers; binned X |
+//! | [`folds`] | which samples a fit does not see, wherever one holds some out |
 //! | `criterion` | the impurity of the two sides of a cut, from exact sums, and the table of criteria. Reads y, never X |
 //! | [`label_files`] | reading and writing X and labels in the text formats of multi-label data sets |
 //! | [`loss`] | the loss functions: one file for each loss, with everything that is specific to it |
@@ -136,6 +137,7 @@ pub mod data;
 pub mod elementary;
 mod error;
 mod exact;
+pub mod folds;
 pub mod forest;
 pub mod label_files;
 pub mod label_tree;

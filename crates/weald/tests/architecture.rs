@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["control"],
     &["rounds"],
     &["data"],
-    &["criterion", "loss", "label_files"],
+    &["criterion", "folds", "loss", "label_files"],
     &["partition"],
     &["split"],
     &["projection"],

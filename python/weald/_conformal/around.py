@@ -112,7 +112,7 @@ class BaseConformal(NamedOutputs, Around):
         weights = None if weights is None else checks.count_weights(weights)
         n = checks.count_samples(X)
         ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
-        data, read = (X, y, weights, target.mask), (self._reader(), self._aligned, self._read_out_of_bag)
+        data, read = (X, y, weights, target), (self._reader(), self._aligned, self._read_out_of_bag)
         model, found, known = unseen(fits, estimator, *data, cv, groups, *read, name, self.verbose)
         self.estimator_, self.n_outputs_ = model, target.n_outputs
         if target.names is not None:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from weald._fitted.fits import Fits, Read, fitted_last, with_folds
 from weald._input.checks import Float
+from weald._input.targets import Target
 from weald._labels import label_scores
 from weald._parameters.types import MatrixLike
 from weald._rounds.progress import Progress
@@ -22,7 +23,7 @@ def unseen(
     X: MatrixLike,
     y: Any,
     weights: Any,
-    mask: Any,
+    target: Target,
     cv: object,
     groups: object,
     read: Read,
@@ -38,11 +39,12 @@ def unseen(
     result of `label_scores.check_cv_of`. The fits are reported as those of `name`.
     """
     label_scores.check_groups(groups, cv)
+    mask = target.mask
     if isinstance(cv, str) and cv == "given":
         blocks = [aligned(block, estimator) for block in fits.read(estimator, X, read)]
         found = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         return estimator, found, np.ones(len(found), dtype=np.bool_)
-    parts = [] if isinstance(cv, str) else label_scores.folds(cv, y, mask, groups)
+    parts = [] if isinstance(cv, str) else label_scores.folds(cv, X, target, weights, y, groups)
     with Progress(name, "fit", len(parts) + 1, verbose) as progress:
         if isinstance(cv, str):
             fit = lambda forest, rows: forest._fit_and_read(rows, y, weights, mask, read_out_of_bag, fits)  # noqa: E731

@@ -22,6 +22,7 @@ from weald import _weald
 from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.boosting import BaseBoosting
+from weald._fit.boosting_parameters import MOST_COUNTED
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
 from weald._input.checks import Float, Matrix, integer, is_integer
@@ -169,15 +170,16 @@ def fit_part(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
         n_there = sum(told.n_given for told in workers.told)
-        if most := new._most_counted(checked.target, may_find_stages=True):
-            n, n_columns = _n_different(workers, checked, most), new._n_columns(checked.target)
-            new._settle_trees(n_columns, n)
-            if new._asks_for_folds(checked.target) and new._suits_folds(n, n_columns):
-                raise ValueError(
-                    f"fit_part does not support n_estimators='auto' for {n} different samples with {n_columns} columns of "
-                    "scores, where folds of all samples find the number: it must be a number"
-                )
-            new._shared = new._describe(checked.target, n)
+        n_columns = new._n_columns(checked.target)
+        if new._counts_different(n_columns):
+            n_different = _n_different(workers, checked)
+            new._settle_trees(n_columns, n_different)
+            new._shared = new._describe(checked.target, n_different)
+        if new._asks_for_folds(checked.target) and new._suits_folds(n_there, n_columns):
+            raise ValueError(
+                f"fit_part does not support n_estimators='auto' for {n_there} samples with {n_columns} columns of scores, "
+                "where folds of all samples find the number: it must be a number"
+            )
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         kept: list[_weald.Boosted] = []
         try:
@@ -201,10 +203,10 @@ def fit_part(
     return estimator
 
 
-def _n_different(workers: _Workers, checked: _Checked, most: int) -> int:
-    """The number of different samples of all workers, or of one of them that alone has more than `most`."""
-    own = folds.different(checked.X, checked.weights, most)
-    sent = own if len(own) <= most else own[:0]
+def _n_different(workers: _Workers, checked: _Checked) -> int:
+    """The number of different samples of all workers, or of one of them that alone has more than counts."""
+    own = folds.different(checked.X, checked.weights)
+    sent = own if len(own) <= MOST_COUNTED else own[:0]
     workers.agree(lambda: own, lambda own: _Told(len(own), {}, [sent]))
     of_all = [told.classes[0] for told in workers.told if told.classes]
     return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))

@@ -235,8 +235,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        n_different = self._n_different(samples, may_find_stages=given[0] is None)
-        shared = self._describe(target, n_different)
+        shared = self._describe(target, self._settle(samples, may_find_stages=given[0] is None))
         n_grown = 0
         if grown is not None:
             n_grown = grown.n_stages
@@ -393,13 +392,13 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         config["n_estimators"] = stages.n_rounds
         return config
 
-    def _describe(self, target: Target, n_different: int) -> dict[str, Any]:
+    def _describe(self, target: Target, n_samples: int) -> dict[str, Any]:
         """Set the attributes of outputs, features and leaves; return the parameters that all stages share."""
         self._set_outputs(target)
         shape = target.n_outputs, self._n_columns(target)
         max_features = self._asked("max_features", *shape)
         self.max_features_ = n_drawn_features(max_features, self._n_features_of_tree())
-        self.max_leaf_nodes_ = self._leaves_for(*shape, n_different)
+        self.max_leaf_nodes_ = self._leaves_for(*shape, n_samples)
         shared = {name: self._asked(name, *shape) for name in _SHARED}
         shared["learning_rate"] = float(shared["learning_rate"])
         shared["output_strategy"] = self._strategy(shape[1])

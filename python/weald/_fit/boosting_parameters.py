@@ -43,18 +43,18 @@ _PATIENCE = 10
 # columns would take much memory.
 _MOST_IN_LARGE_TREES = 100
 # With more different samples than that, their number makes no difference there.
-_MOST_OF_MIDDLE = 5000
+MOST_COUNTED = 5000
 # What `n_estimators="auto"` stands for at most, with early stopping.
 _MOST_STAGES = 1000
-# The folds that find the number of stages, and how many different samples there may be (see `benches/tables`): fewer were not
-# measured, and with more the folds take long.
-_N_FOLDS, MOST_IN_FOLDS = 3, 20_000
-FOR_FOLDS = range(30, MOST_IN_FOLDS + 1)
+# The folds that find the number of stages, and how many samples there may be (see `benches/tables`): fewer were not measured,
+# and with more the folds take long.
+_N_FOLDS = 3
+FOR_FOLDS = range(30, 20_001)
 # Regressors with more than `FEW_COLUMNS` outputs grow one tree for each, too, up to this number of outputs and if the number of
 # different samples is in this range (see `benches/defaults`): beyond, fits would take many times as long. `n_estimators="auto"`
 # is `_OWN_STAGES` there, or the number that one fold finds, at most `_MOST_OWN_STAGES`.
 _MOST_WITH_OWN_TREES = 100
-_FOR_OWN_TREES = range(30, _MOST_OF_MIDDLE + 1)
+_FOR_OWN_TREES = range(30, MOST_COUNTED + 1)
 _OWN_STAGES, _MOST_OWN_STAGES = 100, 200
 
 
@@ -63,24 +63,25 @@ class Auto(NamedTuple):
 
     # With a given number of stages, for few numbers or classes.
     fixed: Any
-    # With a number of stages that folds find; a function gets the number of different samples.
+    # With a number of stages that folds find; a function gets the number of samples.
     found: Any
     # For many numbers or classes, and for several outputs of classes, such as labels.
     many: Any
-    # The same where up to `_MOST_IN_LARGE_TREES` columns of scores share each tree, if it differs; a function as above.
+    # The same where up to `_MOST_IN_LARGE_TREES` columns of scores share each tree, if it differs; a function gets the number of
+    # different samples.
     shared: Any = None
     # For many numbers that have a tree each; a function as above.
     own: Any = None
 
 
-def leaves_by_samples(n_different: int) -> int:
+def leaves_by_samples(n_samples: int) -> int:
     """`max_leaf_nodes="auto"` where folds find the number of stages (see `benches/tables`)."""
-    return 8 if n_different <= 1000 else 15 if n_different <= 5000 else 31
+    return 8 if n_samples <= 1000 else 15 if n_samples <= 5000 else 31
 
 
 def leaves_of_shared_trees(n_different: int) -> int:
     """`max_leaf_nodes="auto"` where many columns of scores share each tree (see `benches/defaults`)."""
-    return 31 if n_different <= 2000 else 63 if n_different <= _MOST_OF_MIDDLE else 127
+    return 31 if n_different <= 2000 else 63 if n_different <= MOST_COUNTED else 127
 
 
 def leaves_of_own_trees(n_different: int) -> int:
@@ -261,8 +262,8 @@ class BoostingParameters(BoostedModel):
         is_middle = FEW_COLUMNS < n_columns <= _MOST_IN_LARGE_TREES
         return is_middle and self.init is None and self._strategy(n_columns) != "single_target"
 
-    def _asked(self, name: str, n_outputs: int, n_columns: int, n_different: int = 0) -> Any:
-        """The value of a parameter for y with so many outputs and columns of scores, and for so many different samples."""
+    def _asked(self, name: str, n_outputs: int, n_columns: int, n_samples: int = 0) -> Any:
+        """The value of a parameter for y with so many outputs and columns of scores, and so many samples."""
         value = getattr(self, name)
         if name not in self._AUTO or not isinstance(value, str) or value != "auto":
             return value
@@ -275,14 +276,14 @@ class BoostingParameters(BoostedModel):
             found = auto.many
         else:
             found = auto.found if self._finds_stages else auto.fixed
-        return found(n_different) if callable(found) else found
+        return found(n_samples) if callable(found) else found
 
     def _most_leaves(self) -> int | None:
         # What "auto" stands for depends on y: it is put in place where y is known.
         return None if isinstance(self.max_leaf_nodes, str) else as_size(self.max_leaf_nodes)
 
-    def _leaves_for(self, n_outputs: int, n_columns: int, n_different: int) -> int | None:
-        return as_size(self._asked("max_leaf_nodes", n_outputs, n_columns, n_different))
+    def _leaves_for(self, n_outputs: int, n_columns: int, n_samples: int) -> int | None:
+        return as_size(self._asked("max_leaf_nodes", n_outputs, n_columns, n_samples))
 
     def _lets_folds_decide(self) -> bool:
         """Whether the number of stages is "auto", and no other parameter says when to stop."""
@@ -298,39 +299,38 @@ class BoostingParameters(BoostedModel):
         n_columns = self._n_columns(target)
         return can_differ and (self._is_of_few(target.n_outputs, n_columns) or self._may_have_own_trees(n_columns))
 
-    def _suits_folds(self, n_different: int, n_columns: int) -> bool:
-        """Whether there are as many different samples as folds need that find the number of stages."""
-        return n_different in FOR_FOLDS and (n_columns <= FEW_COLUMNS or self._has_own_trees)
+    def _suits_folds(self, n_samples: int, n_columns: int) -> bool:
+        """Whether there are as many samples as folds need that find the number of stages."""
+        return n_samples in FOR_FOLDS and (n_columns <= FEW_COLUMNS or self._has_own_trees)
 
     def _likely_folds(self, n_samples: int, n_columns: int) -> Any:
-        """What folds a fit to so many samples and columns of scores has; for "auto", as if all samples were different."""
+        """What folds a fit to so many samples and columns of scores has."""
         if self._patience() is not None:
             return self._folds()
         if not self._lets_folds_decide() or not self._suits_folds(n_samples, n_columns):
             return None
         return 1 if self._has_own_trees else _N_FOLDS
 
-    def _most_counted(self, target: Target, *, may_find_stages: bool) -> int:
-        """The number of different samples above which it makes no difference how many there are; 0 if it never does."""
-        n_columns = self._n_columns(target)
-        if n_columns <= FEW_COLUMNS:
-            return MOST_IN_FOLDS if may_find_stages and self._asks_for_folds(target) else 0
-        counts = isinstance(self.max_leaf_nodes, str) and self._has_large_trees(n_columns)
-        return _MOST_OF_MIDDLE if counts or self._may_have_own_trees(n_columns) else 0
+    def _counts_different(self, n_columns: int) -> bool:
+        """Whether "auto" depends on how many samples differ: where trees are chosen with a given number of stages, too.
 
-    def _n_different(self, samples: Samples, *, may_find_stages: bool) -> int:
-        """The number of different samples, as far as it makes a difference.
+        There a sample of weight two is the same as two samples.
+        """
+        has_large = isinstance(self.max_leaf_nodes, str) and self._has_large_trees(n_columns)
+        return has_large or self._may_have_own_trees(n_columns)
 
-        Decides whether folds find the number of stages, and whether many numbers have a tree each.
+    def _settle(self, samples: Samples, *, may_find_stages: bool) -> int:
+        """Decide whether many numbers have a tree each and whether folds find the number of stages.
+
+        Return the number of samples on which the number of leaves depends.
         """
         X, target, weights = samples.X, samples.target, samples.weights
-        n_columns = self._n_columns(target)
-        most = self._most_counted(target, may_find_stages=may_find_stages)
-        n = len(folds.different(X, weights, most)) if most else 0
-        self._settle_trees(n_columns, n)
+        n_columns, n = self._n_columns(target), samples.n_positive
+        n_different = len(folds.different(X, weights)) if self._counts_different(n_columns) else n
+        self._settle_trees(n_columns, n_different)
         asks = may_find_stages and self._asks_for_folds(target) and self._suits_folds(n, n_columns)
         self._finds_stages = asks and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
-        return n
+        return n_different
 
     def _forget_choices(self) -> None:
         """Delete what "auto" stands for in the fit that ends."""

@@ -8,10 +8,9 @@ from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from weald._input import warned
-from weald._input.checks import Float
+from weald._input.checks import Float, Matrix
 from weald._input.targets import Target
 from weald._rounds import folds as _folds
 
@@ -112,35 +111,22 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
         )
 
 
-def folds_of(cv: object, target: Target, weights: Float | None) -> list[_folds.Split]:
-    """The training and the test samples of each fold, all with positive weight."""
-    n_samples = target.original.shape[0]
-    exists = np.ones(n_samples, dtype=np.bool_) if weights is None else weights > 0
-    y = target.original
-    if target.kind == "classes" and target.n_outputs == 1:
-        y = y[:, 0]
+def folds_of(cv: object, X: Matrix, target: Target, weights: Float | None, seed: int) -> list[_folds.Split]:
+    """The training and the test samples of each fold, all with positive weight: of fewer folds if there are few samples."""
     if cv is None or isinstance(cv, Integral):
-        rows = np.flatnonzero(exists)
-        n_folds = 5 if cv is None else int(cv)
+        cv = 5 if cv is None else int(cv)
         classes = target.kind == "classes" and target.n_outputs == 1
-        most = int(np.unique(y[rows], return_counts=True)[1].max()) if classes else len(rows)
-        if n_folds > most:
+        rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        most = int(np.unique(target.original[rows, 0], return_counts=True)[1].max()) if classes else len(rows)
+        if cv > most:
             of_what = "samples of the largest class" if classes else "samples"
             if most < 2:
                 raise ValueError(
                     f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
                 )
-            warned.warn(
-                f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds"
-            )
-            n_folds = most
-        with warned.at_user():
-            checked = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
-        y = y[rows]
-    else:
-        rows = np.arange(n_samples)
-        checked = check_cv(cv)
-    return _folds.given(checked, rows, y, exists, cv)
+            warned.warn(f"cv is {cv}, but there are only {most} {of_what} with positive weight: using {most} folds")
+            cv = most
+    return _folds.of(cv, X, target, weights, seed)
 
 
 def _within_loss(curve: Curve, budget: Budget) -> NDArray[np.intp]:

@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
+from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from weald._fit.bagging import BaseBagging
 from weald._fitted.fits import Fits, fitted_last, with_folds
-from weald._input.checks import Float, Matrix, check_is_instance, count_samples, folds_of
+from weald._input.checks import Float, Matrix, check_is_instance, count_samples, draw_seed, folds_of
 from weald._input.described import kind_of
 from weald._input.elementary import expit
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
+from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
 from weald._ranking import best
 from weald._ranking.pipelines import apart
 from weald._ranking.scorers import dense_scores
+from weald._rounds.folds import Dealt
 from weald._rounds.progress import Progress
 
 
@@ -122,7 +124,9 @@ def without_out_of_bag(estimator: BaseEstimator) -> str | None:
     return None
 
 
-def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object, n_samples: int) -> BaseCrossValidator:
+def check_cv_of(
+    cv: object, estimator: BaseEstimator, random_state: object, n_samples: int
+) -> BaseCrossValidator | Dealt | str:
     """The folds of samples, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
@@ -138,23 +142,25 @@ def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object, n_sa
             raise ValueError(f"cv='oob' requires {refused}; use cv=int")
         return cv
     cv = folds_of(cv, n_samples, "'oob', an integer of at least 2, a cross-validation generator, or None")
-    return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
+    return Dealt(cv, draw_seed(random_state)) if isinstance(cv, int) else check_cv(cv)
 
 
 def check_groups(groups: object, cv: object) -> None:
     """Raise for groups that would not be kept together; `cv` is the result of `check_cv_of`."""
-    if groups is None or not isinstance(cv, str | KFold):
+    if groups is None or not isinstance(cv, str | Dealt):
         return
     given = {"oob": "out-of-bag predictions", "given": "a frozen estimator"}
-    came = given[cv] if isinstance(cv, str) else f"cv={cv!r}"
+    came = given[cv] if isinstance(cv, str) else f"cv={cv.n_splits}"
     raise ValueError(
         f"groups require a cv that keeps them together, such as sklearn.model_selection.GroupKFold(), got {came}"
     )
 
 
-def folds(cv: Any, y: Any, mask: object, groups: object = None) -> list[Any]:
+def folds(cv: Any, X: MatrixLike, target: Target, weights: Float | None, y: Any, groups: object = None) -> list[Any]:
     """The training and test samples of each fold. Folds that are stratified by labels are told y and its mask."""
-    n = y.shape[0]
+    if isinstance(cv, Dealt):
+        return cv.of(X, target, weights)
+    n, mask = y.shape[0], target.mask
     by_labels = "y_mask" in inspect.signature(cv.split).parameters
     told: dict[str, Any] = {"y": y, "y_mask": mask} if by_labels else {"y": np.zeros(n)}
     if groups is not None:
@@ -167,26 +173,26 @@ def unseen_scores(
     estimator: BaseEstimator,
     X: MatrixLike,
     y: sparse.csr_array,
-    weights: object,
+    weights: Float | None,
     cv: object,
     floor: float,
-    mask: object,
+    target: Target,
     name: str,
     verbose: int,
     groups: object = None,
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted model, scores of samples by models that were not fitted on them, and a mask of the samples with scores.
 
-    `cv` is the result of `check_cv_of`, and `mask` are the unknown entries of y. The fits are reported as those of
-    `name`.
+    `cv` is the result of `check_cv_of`, and `target` what is known of y. The fits are reported as those of `name`.
     """
     check_groups(groups, cv)
+    mask = target.mask
     read = partial(scores_at_least, floor=floor, n_labels=y.shape[1])
     if isinstance(cv, str) and cv == "given":
         blocks = fits.read(estimator, X, read)
         scores = blocks[0] if len(blocks) == 1 else sparse.csr_array(sparse.vstack(blocks, format="csr"))
         return estimator, scores, np.ones(y.shape[0], dtype=np.bool_)
-    parts = [] if isinstance(cv, str) else folds(cv, y, mask, groups)
+    parts = [] if isinstance(cv, str) else folds(cv, X, target, weights, y, groups)
     with Progress(name, "fit", len(parts) + 1, verbose) as progress:
         if isinstance(cv, str):
             model, scores, known = out_of_bag(fits, estimator, X, y, weights, floor, mask)

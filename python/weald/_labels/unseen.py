@@ -52,7 +52,7 @@ class LabelsOnUnseen(LabelsAround):
         """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
         floor, name = float(self.min_score), type(self).__name__
         self.estimator_, scores, known = label_scores.unseen_scores(
-            fits, self.estimator, X, self._as_given(target), weights, cv, floor, target.mask, name, self.verbose, groups
+            fits, self.estimator, X, self._as_given(target), weights, cv, floor, target, name, self.verbose, groups
         )
         self._set_labels(target)
         scores = without(scores, target.mask)

@@ -166,7 +166,8 @@ def _parts(
     n_bytes = 8 * X.nnz if is_sparse(X) else 4 * X.size
     are_apart = boosting.estimator is None and n_copies(boosting._folds(), n_bytes) > 1
     found = []
-    for train, test in folds.of(boosting._folds(), X, target, weights, boosting._seed)[: boosting._n_folds_grown()]:
+    splits = folds.of(boosting._folds(), X, target, weights, boosting._seed, start)
+    for train, test in splits[: boosting._n_folds_grown()]:
         of_fold = weights
         if len(train) + len(test) < X.shape[0]:
             of_fold = np.zeros(X.shape[0])

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
-from weald._parameters.projections import derived_seed
+from weald._rounds import folds
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
@@ -58,9 +57,8 @@ def validation_set(
             raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
     if boosting._patience() is None or boosting._folds() is not None:
         return weights, None, None, None
-    there_are = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     try:
-        held_rows = held_out(there_are, target, float(boosting.validation_fraction), boosting._seed)
+        held_rows = folds.held_out(X, target, weights, float(boosting.validation_fraction), boosting._seed)
     except ValueError as error:
         raise ValueError(
             f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
@@ -118,81 +116,21 @@ def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Raw, target: Target, 
 
     The scores of samples with weight zero are zero.
     """
-    there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     assert boosting.init_cv is not None
     n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
-    if n_folds > len(there):
-        raise ValueError(f"init_cv must be at most the number of samples, {len(there)}, got {n_folds}")
-    fold = folds(there, target, n_folds, boosting._seed)
+    splits = folds.of(n_folds, X, target, weights, boosting._seed, name="init_cv")
     X = X.tocsr() if is_sparse(X) else X
     y = y.tocsr() if is_sparse(y) else y
     margins = np.zeros((X.shape[0], width))
-    for k in range(-1, n_folds):
-        left = there[fold == k]
-        if len(left) == 0:
-            continue
-        # Samples that are in no fold are in all fits, and are predicted by the model that is fitted to all samples.
-        init = boosting._init
-        if k >= 0:
-            rows = there[fold != k]
-            try:
-                init = boosting._fitted_init(
-                    X[rows], safe_indexing(y, rows), None if weights is None else weights[rows]
-                )
-            except ValueError as error:
-                raise ValueError(
-                    f"init_cv must allow a fit of init without each fold, got {n_folds}: {error}"
-                ) from error
-        margins[left] = boosting._margins_of_init(init, X[left], width)
+    left = np.ones(X.shape[0], dtype=np.bool_) if weights is None else weights > 0
+    for train, test in splits:
+        try:
+            init = boosting._fitted_init(X[train], safe_indexing(y, train), None if weights is None else weights[train])
+        except ValueError as error:
+            raise ValueError(f"init_cv must allow a fit of init without each fold, got {n_folds}: {error}") from error
+        margins[test] = boosting._margins_of_init(init, X[test], width)
+        left[test] = False
+    # Samples that are in no fold are in all fits, and are predicted by the model that is fitted to all samples.
+    if left.any():
+        margins[left] = boosting._margins_of_init(boosting._init, X[np.flatnonzero(left)], width)
     return margins
-
-
-def folds(rows: NDArray[np.intp], target: Target, n_folds: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each sample, stratified by class or by rarest label; -1 for the only sample of a class."""
-    drawn = np.random.default_rng(derived_seed(seed, (0,))).permutation(len(rows))
-    classes = single_classes(target, rows)
-    kind = np.zeros(len(rows), dtype=np.intp) if classes is None else classes
-    if target.kind == "labels":
-        kind = rarest_labels(target, rows)
-    fold = np.empty(len(rows), dtype=np.intp)
-    fold[drawn[np.argsort(kind[drawn], kind="stable")]] = np.arange(len(rows)) % n_folds
-    if classes is not None:
-        fold[np.bincount(classes)[classes] == 1] = -1
-    return fold
-
-
-def single_classes(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
-    """The index of the class of each sample if y is one output of classes, else None."""
-    if target.kind != "classes" or target.n_outputs != 1:
-        return None
-    return np.asarray(target.engine[0][rows, 0], dtype=np.intp)
-
-
-def rarest_labels(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each sample, its label that the fewest of these samples have; the number of labels if it has none."""
-    labels = target.original[rows].tocsr()
-    counts = np.bincount(labels.indices, minlength=labels.shape[1])
-    rarest = np.full(len(rows), labels.shape[1])
-    row_of = np.repeat(np.arange(len(rows)), np.diff(labels.indptr))
-    by_count = np.lexsort((-counts[labels.indices],))  # the rarest label is written last
-    rarest[row_of[by_count]] = labels.indices[by_count]
-    return rarest
-
-
-def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) -> NDArray[np.intp]:
-    """The sorted indices of the validation samples, stratified by class or by the rarest label of each sample."""
-    seed = derived_seed(seed, ())
-    if target.kind != "labels":
-        split = {"test_size": share, "stratify": single_classes(target, rows)}
-        _, held = train_test_split(rows, random_state=seed, **split)
-        return np.sort(held)
-    # Samples are ordered by their rarest label, and at random for equal ones; every k-th of them is set aside.
-    shuffled = np.random.default_rng(seed).permutation(rows)
-    rarest = rarest_labels(target, shuffled)
-    n_held = int(np.ceil(share * len(rows)))
-    if n_held >= len(rows):
-        raise ValueError(
-            f"at least one sample must remain for the fit, got {n_held} of {len(rows)} samples to hold out"
-        )
-    places = ((np.arange(n_held) + 0.5) * (len(rows) / n_held)).astype(np.intp)
-    return np.sort(shuffled[np.argsort(rarest, kind="stable")[places]])

@@ -215,6 +215,10 @@ impl<'a> Dataset<'a> {
     }
 
     /// Returns the initial scores, of shape (n_samples, `width`). Error messages use the argument names in `names`.
+    pub(crate) fn unchecked_margins(&self) -> Option<&ArrayView2<'a, f64>> {
+        self.base_margin.as_ref()
+    }
+
     pub(crate) fn margins(&self, width: usize, names: &Names) -> Result<Option<ArrayView2<'_, f64>>> {
         let Some(margins) = &self.base_margin else { return Ok(None) };
         if margins.dim() != (self.n_samples(), width) {

@@ -2,15 +2,16 @@
 
 use std::ops::AddAssign;
 
-use ndarray::{ArrayView2, Axis};
+use ndarray::ArrayView2;
 
-use crate::control::{Control, STEPS};
+use crate::control::Control;
 use crate::data::known::Known;
 use crate::data::sort::sort_by;
-use crate::data::{Matrix, SparseView, Targets};
+use crate::data::{Matrix, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::merge::merge;
 use crate::exact::reduce::{Reduce, Workers, other_sums};
+use crate::folds::keys::{numbers_key, row_keys};
 use crate::forest::config::Sampling;
 use crate::rng::{Key, Stream};
 
@@ -344,60 +345,6 @@ fn ends_of_copies(rows: &[u32], population: &Population<'_, '_, '_>, control: &C
     }))
 }
 
-/// Returns a hash of the values of each sample. It is the same in every layout, as it is a sum over the non-zero
-/// entries.
-fn row_keys(x: &Matrix<'_>, control: &Control) -> Result<Vec<u64>> {
-    let mut keys = control.filled(PURPOSE, 0u64, x.n_samples())?;
-    let mut pulse = control.pulse();
-    let mut add = |row: usize, feature: usize, value: f32| {
-        if value != 0.0 {
-            // All NaN, whatever their bits, are one value: missing.
-            let value = if value.is_nan() { f32::NAN } else { value };
-            let entry = (feature as u64) << 32 | u64::from(value.to_bits());
-            keys[row] = keys[row].wrapping_add(Key::from_seed(entry).bits());
-        }
-    };
-    let mut each = |x: &SparseView<'_>, add: &mut dyn FnMut(usize, usize, f32)| {
-        for major in 0..x.n_major() {
-            pulse.after(1)?;
-            let (minors, values) = x.slice(major);
-            for (minors, values) in minors.chunks(STEPS).zip(values.chunks(STEPS)) {
-                pulse.after(minors.len())?;
-                minors.iter().zip(values).for_each(|(&minor, &value)| add(major, minor as usize, value));
-            }
-        }
-        Ok::<_, Error>(())
-    };
-    match x {
-        // The loop runs along the shorter stride.
-        Matrix::Dense(x) if x.strides()[0].abs() < x.strides()[1].abs() => {
-            for (feature, column) in x.columns().into_iter().enumerate() {
-                for (piece, values) in column.axis_chunks_iter(Axis(0), STEPS).enumerate() {
-                    control.check()?;
-                    let first = piece * STEPS;
-                    values.iter().enumerate().for_each(|(i, &value)| add(first + i, feature, value));
-                }
-            }
-        }
-        Matrix::Dense(x) => {
-            let at_once = (STEPS / x.ncols().max(1)).max(1);
-            for (piece, rows) in x.axis_chunks_iter(Axis(0), at_once).enumerate() {
-                control.check()?;
-                let first = piece * at_once;
-                rows.indexed_iter().for_each(|((i, feature), &value)| add(first + i, feature, value));
-            }
-        }
-        Matrix::Csr(x) => each(x, &mut add)?,
-        Matrix::Csc(x) => each(x, &mut |feature, row, value| add(row, feature, value))?,
-    }
-    Ok(keys)
-}
-
-/// Returns a hash of numbers, of which positive and negative zero are the same.
-fn numbers_key(numbers: impl Iterator<Item = f64>) -> Key {
-    numbers.fold(Key::from_seed(0), |key, v| key.child(if v == 0.0 { 0 } else { v.to_bits() }))
-}
-
 /// Returns a hash of y of one sample, and of which of its cells are known.
 fn target_key(y: &Targets<'_>, known: Option<&Known>, row: usize) -> u64 {
     let add = |key: Key, bits: u64| key.child(bits);
@@ -423,7 +370,7 @@ fn target_key(y: &Targets<'_>, known: Option<&Known>, row: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Dataset;
+    use crate::data::{Dataset, SparseView};
     use crate::error::ErrorKind;
     use ndarray::{Array2, Axis, array};
 
@@ -547,23 +494,6 @@ mod tests {
         let counts = urn(&x, None, sampling).draw(sampling, 9, tree_key(0, 0), &Control::default()).unwrap().unwrap();
         assert_eq!(counts.iter().sum::<u32>(), 4);
         assert!(counts.iter().all(|&count| count <= 1));
-    }
-
-    #[test]
-    fn keys_do_not_depend_on_the_layout() {
-        let x = array![[0f32, 1.5, 0.0], [-0.0, 0.0, f32::NAN], [3.0, 0.0, -1.0]];
-        let fortran = x.t().as_standard_layout().into_owned();
-        let ptr: Vec<usize> = vec![0, 1, 2, 4];
-        let csr = SparseView::try_new(ptr, vec![1u32, 2, 0, 2], vec![1.5f32, -f32::NAN, 3.0, -1.0], 3).unwrap();
-        let csc = csr.transposed().unwrap();
-        let expected = row_keys(&Matrix::Dense(x.view()), &Control::default()).unwrap();
-        assert_eq!(row_keys(&Matrix::Dense(fortran.t()), &Control::default()).unwrap(), expected);
-        assert_eq!(row_keys(&Matrix::Csr(csr), &Control::default()).unwrap(), expected);
-        assert_eq!(row_keys(&Matrix::Csc(csc), &Control::default()).unwrap(), expected);
-        assert_eq!(
-            row_keys(&Matrix::Dense(x.index_axis(Axis(0), 0).insert_axis(Axis(0))), &Control::default()).unwrap(),
-            expected[..1]
-        );
     }
 
     #[test]

@@ -224,7 +224,7 @@ impl Looked {
     }
 }
 
-/// Calibration counts the margins of as many folds as have this number of different samples.
+/// Calibration counts the margins of as many folds as have this number of samples.
 pub(super) const ENOUGH: usize = 20_000;
 
 /// Of more columns than these, some have a calibration in common.

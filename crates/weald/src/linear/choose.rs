@@ -132,7 +132,7 @@ impl Choice {
     }
 }
 
-/// A choice is scored by as many folds as have this number of different samples.
+/// A choice is scored by as many folds as have this number of samples.
 const SCORED: usize = 1000;
 
 /// Of more columns than these, as many are looked at for a choice, or a part of all if that is more: of 16 000 columns,

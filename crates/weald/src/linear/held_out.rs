@@ -1,18 +1,13 @@
 //! Models without a fold of the samples, and the margins of the samples that they did not see.
 
-use super::features::Features;
 use super::folds::Folds;
 use super::source::{Cells, Source};
 use super::{Calibration, LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Purpose, Result};
-use crate::rng::Key;
 
 const PURPOSE: Purpose = Purpose("the margins of held-out samples");
-
-/// Purpose of the key of folds.
-const FOLDS: u64 = u64::from_be_bytes(*b"linfolds");
 
 /// Margins that are in memory at once.
 const CELLS: usize = 1 << 22;
@@ -46,8 +41,7 @@ impl FoldModels {
 impl LinearConfig {
     /// Returns the models without each of some folds of samples, not calibrated.
     ///
-    /// Samples with equal X are in the same fold. Folds depend on the content of samples and on the seed, not on their
-    /// order, and rare columns are spread over the folds. The number of different samples should be at least `n_folds`:
+    /// Folds are those of [`crate::folds::deal`]. The number of samples should be at least `n_folds`:
     /// a fit without samples has no weights, and all its margins are −1.
     ///
     /// Time is that of `n_folds` fits. [`Choice::fold_models`](super::Choice::fold_models) uses those of a choice again.
@@ -88,8 +82,7 @@ impl LinearConfig {
         if !(2..=1 << 20).contains(&n_folds) {
             return Err(Error::invalid("n_folds", n_folds, "be between 2 and 1048576"));
         }
-        let x = Features::Given.prepare(source.x, None, control)?;
-        Folds::new(source, &x, &source.y, n_folds, Key::from_seed(self.seed).child(FOLDS), control)
+        Folds::new(source, n_folds, self.seed, control)
     }
 
     /// Fits columns of y without the samples of a fold.

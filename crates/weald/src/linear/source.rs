@@ -17,6 +17,8 @@ const LARGEST_UNIT: f64 = power_of_two(428);
 /// Validated training data.
 #[derive(Debug)]
 pub(crate) struct Source<'d> {
+    /// What the fit receives, with its mask applied.
+    pub(crate) data: &'d Dataset<'d>,
     pub(crate) x: &'d Matrix<'d>,
     pub(crate) y: Cells,
     pub(crate) outputs: Outputs,
@@ -47,7 +49,7 @@ impl Source<'_> {
         let overall = data.weight_by_row()?;
         let mut weights = Weights::of_rows(overall.as_deref(), data.n_samples())?;
         weights.unit = weights.unit.min(LARGEST_UNIT);
-        f(&Source { x: data.x(), y, outputs, weights })
+        f(&Source { data, x: data.x(), y, outputs, weights })
     }
 
     pub(crate) fn n_samples(&self) -> usize {

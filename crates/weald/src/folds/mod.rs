@@ -1,0 +1,232 @@
+//! Folds hold out rows: which samples a fit does not see, wherever one holds some out.
+//!
+//! The input is a data set, the output the fold of each sample. A sample of positive weight with a known cell of y is one
+//! unit, whatever its weight, and equal samples are separate units: where rows repeat, a model that is fitted without some
+//! of them still knows the others, as it will know the rows that it predicts. Units are dealt one after another in the
+//! order of their stratum, the class or the rarest label of the sample, and then of a number that depends on what the
+//! sample is and on the seed. So no order of samples, layout of X or order of labels shows.
+//!
+//! Of k equal samples some may be held out while others are fitted; of one sample of weight k all is held out or nothing.
+//! This is the one exception from the rule that whole weights are counts.
+
+pub(crate) mod keys;
+mod labels;
+
+use crate::control::Control;
+use crate::data::known::Known;
+use crate::data::slots::Slots;
+use crate::data::{Dataset, Matrix, Targets, Weights};
+use crate::error::{Error, Purpose, Result};
+use crate::rng::{GOLDEN, Key, mix};
+use keys::{numbers_key, row_keys};
+pub use labels::label_folds;
+
+const PURPOSE: Purpose = Purpose("the folds of samples");
+
+/// Purpose of the numbers by which samples are ordered.
+const FOLDS: u64 = u64::from_be_bytes(*b"foldrows");
+
+/// Returns the fold of each sample, from 0 to `n_folds` − 1. A class or label that k samples have, if it is the rarest one
+/// of these samples, has ⌊k / n_folds⌋ or ⌈k / n_folds⌉ of them in each fold. Samples of weight zero or without a known
+/// cell have a fold, too, by their number alone.
+///
+/// Time is O(cells of X and y + n log n).
+///
+/// # Errors
+/// [`crate::ErrorKind::Invalid`] if there is no fold, or if weights or unknown cells do not fit X and y;
+/// [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
+pub fn deal<'d>(data: impl Into<Dataset<'d>>, n_folds: usize, seed: u64, control: &Control) -> Result<Vec<u32>> {
+    Dealing::with(&data.into(), seed, control, |dealing| dealing.folds(n_folds))
+}
+
+/// Returns the indices of the samples of positive weight with a known cell, in the order in which [`deal`] deals them: any
+/// n / k evenly spaced ones hold as large a share of each class or rare label.
+///
+/// # Errors
+/// The same as for [`deal`].
+pub fn order<'d>(data: impl Into<Dataset<'d>>, seed: u64, control: &Control) -> Result<Vec<u32>> {
+    Dealing::with(&data.into(), seed, control, |dealing| Ok(dealing.order))
+}
+
+/// Returns a hash of the features of each sample: equal samples have equal ones in every layout.
+///
+/// # Errors
+/// [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
+pub fn hashes(x: &Matrix<'_>, control: &Control) -> Result<Vec<u64>> {
+    row_keys(x, control)
+}
+
+/// The order in which samples are dealt to folds.
+#[derive(Debug)]
+pub(crate) struct Dealing {
+    order: Vec<u32>,
+    /// The number of each sample.
+    keys: Vec<u64>,
+    /// A hash of X of each sample.
+    pub(crate) hashes: Vec<u64>,
+}
+
+/// What decides where a sample is dealt: how many samples have its rarest column and which these are, its number, and its
+/// index.
+type Place = ((u64, u64), u64, u32);
+
+impl Dealing {
+    fn with<T>(data: &Dataset<'_>, seed: u64, control: &Control, f: impl FnOnce(Dealing) -> Result<T>) -> Result<T> {
+        let n = data.n_samples();
+        data.y().check(n)?;
+        Weights::check(data.row_weights().sample_weight, n)?;
+        if let Some(margins) = data.unchecked_margins().filter(|margins| margins.nrows() != n) {
+            return Err(Error::shape("base_margin", n, margins.nrows()));
+        }
+        let observed = data.observed_held_out()?;
+        f(Dealing::new(&data.with_observed(observed.as_ref()), seed, control)?)
+    }
+
+    /// Deals data whose mask is applied.
+    pub(crate) fn new(data: &Dataset<'_>, seed: u64, control: &Control) -> Result<Self> {
+        let weights = data.weight_by_row()?;
+        let weight = |row: u32| weights.as_ref().map_or(1.0, |weights| weights[row as usize]);
+        let hashes = row_keys(data.x(), control)?;
+        let columns = Columns::new(data)?;
+        let mut units = PURPOSE.with_capacity(hashes.len())?;
+        units.extend((0..hashes.len() as u32).filter(|&row| weight(row) > 0.0));
+        let traits = columns.traits(&units, &hashes, control)?;
+        let mut keys = PURPOSE.copied(&hashes)?;
+        for (row, key) in (0u32..).zip(&mut keys) {
+            *key = Key::from_seed(seed).child(FOLDS).child(*key).child(columns.key(&traits, row)).bits();
+        }
+        control.check()?;
+        // Samples that are equal in X and y become neighbours, and each gets a number of its own.
+        let margins = data.unchecked_margins();
+        let rest_of = |row: u32| {
+            let margins = margins.map(|margins| numbers_key(margins.row(row as usize).iter().copied()).bits());
+            (columns.numbers_of(row), margins, weight(row).to_bits(), row)
+        };
+        units.sort_unstable_by(|&a, &b| {
+            keys[a as usize].cmp(&keys[b as usize]).then_with(|| rest_of(a).cmp(&rest_of(b)))
+        });
+        control.check()?;
+        let (mut last, mut rank) = (None, 0);
+        for &row in &units {
+            let key = &mut keys[row as usize];
+            rank = if last == Some(*key) { rank + 1 } else { 0 };
+            last = Some(*key);
+            *key = Key::from_seed(*key).child(rank).bits();
+        }
+        let mut places: Vec<Place> = PURPOSE.with_capacity(units.len())?;
+        places.extend(units.iter().map(|&row| (columns.rarest(&traits, row), keys[row as usize], row)));
+        places.sort_unstable();
+        control.check()?;
+        Ok(Dealing { order: PURPOSE.collected(places.into_iter().map(|(.., row)| row))?, keys, hashes })
+    }
+
+    /// Returns the fold of each sample.
+    pub(crate) fn folds(&self, n_folds: usize) -> Result<Vec<u32>> {
+        if !(1..=u32::MAX as usize).contains(&n_folds) {
+            return Err(Error::invalid("n_folds", n_folds, "be at least 1"));
+        }
+        let mut folds = PURPOSE.collected(self.keys.iter().map(|key| (key % n_folds as u64) as u32))?;
+        self.order.iter().enumerate().for_each(|(at, &row)| folds[row as usize] = (at % n_folds) as u32);
+        Ok(folds)
+    }
+
+    /// Returns the number of samples that are dealt.
+    pub(crate) fn n_units(&self) -> usize {
+        self.order.len()
+    }
+}
+
+/// The columns of samples: labels, or the classes of each output; numbers have none.
+#[derive(Debug)]
+struct Columns<'d, 'a> {
+    y: &'d Targets<'a>,
+    slots: Option<Slots<'d>>,
+    known: Option<&'d Known>,
+}
+
+/// What is known of each column, and of each output that a sample lists as unknown, or as known among unknown ones.
+#[derive(Debug, Default)]
+struct Traits {
+    /// The number of samples that have a column, and a number that tells which these are.
+    columns: Vec<(u64, u64)>,
+    listed: Vec<u64>,
+}
+
+impl<'d, 'a> Columns<'d, 'a> {
+    fn new(data: &'d Dataset<'a>) -> Result<Self> {
+        Ok(Columns { y: data.y(), slots: Slots::new(data.y())?, known: data.known() })
+    }
+
+    /// Returns the columns that a sample is known to have. An unknown class has a code all the same, an unknown label none.
+    fn of(&self, row: u32) -> impl Iterator<Item = usize> + '_ {
+        let slots = self.slots.as_ref();
+        let masked = self.known.filter(|_| slots.is_some_and(|slots| slots.n_class_outputs.is_some()));
+        let is_known = move |output: usize| masked.is_none_or(|known| known.is_known(row, output as u32));
+        let of_row = slots.map_or(&[][..], |slots| slots.of(row));
+        of_row.iter().enumerate().filter(move |(output, _)| is_known(*output)).map(|(_, &column)| column as usize)
+    }
+
+    fn listed(&self, row: u32) -> (bool, &[u32]) {
+        self.known.map_or((true, &[]), |known| known.of(row))
+    }
+
+    fn traits(&self, units: &[u32], x: &[u64], control: &Control) -> Result<Traits> {
+        let Some(slots) = &self.slots else { return Ok(Traits::default()) };
+        let mut traits = Traits {
+            columns: PURPOSE.filled((0, 0), slots.width)?,
+            listed: PURPOSE.filled(0, self.known.map_or(0, Known::n_outputs))?,
+        };
+        let mut pulse = control.pulse();
+        for &row in units {
+            pulse.after(1)?;
+            let of_x = mix(x[row as usize]);
+            for column in self.of(row) {
+                let (n, which) = &mut traits.columns[column];
+                (*n, *which) = (*n + 1, which.wrapping_add(of_x));
+            }
+            let (mostly, listed) = self.listed(row);
+            for &output in listed {
+                let which = &mut traits.listed[output as usize];
+                *which = which.wrapping_add(of_x ^ u64::from(mostly));
+            }
+        }
+        Ok(traits)
+    }
+
+    /// Returns the rarest column of a sample; one above all others if it has none.
+    fn rarest(&self, traits: &Traits, row: u32) -> (u64, u64) {
+        self.of(row).map(|column| traits.columns[column]).min().unwrap_or((u64::MAX, 0))
+    }
+
+    /// Returns a hash of the known cells of y, and of which these are. It is a sum over numbers that are not zero, or over
+    /// columns, so that dense and sparse y have the same one, and labels in any order.
+    fn key(&self, traits: &Traits, row: u32) -> u64 {
+        let number = |output: u32, value: f64| {
+            let is_zero = value == 0.0 || self.known.is_some_and(|known| !known.is_known(row, output));
+            if is_zero { 0 } else { Key::from_seed(output.into()).child(value.to_bits()).bits() }
+        };
+        let of_y = match self.y {
+            Targets::Real(y) => (0..).zip(y.row(row as usize)).map(|(j, &v)| number(j, v)).fold(0, u64::wrapping_add),
+            Targets::SparseReal(y) => y.entries(row).map(|(j, v)| number(j, v)).fold(0, u64::wrapping_add),
+            Targets::Classes { .. } | Targets::Labels(_) => {
+                self.of(row).map(|column| mix(traits.columns[column].1)).fold(0, u64::wrapping_add)
+            }
+        };
+        let (mostly, listed) = self.listed(row);
+        let of_mask = listed.iter().map(|&output| {
+            let which = traits.listed.get(output as usize).copied();
+            mix(which.unwrap_or(output.into()))
+        });
+        Key::from_seed(mostly.into()).child(of_y).child(of_mask.fold(0, u64::wrapping_add)).bits()
+    }
+
+    /// Returns a hash of the numbers of the columns of a sample. It tells columns apart that as many samples with the same X
+    /// have; there alone the order of labels shows.
+    fn numbers_of(&self, row: u32) -> u64 {
+        let listed = self.listed(row).1.iter().map(|&output| mix(GOLDEN ^ u64::from(output)));
+        self.of(row).map(|column| mix(column as u64 + 1)).chain(listed).fold(0, u64::wrapping_add)
+    }
+}
+
+#[cfg(test)]
+mod tests;

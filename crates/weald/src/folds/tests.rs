@@ -1,0 +1,183 @@
+use std::collections::BTreeMap;
+
+use ndarray::{Array2, Axis};
+use proptest::prelude::*;
+
+use super::*;
+use crate::data::{LabelView, Mask, SparseTargets};
+use crate::error::ErrorKind;
+
+fn folds_of(data: &Dataset<'_>, n_folds: usize, seed: u64) -> Vec<u32> {
+    deal(data.view(), n_folds, seed, &Control::default()).unwrap()
+}
+
+fn labels_of(rows: &[Vec<u32>], n_labels: usize) -> LabelView<'static> {
+    let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
+    LabelView::try_new(ptr, rows.concat(), n_labels).unwrap()
+}
+
+/// Small hostile data: few different values of X, of them zeros of both signs and NaN, and samples that repeat.
+fn samples() -> impl Strategy<Value = (Array2<f32>, Vec<Vec<u32>>, Vec<f64>)> {
+    let value = prop::sample::select(vec![0.0f32, -0.0, 1.0, 2.5, f32::NAN, -1e30]);
+    let row = (prop::collection::vec(value, 2), prop::collection::btree_set(0u32..4, 0..3));
+    let weight = prop::sample::select(vec![0.0, 1.0, 1.0, 2.0, 0.7]);
+    prop::collection::vec((row, weight), 1..24).prop_map(|rows| {
+        let x = Array2::from_shape_fn((rows.len(), 2), |(i, j)| rows[i].0.0[j]);
+        let y = rows.iter().map(|((_, y), _)| y.iter().copied().collect()).collect();
+        (x, y, rows.iter().map(|(_, weight)| *weight).collect())
+    })
+}
+
+/// What a sample is, whatever the bits of its zeros and NaN.
+fn content(x: &Array2<f32>, y: &[Vec<u32>], weights: &[f64], row: usize) -> (Vec<u32>, Vec<u32>, u64) {
+    let bits = |v: &f32| {
+        if *v == 0.0 {
+            0
+        } else if v.is_nan() {
+            f32::NAN.to_bits()
+        } else {
+            v.to_bits()
+        }
+    };
+    (x.row(row).iter().map(bits).collect(), y[row].clone(), weights[row].to_bits())
+}
+
+/// How many samples of each content are in each fold.
+fn shares(
+    x: &Array2<f32>,
+    y: &[Vec<u32>],
+    weights: &[f64],
+    folds: &[u32],
+) -> BTreeMap<((Vec<u32>, Vec<u32>, u64), u32), usize> {
+    let mut found = BTreeMap::new();
+    for (row, &fold) in folds.iter().enumerate() {
+        *found.entry((content(x, y, weights, row), fold)).or_insert(0) += 1;
+    }
+    found
+}
+
+proptest! {
+    /// Dealing one unit after another, by the definition.
+    #[test]
+    fn rare_columns_are_spread((x, y, weights) in samples(), n_folds in 1usize..5, seed in 0u64..4) {
+        let labels = labels_of(&y, 4);
+        let data = Dataset::new(&x, labels).sample_weight(&weights[..]);
+        let folds = folds_of(&data, n_folds, seed);
+        let units: Vec<usize> = (0..weights.len()).filter(|&row| weights[row] > 0.0).collect();
+        prop_assert_eq!(&order(data.view(), seed, &Control::default()).unwrap().len(), &units.len());
+        let count = |label: u32| units.iter().filter(|&&row| y[row].contains(&label)).count();
+        // Labels that as many samples have may be dealt together.
+        let stratum = |row: usize| y[row].iter().map(|&label| count(label)).min().unwrap_or(usize::MAX);
+        for rarest in units.iter().map(|&row| stratum(row)) {
+            let of_fold = |fold| units.iter().filter(|&&i| stratum(i) == rarest && folds[i] as usize == fold).count();
+            let n: Vec<usize> = (0..n_folds).map(of_fold).collect();
+            prop_assert!(n.iter().max().unwrap() - n.iter().min().unwrap() <= 1, "{:?}", n);
+        }
+        let sizes: Vec<usize> =
+            (0..n_folds).map(|fold| units.iter().filter(|&&row| folds[row] as usize == fold).count()).collect();
+        prop_assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{:?}", sizes);
+    }
+
+    #[test]
+    fn order_layout_and_samples_of_weight_zero_do_not_show(
+        (x, y, weights) in samples(), n_folds in 1usize..5, order in any::<u64>(),
+    ) {
+        let labels = labels_of(&y, 4);
+        let data = Dataset::new(&x, labels).sample_weight(&weights[..]);
+        let folds = folds_of(&data, n_folds, 3);
+        let found = shares(&x, &y, &weights, &folds);
+        // Another order of the samples, in another layout.
+        let mut rows: Vec<usize> = (0..y.len()).collect();
+        rows.sort_by_key(|&row| mix(order ^ row as u64));
+        let x_too = x.select(Axis(0), &rows).t().as_standard_layout().into_owned(); // (features, samples)
+        let y_too: Vec<_> = rows.iter().map(|&row| y[row].clone()).collect();
+        let w_too: Vec<f64> = rows.iter().map(|&row| weights[row]).collect();
+        let again = folds_of(&Dataset::new(x_too.t(), labels_of(&y_too, 4)).sample_weight(&w_too[..]), n_folds, 3);
+        prop_assert_eq!(&found, &shares(&x_too.t().to_owned(), &y_too, &w_too, &again));
+        // Without the samples of weight zero.
+        rows.retain(|&row| weights[row] > 0.0);
+        let there = |folds: &[u32]| rows.iter().map(|&row| folds[row]).collect::<Vec<_>>();
+        let x_there = x.select(Axis(0), &rows);
+        let y_there: Vec<_> = rows.iter().map(|&row| y[row].clone()).collect();
+        let w_there: Vec<f64> = rows.iter().map(|&row| weights[row]).collect();
+        let without = folds_of(&Dataset::new(&x_there, labels_of(&y_there, 4)).sample_weight(&w_there[..]), n_folds, 3);
+        let of_all = there(&folds);
+        prop_assert_eq!(
+            shares(&x_there, &y_there, &w_there, &without), shares(&x_there, &y_there, &w_there, &of_all)
+        );
+    }
+
+    #[test]
+    fn weights_and_the_order_of_labels_do_not_show(values in prop::collection::btree_set(-40i32..40, 4..20)) {
+        // All samples differ in X.
+        let x = Array2::from_shape_vec((values.len(), 1), values.iter().map(|&v| v as f32).collect()).unwrap();
+        let y: Vec<Vec<u32>> = values.iter().map(|v| (0..4).filter(|j| v >> j & 1 == 1).collect()).collect();
+        let reversed: Vec<Vec<u32>> = y.iter().map(|row| row.iter().rev().map(|label| 3 - label).collect()).collect();
+        let weights: Vec<f64> = values.iter().map(|v| f64::from(v.unsigned_abs() + 1)).collect();
+        let found = folds_of(&Dataset::new(&x, labels_of(&y, 4)), 3, 1);
+        prop_assert_eq!(&found, &folds_of(&Dataset::new(&x, labels_of(&reversed, 4)), 3, 1));
+        prop_assert_eq!(&found, &folds_of(&Dataset::new(&x, labels_of(&y, 4)).sample_weight(&weights[..]), 3, 1));
+    }
+}
+
+#[test]
+fn equal_samples_are_dealt_one_by_one() {
+    let (x, y) = (Array2::<f32>::from_elem((9, 2), 4.0), Array2::<f64>::from_elem((9, 1), 1.0));
+    let mut folds = folds_of(&Dataset::new(&x, &y), 3, 0);
+    folds.sort_unstable();
+    assert_eq!(folds, [0, 0, 0, 1, 1, 1, 2, 2, 2]);
+}
+
+#[test]
+fn numbers_are_dealt_alike_as_dense_and_sparse_y() {
+    let x = Array2::from_shape_fn((30, 1), |(i, _)| (i % 7) as f32);
+    let y = Array2::from_shape_fn((30, 2), |(i, j)| [0.0, 1.5, -2.0][(i + j) % 3]);
+    let dense = folds_of(&Dataset::new(&x, &y), 4, 9);
+    let stored =
+        |row: usize| (0..2).filter(|&j| y[[row, j]] != 0.0).map(|j| (j as u32, y[[row, j]])).collect::<Vec<_>>();
+    let entries: Vec<(u32, f64)> = (0..30).flat_map(stored).collect();
+    let ptr: Vec<usize> = (0..=30).map(|n| (0..n).map(|row| stored(row).len()).sum()).collect();
+    let (outputs, values): (Vec<u32>, Vec<f64>) = entries.into_iter().unzip();
+    let sparse = SparseTargets::try_new(ptr, outputs, values, 2).unwrap();
+    assert_eq!(folds_of(&Dataset::new(&x, sparse), 4, 9), dense);
+    assert_ne!(folds_of(&Dataset::new(&x, &y), 4, 10), dense, "the seed decides");
+}
+
+#[test]
+fn values_under_the_mask_do_not_show_and_samples_without_a_known_cell_are_no_units() {
+    let x = Array2::from_shape_fn((12, 1), |(i, _)| i as f32);
+    let mask = Array2::from_shape_fn((12, 2), |(i, j)| i == 5 || (i + j) % 4 == 0);
+    let y = Array2::from_shape_fn((12, 2), |(i, j)| (i * j) as f64);
+    let other = Array2::from_shape_fn((12, 2), |at| if mask[at] { -7.0 } else { y[at] });
+    let of = |y: &Array2<f64>| order(Dataset::new(&x, y).y_mask(Mask::from(&mask)), 0, &Control::default()).unwrap();
+    let found = of(&y);
+    assert_eq!(found.len(), 11);
+    assert!(!found.contains(&5));
+    assert_eq!(found, of(&other));
+}
+
+#[test]
+fn margins_tell_equal_samples_apart() {
+    let (x, y) = (Array2::<f32>::zeros((6, 1)), Array2::<f64>::zeros((6, 1)));
+    let margins = Array2::from_shape_fn((6, 1), |(i, _)| [0.5, 1.0, 2.0, -1.0, 0.0, 3.0][i]);
+    let found = folds_of(&Dataset::new(&x, &y).base_margin(margins.view()), 3, 0);
+    let rows = [3usize, 5, 0, 2, 4, 1];
+    let moved = margins.select(Axis(0), &rows);
+    let again = folds_of(&Dataset::new(&x, &y).base_margin(moved.view()), 3, 0);
+    assert_eq!(again, rows.map(|row| found[row]));
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused() {
+    let (x, y) = (Array2::<f32>::zeros((3, 1)), Array2::<f64>::zeros((3, 1)));
+    let control = Control::default();
+    let refused = deal(Dataset::new(&x, &y), 0, 0, &control).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Invalid { .. }), "{refused}");
+    let weights = [1.0, -1.0, 1.0];
+    assert!(deal(Dataset::new(&x, &y).sample_weight(&weights[..]), 2, 0, &control).is_err());
+    assert!(deal(Dataset::new(&x, &y).sample_weight(&weights[..2]), 2, 0, &control).is_err());
+    let y = Array2::<f64>::zeros((2, 1));
+    assert!(deal(Dataset::new(&x, &y), 2, 0, &control).is_err());
+    control.stop();
+    assert_eq!(hashes(&Matrix::Dense(x.view()), &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+}
