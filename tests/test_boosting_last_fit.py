@@ -271,11 +271,16 @@ def test_laws_of_weights_order_and_layout(name, outputs):
     check(search(name, **params).fit(X[order], y[order]))
     w = rng.integers(0, 3, n)
     weighted = search(name, **params).fit(X, y, sample_weight=w)
+    # Copies are samples of their own in folds; they are weights where the folds are given.
     times = np.repeat(np.arange(n), w)
-    repeated = search(name, **params).fit(X[times], y[times])
+    fold = rng.integers(0, 3, n)
+    of_samples = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    of_copies = [(np.flatnonzero(fold[times] != k), np.flatnonzero(fold[times] == k)) for k in range(3)]
+    repeated = search(name, **params | {"cv": of_copies}).fit(X[times], y[times])
+    given = search(name, **params | {"cv": of_samples}).fit(X, y, sample_weight=w)
     # Models of weights and of copies differ in what they say about the number of samples, not in what they predict.
-    np.testing.assert_array_equal(weighted.validation_score_, repeated.validation_score_)
-    np.testing.assert_array_equal(weighted._scores(X), repeated._scores(X))
+    np.testing.assert_array_equal(given.validation_score_, repeated.validation_score_)
+    np.testing.assert_array_equal(given._scores(X), repeated._scores(X))
     removed = search(name, **params).fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
     assert model_bytes(weighted) == model_bytes(removed)
     other = search(name, **params, random_state=7).fit(X, y)
@@ -293,32 +298,25 @@ def test_laws_of_weights_order_and_layout(name, outputs):
 def test_folds_of_small_and_hostile_samples(values, classes, n_folds, seed):
     X = np.array(values, dtype=np.float32).reshape(-1, 3)
     n, y = len(X), np.array(classes[: len(X)])
-    keys = [tuple("nan" if v != v else float(v) + 0.0 for v in row) for row in X]
-    groups_of = {c: {key for key, other in zip(keys, y, strict=True) if other == c} for c in set(y.tolist())}
-    # The rarest class of each group, the smaller one of equally rare ones.
-    rarest = {key: min((len(groups_of[c]), c) for c in groups_of if key in groups_of[c])[1] for key in set(keys)}
-    members = {c: [key for key, other in rarest.items() if other == c] for c in groups_of}
-    dealt = [key for keys_of in members.values() if len(keys_of) > 1 for key in keys_of]
+    there = np.flatnonzero(np.bincount(y, minlength=4)[y] > 1)
     engine = (y[:, np.newaxis].astype(np.uint32), [4])
     target = Target(kind="classes", engine=engine, n_outputs=1, classes=[np.arange(4)], original=y)
-    if len(dealt) < n_folds:
-        with pytest.raises(ValueError, match=f"{len(dealt)} samples? differs? in X"):
-            folds.by_content(X, target, np.arange(n), n_folds, seed)
+    if len(there) < n_folds:
+        with pytest.raises(ValueError, match=f"got {n_folds} for {len(there)} samples with a class of other samples"):
+            folds.of(n_folds, X, target, None, seed)
         return
-    found = folds.by_content(X, target, np.arange(n), n_folds, seed)
-    fold_of = {}
-    for key, fold in zip(keys, found.tolist(), strict=True):
-        assert fold_of.setdefault(key, fold) == fold
-        assert (fold >= 0) == (key in dealt)
-    sizes = np.bincount([fold_of[key] for key in dealt], minlength=n_folds)
-    assert sizes.min() >= 1
-    assert sizes.max() - sizes.min() <= 1
-    for keys_of in members.values():
-        if len(keys_of) > 1:
-            counts = np.bincount([fold_of[key] for key in keys_of], minlength=n_folds)
-            assert counts.max() - counts.min() <= 1
+    found = folds.of(n_folds, X, target, None, seed)
+    fold_of = np.full(n, -1)
+    for fold, (train, test) in enumerate(found):
+        fold_of[test] = fold
+        assert sorted([*train, *test]) == list(range(n))
+    assert np.flatnonzero(fold_of >= 0).tolist() == there.tolist()
+    for rows in (there, *(there[y[there] == c] for c in range(4))):
+        counts = np.bincount(fold_of[rows], minlength=n_folds)
+        assert counts.max() - counts.min() <= 1
     for layout in (sparse.csr_array, sparse.csc_array):
-        np.testing.assert_array_equal(folds.by_content(layout(X), target, np.arange(n), n_folds, seed), found)
+        again = folds.of(n_folds, layout(X), target, None, seed)
+        assert all(np.array_equal(a, b) for one, other in zip(again, found, strict=True) for a, b in zip(one, other))
 
 
 def test_few_samples():
@@ -326,19 +324,17 @@ def test_few_samples():
     model = search(REGRESSOR, cv=3).fit(X, y)
     assert model.predict(X).shape == (3,)
     for way, n, message in [
-        ({"cv": 4}, 3, "cv must be at most the number of different samples, got 4: 3 samples differ in X"),
-        ({"cv": 2}, 1, "cv must be at most the number of different samples, got 2: 1 sample differs in X"),
+        ({"cv": 4}, 3, "cv must be at most the number of samples, got 4 for 3 samples with a known y"),
+        ({"cv": 2}, 1, "cv must be at most the number of samples, got 2 for 1 samples with a known y"),
         ({"early_stopping": True, "refit": True}, 1, "validation_fraction must allow a split of the samples"),
     ]:
         check_refused(make(REGRESSOR).fit(X, y).set_params(**way), ValueError, message, X[:n], y[:n])
-    # Equal samples are never held out from each other.
-    twice = np.repeat(X, 5, axis=0)
-    message = "got 4: 3 samples differ in X"
-    check_refused(make(REGRESSOR).fit(X, y).set_params(cv=4), ValueError, message, twice, np.repeat(y, 5))
+    # Equal samples are held out one by one.
+    search(REGRESSOR, cv=4).fit(np.repeat(X, 5, axis=0), np.repeat(y, 5))
     one_class = search(CLASSIFIER, cv=3).fit(X, ["a", "a", "a"])
     assert one_class.predict(X).tolist() == ["a"] * 3
     alone = ["a", "b", "c"]
-    message = "got 2: 0 samples differ in X and have a class of other samples"
+    message = "got 2 for 0 samples with a class of other samples"
     check_refused(make(CLASSIFIER).fit(X, alone).set_params(cv=2), ValueError, message, X, alone)
 
 

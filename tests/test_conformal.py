@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
+from conftest import dealt
 from estimator_checks import OF_VALUES, name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -216,7 +217,7 @@ def test_coverage_of_whole_fits_without_held_out_samples(params):
 def plain_intervals(model, estimator, X, y, X_new, alpha):
     """Intervals by folds, sample by sample."""
     residuals = []
-    for train, test in KFold(4, shuffle=True, random_state=0).split(X):
+    for train, test in dealt(4, X, y):
         residuals += np.abs(y[test] - clone(estimator).fit(X[train], y[train]).predict(X[test])).tolist()
     at = plain_quantile(residuals, [1] * len(residuals), round(100 * alpha))
     center = clone(estimator).fit(X, y).predict(X_new)
@@ -282,7 +283,7 @@ def test_conformalized_quantiles():
     model = ConformalRegressor(inner, conformity_score="quantile", cv=3, random_state=0, alpha=0.2).fit(X, Y[:, 0])
     low, high = clone(inner).fit(X, Y[:, 0]).predict_quantiles(X, [0.1, 0.9]).T
     scores = np.zeros(120)
-    for train, test in KFold(3, shuffle=True, random_state=0).split(X):
+    for train, test in dealt(3, X, Y[:, 0]):
         q = clone(inner).fit(X[train], Y[train, 0]).predict_quantiles(X[test], [0.1, 0.9])
         scores[test] = np.maximum(q[:, 0] - Y[test, 0], Y[test, 0] - q[:, 1])
     at = plain_quantile(scores, [1] * 120, 20)
@@ -556,7 +557,7 @@ def test_sets_of_classes_are_those_of_the_twin(params, cv):
         proba = full.oob_decision_function_
     else:
         proba = np.zeros((120, 4))
-        for train, test in KFold(4, shuffle=True, random_state=0).split(X):
+        for train, test in dealt(4, X, y):
             fold = clone(inner).fit(X[train], y[train])
             proba[np.ix_(test, np.searchsorted(names, fold.classes_))] = fold.predict_proba(X[test])
     method, seed = params.get("method", "lac"), model._seed

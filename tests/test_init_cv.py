@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from weald._rounds import held_out
+from weald._rounds import folds
 
 CLASSIFIER, REGRESSOR = BOOSTING
 CASES = [(CLASSIFIER, "single"), (CLASSIFIER, "labels"), (REGRESSOR, "single"), (REGRESSOR, "several")]
@@ -35,17 +35,21 @@ def test_samples_start_from_models_that_have_not_seen_them(name, outputs, n_fold
     """Compared with a plain loop over the folds, whose predictions are given as margins."""
     X, y = case(name, outputs)
     seen = []
-    original = held_out.folds
+    original = folds.of
 
-    def folds(*args):
-        seen.append(original(*args))
+    def watched(*args, **more):
+        seen.append(original(*args, **more))
         return seen[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(held_out, "folds", folds)
+        patch.setattr(folds, "of", watched)
         model = make(name, init=linear(name, outputs), init_cv=n_folds).fit(X, y)
-    (fold,) = seen
-    assert set(fold) == set(range(n_folds))
+    (splits,) = seen
+    assert len(splits) == n_folds
+    fold = np.empty(len(X), dtype=int)
+    for k, (train, test) in enumerate(splits):
+        assert sorted([*train, *test]) == list(range(len(X)))
+        fold[test] = k
     assert np.ptp(np.bincount(fold)) <= 1
     width = model.decision_function(X).reshape(len(X), -1).shape[1] if name == CLASSIFIER else y.reshape(len(X), -1)
     margins = np.zeros((len(X), width if name == CLASSIFIER else width.shape[1]))

@@ -204,7 +204,7 @@ def test_more_samples_have_more_leaves(monkeypatch):
     assert [leaves_by_samples(n) for n in (30, 1000, 1001, 5000, 5001, 20_000)] == [8, 8, 15, 15, 31, 31]
     for make, (X, y) in ((boosting, data(n=1002)), (of_numbers, numbers(n=1002))):
         X[:, 5] = np.arange(len(X))  # no two are equal
-        for n, times, n_leaves in ((1000, 1, 8), (1001, 1, 15), (501, 2, 8)):
+        for n, times, n_leaves in ((1000, 1, 8), (1001, 1, 15), (501, 2, 15)):
             found = make().fit(np.tile(X[:n], (times, 1)), np.tile(y[:n], times))
             assert max(tree.get_n_leaves() for tree in found.estimators_) == n_leaves
 
@@ -292,47 +292,51 @@ def test_early_stopping_that_is_asked_for_has_up_to_a_thousand_stages():
 
 
 def most_in_folds(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(boosting_parameters, "MOST_IN_FOLDS", most)
     monkeypatch.setattr(boosting_parameters, "FOR_FOLDS", range(30, most + 1))
 
 
-def test_few_and_many_different_samples_have_a_fixed_number(monkeypatch):
+def test_few_and_many_samples_have_a_fixed_number(monkeypatch):
     X, y = data()
-    X[:, 5] = np.arange(len(X))  # no two are equal
     found = boosting().fit(X, y).n_estimators_
     assert found < 200
     assert boosting().fit(X[:30], y[:30]).n_estimators_ < 200
     assert boosting().fit(X[:29], y[:29]).n_estimators_ == 200
-    # Copies say nothing new, and samples without weight are not there.
-    assert boosting().fit(np.tile(X[:29], (5, 1)), np.tile(y[:29], 5)).n_estimators_ == 200
+    # Copies are samples, which make the search believe what it has seen; samples without weight are not there.
+    assert boosting().fit(np.tile(X[:29], (5, 1)), np.tile(y[:29], 5)).n_estimators_ > 200
     assert boosting().fit(X, y, sample_weight=np.arange(90) < 29).n_estimators_ == 200
     most_in_folds(monkeypatch, 89)
     assert boosting().fit(X, y).n_estimators_ == 200
     assert of_numbers().fit(X, numbers()[1]).n_estimators_ == 300
     assert boosting().fit(X[1:], y[1:]).n_estimators_ < 200
-    assert boosting().fit(np.tile(X[1:], (2, 1)), np.tile(y[1:], 2)).n_estimators_ < 200
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
-def test_different_samples_are_counted_until_there_are_enough(layout):
+def test_different_samples_are_counted(layout):
     X = np.random.default_rng(0).integers(0, 2, (80, 5)).astype(np.float32)
-    for weights in (None, np.arange(80) % 3 > 0):
-        n = len(np.unique(X if weights is None else X[weights], axis=0))
-        for most in (1, 7, n - 1, n, n + 1, 100):
-            found = len(folds.different(layout(X), weights, most))
-            assert found == n if n <= most else most < found <= n
+    for weights in (None, (np.arange(80) % 3).astype(float)):
+        n = len(np.unique(X if weights is None else X[weights > 0], axis=0))
+        assert len(folds.different(layout(X), weights)) == n
 
 
-def test_hashes_are_those_of_every_layout(monkeypatch):
-    X = (np.random.default_rng(0).normal(size=(50, 9)) * (np.arange(9) % 3 > 0)).round().astype(np.float32)
-    X[3, 1], X[:, 7] = np.nan, -0.0
-    expected = folds._hashes(X, np.arange(50))
-    np.testing.assert_array_equal(folds._hashes(sparse.csr_array(X), np.arange(50)), expected)
-    for block in (1 << 20, 7):
-        monkeypatch.setattr(folds, "_BLOCK", block)
-        np.testing.assert_array_equal(folds._hashes_of_columns(sparse.csc_array(X)), expected)
-        stored = sparse.csc_array((np.zeros(3, np.float32), ([0, 4, 4], [0, 1, 8])), shape=(50, 9))
-        assert not folds._hashes_of_columns(stored).any()
+def test_where_rows_repeat_the_search_learns_what_repeats():
+    """The means of the groups are what there is to learn; a search that holds out whole groups ends at once."""
+    rng = np.random.default_rng(1)
+    codes = {
+        "50 codes": rng.integers(0, 50, (2000, 1)),
+        "10 x 10 codes": rng.integers(0, 10, (2000, 2)),
+        "eight yes or no": rng.integers(0, 2, (2000, 8)),
+        "60 settings": rng.normal(size=(60, 3))[rng.integers(0, 60, 2000)],
+    }
+    for what, X in codes.items():
+        _, group = np.unique(X, axis=0, return_inverse=True)
+        truth = rng.normal(size=group.max() + 1)[group.ravel()]
+        y = truth + 0.3 * rng.normal(size=2000)
+        least = 1 - np.mean((y[1500:] - truth[1500:]) ** 2) / y[1500:].var() - 0.1
+        for params in ({}, {"cv": 3, "learning_rate": 0.1}, {"early_stopping": True, "learning_rate": 0.1}):
+            model = weald.GradientBoostingRegressor(random_state=0, n_jobs=1, **params).fit(X[:1500], y[:1500])
+            assert model.score(X[1500:], y[1500:]) > least, (what, params, model.n_estimators_)
+        classes = weald.GradientBoostingClassifier(random_state=0, n_jobs=1).fit(X[:1500], y[:1500] > 0)
+        assert classes.score(X[1500:], y[1500:] > 0) > np.mean((truth > 0) == (y > 0)) - 0.05, what
 
 
 def test_classes_with_one_sample_or_one_class_alone():
@@ -350,11 +354,15 @@ def assert_laws(make: Any, method: str, X: Any, y: np.ndarray, weights: np.ndarr
     assert model_bytes(make(n_jobs=2).fit(there, y)) == model_bytes(first)
     order = np.random.default_rng(1).permutation(len(X))
     assert model_bytes(make().fit(there[order], y[order])) == model_bytes(first)
-    times = np.repeat(np.arange(len(X)), weights)
-    repeated = make().fit(there[times], y[times])
     weighted = make().fit(there, y, sample_weight=weights)
+    removed = make().fit(there[weights > 0], y[weights > 0], sample_weight=weights[weights > 0])
+    assert model_bytes(weighted) == model_bytes(removed)
+    assert weighted.n_estimators_ < 200
+    # Folds hold out rows, so that copies are samples of their own there. With a number of stages they are weights.
+    times = np.repeat(np.arange(len(X)), weights)
+    repeated = make(n_estimators=20).fit(there[times], y[times])
+    weighted = make(n_estimators=20).fit(there, y, sample_weight=weights)
     np.testing.assert_array_equal(getattr(weighted, method)(X), getattr(repeated, method)(X))
-    assert weighted.n_estimators_ == repeated.n_estimators_ < 200
     return there
 
 
@@ -421,7 +429,7 @@ def test_samples_apart_have_no_folds(monkeypatch):
     X, y = data()
     apart = {"all_reduce": alone, "n_samples": 90}
     for model, targets in ((boosting(), y), (of_numbers(), numbers()[1]), (of_numbers(), numbers(100)[1])):
-        with pytest.raises(ValueError, match=r"n_estimators='auto' for 90 different samples.*must be a number"):
+        with pytest.raises(ValueError, match=r"n_estimators='auto' for 90 samples.*must be a number"):
             fit_part(model, X, targets, **apart)
     for model, targets in (
         (boosting(), other_targets()["labels"]),
@@ -431,7 +439,7 @@ def test_samples_apart_have_no_folds(monkeypatch):
     ):
         found = fit_part(model, X, targets, **apart)
         assert model_bytes(found) == model_bytes(clone(model).fit(X, targets))
-    # Few and many different samples have no folds in `fit` either.
+    # Few and many samples have no folds in `fit` either.
     most_in_folds(monkeypatch, 80)
     for model, targets in ((boosting(), y), (of_numbers(), numbers()[1])):
         found = fit_part(model, X, targets, **apart)
@@ -440,12 +448,11 @@ def test_samples_apart_have_no_folds(monkeypatch):
         assert model_bytes(found) == model_bytes(clone(model).fit(X[:29], targets[:29]))
 
 
-@pytest.mark.parametrize(("most", "is_for_folds"), [(100, True), (90, True), (89, False), (30, False)])
-def test_different_samples_are_counted_over_all_workers(monkeypatch, most, is_for_folds):
+@pytest.mark.parametrize(("most", "is_for_folds"), [(101, True), (100, False), (30, False)])
+def test_samples_are_counted_over_all_workers(monkeypatch, most, is_for_folds):
     X, y = numbers()
-    X[:, 5] = np.arange(90)
     most_in_folds(monkeypatch, most)
-    # Some samples are on both workers, and one of weight zero is nowhere else.
+    # Some samples are on both workers, and one of weight zero does not count.
     parts = [np.arange(60), np.arange(50, 91) % 90]
     weights = np.ones(90)
     weights[70] = 0 if most == 30 else 1
@@ -456,7 +463,7 @@ def test_different_samples_are_counted_over_all_workers(monkeypatch, most, is_fo
 
     found, _ = on_workers(2, fit)
     if is_for_folds:
-        assert all("for 90 different samples" in str(error) for error in found)
+        assert all("for 101 samples" in str(error) for error in found)
     else:
         rows = np.concatenate(parts)
         whole = of_numbers().fit(X[rows], y[rows], sample_weight=weights[rows])

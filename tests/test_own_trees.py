@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from test_number_of_leaves import data
 from test_samples_apart import on_workers
 from weald._fit.boosting_parameters import leaves_of_own_trees
 from weald._input.checks import draw_seed
+from weald._input.targets import Target
 from weald._rounds import folds
 from weald.distribute import fit_part
 
@@ -33,13 +33,15 @@ def boosting(**params: Any) -> weald.GradientBoostingRegressor:
 def of_one_fold(params: dict[str, Any], X: np.ndarray, Y: np.ndarray) -> weald.GradientBoostingRegressor:
     """What the default should be, slowly: the stages that the first of three folds finds, fitted to all samples."""
     known = np.isfinite(Y)
-    target = SimpleNamespace(kind="numbers", n_outputs=Y.shape[1])
-    fold = folds.by_content(X, target, np.arange(len(X)), 3, draw_seed(0))
-    of_rest = boosting(**params | {"n_estimators": 200}).fit(X[fold != 0], Y[fold != 0])
-    held, of_held = X[fold == 0], known[fold == 0]
+    engine = np.where(known, Y, 0.0)
+    mask = None if known.all() else ~known
+    target = Target(kind="numbers", engine=engine, n_outputs=Y.shape[1], classes=[], original=engine, mask=mask)
+    train, test = folds.of(3, X.astype(np.float32), target, None, draw_seed(0))[0]
+    of_rest = boosting(**params | {"n_estimators": 200}).fit(X[train], Y[train])
+    held, of_held = X[test], known[test]
 
     def loss(scores: np.ndarray) -> float:
-        squares = np.where(of_held, scores - Y[fold == 0], 0.0) ** 2
+        squares = np.where(of_held, scores - Y[test], 0.0) ** 2
         return float(np.mean(squares.sum(axis=0)[of_held.any(axis=0)] / of_held.sum(axis=0)[of_held.any(axis=0)]))
 
     losses = [loss(scores) for scores in of_rest.staged_predict(held)]
@@ -235,7 +237,7 @@ def test_workers_count_their_samples_together(n, expected):
 
 def test_workers_have_no_folds():
     X, Y = data(90)
-    with pytest.raises(ValueError, match="n_estimators='auto' for 90 different samples with 11 columns"):
+    with pytest.raises(ValueError, match="n_estimators='auto' for 90 samples with 11 columns"):
         fit_part(boosting(), X, Y, lambda buffer, op: None, n_samples=90)
     found = fit_part(boosting(early_stopping=False), X, Y, lambda buffer, op: None, n_samples=90)
     assert model_bytes(found) == model_bytes(boosting(**FIXED).fit(X, Y))

@@ -101,7 +101,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
         takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
         with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs a tree each, one of the folds
-        finds it, up to 200. It is 300 for more outputs, if fewer than 30 or more than 20 000 samples differ in X, if one fold
+        finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000 samples, if one fold
         has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
         `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases.
         With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
@@ -159,8 +159,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
         takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
 
-        Folds are drawn with `random_state`. They are stratified by class, and for labels by the rarest label of each
-        sample. The only sample of a class is in no fold. A sample with weight 2 counts as one sample.
+        Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
         How the values of leaves are computed:
 
@@ -200,9 +199,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31, except for some numbers of samples that differ in X. Where folds find the
-        number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
-        share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
+        parameter forbids the split. "auto": 31, except for some numbers of samples. Where folds find the number of stages, see
+        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores share each tree,
+        without `init`: 63 for more than 2000 samples that differ in X, and 127 for more than 5000.
         Where `output_strategy="auto"` gives 11 to 100 outputs a tree each: 8 for up to 1000 samples, and 15 for up to 2000.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
@@ -238,8 +237,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
         Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-        regardless of their weights. The split is stratified by class, and for labels by the rarest label of each sample. It
-        has no effect with `cv`.
+        regardless of their weights. They are chosen as those of a fold of `cv`, with which this has no effect.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
         scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
@@ -248,11 +246,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
         blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
 
-        With an integer, the folds depend on the features of the samples and on `random_state`, not on the order of the
-        samples. Samples with equal features are in the same fold, so that a sample with weight 2 counts as two samples;
-        the number of samples with different features must be at least `cv`. Folds are stratified by class, and for labels by
-        the rarest label of each sample; the only sample of a class is in no fold. A splitter does not see weights, but
-        samples with weight zero are in no fold.
+        With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
+        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
+        each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
+        in no fold.
 
         Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
         `warm_start`. It has no effect with `early_stopping=False`.
@@ -586,7 +583,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
         to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
-        without error. It is 200 for any other y, if fewer than 30 or more than 20 000 samples differ in X, and with `X_val`,
+        without error. It is 200 for any other y, with fewer than 30 or more than 20 000 samples, and with `X_val`,
         `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
         With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
@@ -652,9 +649,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
         takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
 
-        For "linear" and "auto", None means 3, and folds depend on the content of the samples. For estimators, folds are
-        drawn with `random_state`; they are stratified by class, and for labels by the rarest label of each sample. The only
-        sample of a class is in no fold. A sample with weight 2 counts as one sample.
+        For "linear" and "auto", None means 3. Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
         How the values of leaves are computed:
 
@@ -694,9 +689,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31, except for some numbers of samples that differ in X. Where folds find the
-        number of stages, see `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores
-        share each tree, without `init`: 63 for more than 2000 samples, and 127 for more than 5000.
+        parameter forbids the split. "auto": 31, except for some numbers of samples. Where folds find the number of stages, see
+        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores share each tree,
+        without `init`: 63 for more than 2000 samples that differ in X, and 127 for more than 5000.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -732,8 +727,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
         Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-        regardless of their weights. The split is stratified by class, and for labels by the rarest label of each sample. It
-        has no effect with `cv`.
+        regardless of their weights. They are chosen as those of a fold of `cv`, with which this has no effect.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
         scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
@@ -742,11 +736,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
         blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
 
-        With an integer, the folds depend on the features of the samples and on `random_state`, not on the order of the
-        samples. Samples with equal features are in the same fold, so that a sample with weight 2 counts as two samples;
-        the number of samples with different features must be at least `cv`. Folds are stratified by class, and for labels by
-        the rarest label of each sample; the only sample of a class is in no fold. A splitter does not see weights, but
-        samples with weight zero are in no fold.
+        With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
+        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
+        each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
+        in no fold.
 
         Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
         `warm_start`. It has no effect with `early_stopping=False`.

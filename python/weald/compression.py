@@ -69,10 +69,9 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
         - a number: at this norm;
         - None: at the end of the path.
     cv : int, splitter, iterable of (train, test) or None, default=10
-        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
-        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
-        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
-        number of folds is reduced with a warning. Each fold grows a forest of its own.
+        Cross-validation folds: their number, None for 5, or what scikit-learn's `check_cv` takes. Folds of a number hold out
+        rows (see `docs/determinism.md`). If there are fewer samples, or fewer samples in the largest class, the number is
+        reduced with a warning. Each fold grows a forest of its own.
     max_steps : int or None, default=None
         Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
     standardize : bool, default=False
@@ -260,10 +259,9 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
         - a number: at this norm;
         - None: at the end of the path.
     cv : int, splitter, iterable of (train, test) or None, default=10
-        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
-        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
-        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
-        number of folds is reduced with a warning. Each fold grows a forest of its own.
+        Cross-validation folds: their number, None for 5, or what scikit-learn's `check_cv` takes. Folds of a number hold out
+        rows (see `docs/determinism.md`). If there are fewer samples, or fewer samples in the largest class, the number is
+        reduced with a warning. Each fold grows a forest of its own.
     max_steps : int or None, default=None
         Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
     standardize : bool, default=False
@@ -454,10 +452,9 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
         - a number: this one, or fewer if no other node decreases the loss;
         - None: the growth ends when no node decreases the loss, or at a limit.
     cv : int, splitter, iterable of (train, test) or None, default=10
-        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
-        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
-        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
-        number of folds is reduced with a warning. Each fold grows a forest of its own.
+        Cross-validation folds: their number, None for 5, or what scikit-learn's `check_cv` takes. Folds of a number hold out
+        rows (see `docs/determinism.md`). If there are fewer samples, or fewer samples in the largest class, the number is
+        reduced with a warning. Each fold grows a forest of its own.
     max_nodes : int or None, default=None
         Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
     max_test_nodes : int or None, default=None
@@ -631,10 +628,9 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
         - a number: this one, or fewer if no other node decreases the loss;
         - None: the growth ends when no node decreases the loss, or at a limit.
     cv : int, splitter, iterable of (train, test) or None, default=10
-        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
-        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
-        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
-        number of folds is reduced with a warning. Each fold grows a forest of its own.
+        Cross-validation folds: their number, None for 5, or what scikit-learn's `check_cv` takes. Folds of a number hold out
+        rows (see `docs/determinism.md`). If there are fewer samples, or fewer samples in the largest class, the number is
+        reduced with a warning. Each fold grows a forest of its own.
     max_nodes : int or None, default=None
         Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
     max_test_nodes : int or None, default=None

@@ -93,13 +93,13 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         - "oob": by the trees of a forest with `bootstrap=True` that have not drawn the sample. Of equal samples, each is also
           predicted by trees that have drawn another: pass one, with their weight. It needs no additional fits. If the forest
           is the last step of a pipeline, the other steps were fitted to the sample nevertheless;
-        - an integer: by fits to the other folds. The folds are shuffled by `random_state`;
+        - an integer: by fits to the other folds, which hold out rows (see `docs/determinism.md`);
         - a cross-validation generator is used as it is;
         - None: "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.
 
         It has no effect if the estimator is frozen: then all samples of `fit` are calibration samples.
     random_state : int, RandomState instance or None, default=None
-        Controls the shuffling of the folds if `cv` is an integer or None.
+        Controls the folds if `cv` is an integer or None.
     verbose : int, default=0
         Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
         terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
@@ -751,7 +751,7 @@ class ConformalLabels(WithScores):
         Scores below this value are not stored. If recall cannot be reached by all stored scores together, labels without a
         stored score are predicted by their frequency, the most frequent ones first: see `frequent_`.
     random_state : int, RandomState instance or None, default=None
-        Controls the shuffling of the folds if `cv` is an integer or None.
+        Controls the folds if `cv` is an integer or None.
     verbose : int, default=0
         Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
         terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its

@@ -191,8 +191,8 @@ class LinearClassifier(OfPreparedX):
     A fit depends on the content of the samples alone: not on their order or that of the labels, on the layout of X, or on
     `n_jobs`. A sample of weight 2 is the same as two samples.
 
-    Held-out samples choose C and features, and calibrate the probabilities: their folds are drawn by the content of samples
-    and the seed, and equal samples are in the same fold.
+    Held-out samples choose C and features, and calibrate the probabilities. Folds hold out rows (see
+    `docs/determinism.md`).
 
     A fit takes time in proportion to the stored entries of X, times the number of labels divided by sixteen; labels
     without samples cost nothing, and get the lowest scores.

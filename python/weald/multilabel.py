@@ -101,7 +101,7 @@ class TunedThresholds(WithScores):
           additional fits. A `LinearClassifier` has fitted models to two of three folds to choose `C` and to calibrate itself,
           and these score the third; with more than some 20,000 samples or 2,048 labels up to three fits are added. If the
           estimator is the last step of a pipeline, the other steps were fitted on the sample nevertheless;
-        - an integer is the number of folds, shuffled by `random_state`;
+        - an integer is the number of folds, which hold out rows (see `docs/determinism.md`);
         - a cross-validation generator is used as it is;
         - None uses "oob" for forests with `bootstrap=True` and for `LinearClassifier`, and 5 folds for all other estimators.
 

@@ -43,10 +43,9 @@ l1_norm : "cv", float or None, default={default}
 """,
     "cv": """
 cv : int, splitter, iterable of (train, test) or None, default={default}
-    Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
-    with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
-    `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
-    number of folds is reduced with a warning. Each fold grows a forest of its own.
+    Cross-validation folds: their number, None for 5, or what scikit-learn's `check_cv` takes. Folds of a number hold out
+    rows (see `docs/determinism.md`). If there are fewer samples, or fewer samples in the largest class, the number is
+    reduced with a warning. Each fold grows a forest of its own.
 """,
     "max_steps": """
 max_steps : int or None, default={default}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 
 from weald._fit.bagging import BaseBagging
 from weald._fitted.fits import Fits, fitted_last, with_folds
@@ -147,10 +147,10 @@ def check_cv_of(
 
 def check_groups(groups: object, cv: object) -> None:
     """Raise for groups that would not be kept together; `cv` is the result of `check_cv_of`."""
-    if groups is None or not isinstance(cv, str | Dealt):
+    if groups is None or not isinstance(cv, str | Dealt | KFold):
         return
     given = {"oob": "out-of-bag predictions", "given": "a frozen estimator"}
-    came = given[cv] if isinstance(cv, str) else f"cv={cv.n_splits}"
+    came = given[cv] if isinstance(cv, str) else f"cv={cv.n_splits if isinstance(cv, Dealt) else cv!r}"
     raise ValueError(
         f"groups require a cv that keeps them together, such as sklearn.model_selection.GroupKFold(), got {came}"
     )

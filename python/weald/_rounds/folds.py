@@ -135,9 +135,7 @@ def different(X: Matrix, weights: Float | None) -> NDArray[np.uint64]:
     return np.unique(hashes if weights is None else hashes[weights > 0])
 
 
-def _order(
-    X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None
-) -> NDArray[np.uint32]:
+def _order(X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None) -> NDArray[np.uint32]:
     """The samples that are dealt, in their order; the only one of a class is not."""
     dealt = _weald.order_of_folds(X, target.engine, weights, seed, masks.to_engine(target.mask), margins)
     if (classes := _classes(target, dealt)) is not None:

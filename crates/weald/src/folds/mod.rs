@@ -3,8 +3,8 @@
 //! The input is a data set, the output the fold of each sample. A sample of positive weight with a known cell of y is one
 //! unit, whatever its weight, and equal samples are separate units: where rows repeat, a model that is fitted without some
 //! of them still knows the others, as it will know the rows that it predicts. Units are dealt one after another in the
-//! order of their stratum, the class or the rarest label of the sample, and then of a number that depends on what the
-//! sample is and on the seed. So no order of samples, layout of X or order of labels shows.
+//! order of their stratum, the class or the rarest label of the sample, and then of a number that depends on X, on the order
+//! of y among samples with the same X, and on the seed. So no order of samples, layout of X, unit of y or weights shows.
 //!
 //! Of k equal samples some may be held out while others are fitted; of one sample of weight k all is held out or nothing.
 //! This is the one exception from the rule that whole weights are counts.
@@ -12,12 +12,14 @@
 pub(crate) mod keys;
 mod labels;
 
+use std::cmp::Ordering;
+
 use crate::control::Control;
 use crate::data::known::Known;
 use crate::data::slots::Slots;
 use crate::data::{Dataset, Matrix, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
-use crate::rng::{GOLDEN, Key, mix};
+use crate::rng::{Key, mix};
 use keys::{numbers_key, row_keys};
 pub use labels::label_folds;
 
@@ -73,12 +75,12 @@ type Place = ((u64, u64), u64, u32);
 impl Dealing {
     fn with<T>(data: &Dataset<'_>, seed: u64, control: &Control, f: impl FnOnce(Dealing) -> Result<T>) -> Result<T> {
         let n = data.n_samples();
-        data.y().check(n)?;
         Weights::check(data.row_weights().sample_weight, n)?;
         if let Some(margins) = data.unchecked_margins().filter(|margins| margins.nrows() != n) {
             return Err(Error::shape("base_margin", n, margins.nrows()));
         }
         let observed = data.observed_held_out()?;
+        data.with_observed(observed.as_ref()).y().check(n)?;
         f(Dealing::new(&data.with_observed(observed.as_ref()), seed, control)?)
     }
 
@@ -92,18 +94,17 @@ impl Dealing {
         units.extend((0..hashes.len() as u32).filter(|&row| weight(row) > 0.0));
         let traits = columns.traits(&units, &hashes, control)?;
         let mut keys = PURPOSE.copied(&hashes)?;
-        for (row, key) in (0u32..).zip(&mut keys) {
-            *key = Key::from_seed(seed).child(FOLDS).child(*key).child(columns.key(&traits, row)).bits();
-        }
+        keys.iter_mut().for_each(|key| *key = Key::from_seed(seed).child(FOLDS).child(*key).bits());
         control.check()?;
-        // Samples that are equal in X and y become neighbours, and each gets a number of its own.
+        // Samples that are equal in X become neighbours, and each gets a number of its own, in the order of y.
         let margins = data.unchecked_margins();
         let rest_of = |row: u32| {
             let margins = margins.map(|margins| numbers_key(margins.row(row as usize).iter().copied()).bits());
-            (columns.numbers_of(row), margins, weight(row).to_bits(), row)
+            (margins, weight(row).to_bits(), row)
         };
         units.sort_unstable_by(|&a, &b| {
-            keys[a as usize].cmp(&keys[b as usize]).then_with(|| rest_of(a).cmp(&rest_of(b)))
+            let by_y = || columns.compared(&traits, a, b);
+            keys[a as usize].cmp(&keys[b as usize]).then_with(by_y).then_with(|| rest_of(a).cmp(&rest_of(b)))
         });
         control.check()?;
         let (mut last, mut rank) = (None, 0);
@@ -198,34 +199,47 @@ impl<'d, 'a> Columns<'d, 'a> {
         self.of(row).map(|column| traits.columns[column]).min().unwrap_or((u64::MAX, 0))
     }
 
-    /// Returns a hash of the known cells of y, and of which these are. It is a sum over numbers that are not zero, or over
-    /// columns, so that dense and sparse y have the same one, and labels in any order.
-    fn key(&self, traits: &Traits, row: u32) -> u64 {
-        let number = |output: u32, value: f64| {
-            let is_zero = value == 0.0 || self.known.is_some_and(|known| !known.is_known(row, output));
-            if is_zero { 0 } else { Key::from_seed(output.into()).child(value.to_bits()).bits() }
-        };
-        let of_y = match self.y {
-            Targets::Real(y) => (0..).zip(y.row(row as usize)).map(|(j, &v)| number(j, v)).fold(0, u64::wrapping_add),
-            Targets::SparseReal(y) => y.entries(row).map(|(j, v)| number(j, v)).fold(0, u64::wrapping_add),
+    /// Orders two samples by y: numbers by their values, so that no unit of y shows, columns by which samples have them.
+    fn compared(&self, traits: &Traits, a: u32, b: u32) -> Ordering {
+        let by_values = match self.y {
+            Targets::Real(y) => {
+                let pairs = y.row(a as usize).into_iter().zip(y.row(b as usize));
+                pairs.map(|(a, b)| ordered(*a, *b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }
+            Targets::SparseReal(y) => {
+                // As dense rows: what one of them does not store is zero.
+                let (mut of_a, mut of_b) = (y.entries(a).peekable(), y.entries(b).peekable());
+                loop {
+                    let at = |entry: Option<&(u32, f64)>| entry.map_or(u32::MAX, |(output, _)| *output);
+                    let output = at(of_a.peek()).min(at(of_b.peek()));
+                    if output == u32::MAX {
+                        break Ordering::Equal;
+                    }
+                    let [a, b] =
+                        [&mut of_a, &mut of_b].map(|of| of.next_if(|entry| entry.0 == output).map_or(0.0, |e| e.1));
+                    if ordered(a, b).is_ne() {
+                        break ordered(a, b);
+                    }
+                }
+            }
             Targets::Classes { .. } | Targets::Labels(_) => {
-                self.of(row).map(|column| mix(traits.columns[column].1)).fold(0, u64::wrapping_add)
+                let of = |row: u32| {
+                    let of_columns = self.of(row).map(|column| mix(traits.columns[column].1));
+                    let (mostly, listed) = self.listed(row);
+                    let of_mask = listed.iter().map(|&output| mix(traits.listed[output as usize]));
+                    let sums = [of_columns.fold(0, u64::wrapping_add), of_mask.fold(0, u64::wrapping_add)];
+                    // Where as many samples with the same X have two columns, the order of the columns shows.
+                    (sums, mostly, self.of(row).map(|column| mix(column as u64)).fold(0, u64::wrapping_add))
+                };
+                of(a).cmp(&of(b))
             }
         };
-        let (mostly, listed) = self.listed(row);
-        let of_mask = listed.iter().map(|&output| {
-            let which = traits.listed.get(output as usize).copied();
-            mix(which.unwrap_or(output.into()))
-        });
-        Key::from_seed(mostly.into()).child(of_y).child(of_mask.fold(0, u64::wrapping_add)).bits()
+        by_values.then_with(|| self.listed(a).cmp(&self.listed(b)))
     }
+}
 
-    /// Returns a hash of the numbers of the columns of a sample. It tells columns apart that as many samples with the same X
-    /// have; there alone the order of labels shows.
-    fn numbers_of(&self, row: u32) -> u64 {
-        let listed = self.listed(row).1.iter().map(|&output| mix(GOLDEN ^ u64::from(output)));
-        self.of(row).map(|column| mix(column as u64 + 1)).chain(listed).fold(0, u64::wrapping_add)
-    }
+fn ordered(a: f64, b: f64) -> Ordering {
+    (a + 0.0).total_cmp(&(b + 0.0))
 }
 
 #[cfg(test)]
