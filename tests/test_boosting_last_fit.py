@@ -316,7 +316,11 @@ def test_folds_of_small_and_hostile_samples(values, classes, n_folds, seed):
         assert counts.max() - counts.min() <= 1
     for layout in (sparse.csr_array, sparse.csc_array):
         again = folds.of(n_folds, layout(X), target, None, seed)
-        assert all(np.array_equal(a, b) for one, other in zip(again, found, strict=True) for a, b in zip(one, other))
+        assert all(
+            np.array_equal(a, b)
+            for one, other in zip(again, found, strict=True)
+            for a, b in zip(one, other, strict=True)
+        )
 
 
 def test_few_samples():
@@ -369,7 +373,7 @@ def test_what_does_not_fit_is_refused():
         ({"cv": [([0, 1], [1, 2])] * 2}, {}, "cv must have disjoint training and test samples, got sample 1"),
         ({"cv": [([0, 1], [])] * 2}, {}, "cv must have test samples of positive weight in each fold"),
         ({"refit": "yes"}, {}, "'refit' parameter"),
-        ({"cv": 91}, {}, "cv must be at most the number of different samples, got 91"),
+        ({"cv": 91}, {}, "cv must be at most the number of samples, got 91"),
         ({"cv": 3}, {"X_val": X, "y_val": y}, "cv must be None if X_val and y_val are given"),
         ({"cv": 3, "warm_start": True}, {}, "cv does not support further stages with warm_start=True, .* got cv=3"),
         ({"n_iter_no_change": 2, "refit": True, "warm_start": True}, {}, "refit does not support further stages"),

@@ -131,7 +131,7 @@ def test_what_does_not_fit_is_refused():
         (
             {"init_cv": 91, "init": LinearRegression()},
             ValueError,
-            "init_cv must be at most the number of samples, 90, got 91",
+            "init_cv must be at most the number of samples, got 91",
         ),
         (
             {"init_cv": 3, "init": FrozenEstimator(LinearRegression().fit(X, y))},

@@ -27,7 +27,8 @@ pub(crate) fn label_folds<'py>(
     Ok(output::vector(py, entry.run(py, |control| folds::label_folds(&labels, n_folds, &priority, control))?))
 }
 
-/// Returns the samples of positive weight with a known cell of y, in the order in which they are dealt to folds.
+/// Returns the samples of positive weight with a known cell of y, in the order in which they are dealt to folds; the length
+/// of the runs of them that are copies; and the number of those that differ in X.
 #[pyfunction]
 pub(crate) fn order_of_folds<'py>(
     py: Python<'py>,
@@ -37,13 +38,14 @@ pub(crate) fn order_of_folds<'py>(
     seed: u64,
     y_mask: Option<PyMask<'py>>,
     base_margin: Option<Read2<'py, f64>>,
-) -> PyResult<Bound<'py, PyArray1<u32>>> {
+) -> PyResult<(Bound<'py, PyArray1<u32>>, usize, usize)> {
     let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
     let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
     let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask);
-    Ok(output::vector(py, entry.run(py, |control| folds::order(data.view(), seed, control))?))
+    let found = entry.run(py, |control| folds::dealing(data.view(), seed, control))?;
+    Ok((output::vector(py, found.order), found.copies, found.n_different))
 }
 
 /// Returns a hash of the features of each sample.

@@ -56,6 +56,9 @@ FOR_FOLDS = range(30, 20_001)
 _MOST_WITH_OWN_TREES = 100
 _FOR_OWN_TREES = range(30, MOST_COUNTED + 1)
 _OWN_STAGES, _MOST_OWN_STAGES = 100, 200
+# `max_leaf_nodes="auto"` where folds find the number of stages and rows repeat, so that folds judge what leaves of few
+# different rows say (see `benches/defaults`); the second one where each of many numbers has a tree of its own.
+_LEAVES_WHERE_ROWS_REPEAT, _LEAVES_OF_OWN_WHERE_ROWS_REPEAT = 31, 127
 
 
 class Auto(NamedTuple):
@@ -235,6 +238,8 @@ class BoostingParameters(BoostedModel):
     # Whether folds find the number of stages of the current fit, and whether "auto" gives many numbers a tree each in it.
     _finds_stages = False
     _has_own_trees = False
+    # Whether each different row of X stands at least twice on average where folds find the number of stages.
+    _rows_repeat = False
 
     def _is_of_few(self, n_outputs: int, n_columns: int) -> bool:
         """Whether y has up to `FEW_COLUMNS` outputs of numbers, or one output of up to so many classes."""
@@ -276,6 +281,8 @@ class BoostingParameters(BoostedModel):
             found = auto.many
         else:
             found = auto.found if self._finds_stages else auto.fixed
+        if name == "max_leaf_nodes" and self._finds_stages and self._rows_repeat:
+            found = _LEAVES_OF_OWN_WHERE_ROWS_REPEAT if self._has_own_trees else _LEAVES_WHERE_ROWS_REPEAT
         return found(n_samples) if callable(found) else found
 
     def _most_leaves(self) -> int | None:
@@ -326,15 +333,20 @@ class BoostingParameters(BoostedModel):
         """
         X, target, weights = samples.X, samples.target, samples.weights
         n_columns, n = self._n_columns(target), samples.n_positive
-        n_different = len(folds.different(X, weights)) if self._counts_different(n_columns) else n
-        self._settle_trees(n_columns, n_different)
-        asks = may_find_stages and self._asks_for_folds(target) and self._suits_folds(n, n_columns)
-        self._finds_stages = asks and folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
-        return n_different
+        if self._counts_different(n_columns):
+            n = len(folds.different(X, weights))
+        self._settle_trees(n_columns, n)
+        if may_find_stages and self._asks_for_folds(target) and self._suits_folds(samples.n_positive, n_columns):
+            n_rows, n_different = folds.sizes(X, target, weights, self._seed)
+            self._rows_repeat = 2 * n_different <= n_rows
+            knows_all = folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
+            self._finds_stages = knows_all and self._suits_folds(n_rows, n_columns)
+            n = n if self._has_own_trees else n_rows
+        return n
 
     def _forget_choices(self) -> None:
         """Delete what "auto" stands for in the fit that ends."""
-        for name in ("_finds_stages", "_has_own_trees"):
+        for name in ("_finds_stages", "_has_own_trees", "_rows_repeat"):
             self.__dict__.pop(name, None)
 
     def _most_stages(self) -> int:

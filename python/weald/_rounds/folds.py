@@ -43,26 +43,26 @@ def of(
         y = target.original
         y = y[:, 0] if target.kind == "classes" and target.n_outputs == 1 else y
         return given(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
-    dealt, n_folds = _order(X, target, weights, seed, margins), int(cv)
+    dealt, n_folds = _units(X, target, weights, seed, margins), int(cv)
     if len(dealt) < n_folds:
         raise ValueError(f"{name} must be at most the number of samples, got {n_folds} for {len(dealt)} {_of(target)}")
     fold = np.full(X.shape[0], -1)
-    fold[dealt] = np.arange(len(dealt)) % n_folds
+    fold[dealt] = (np.arange(len(dealt)) % n_folds)[:, np.newaxis]
     return [(_indices(exists & (fold != k)), _indices(fold == k)) for k in range(n_folds)]
 
 
 def held_out(X: Matrix, target: Target, weights: Float | None, share: float, seed: int) -> NDArray[np.uint32]:
     """The sorted indices of the samples to hold out: as large a share of each class or rare label. No class is lost."""
-    dealt = _order(X, target, weights, seed, None)
+    dealt = _units(X, target, weights, seed, None)
     n_held = int(np.ceil(share * len(dealt)))
     if n_held >= len(dealt):
         raise ValueError(f"at least one sample must remain for the fit, got {n_held} of {len(dealt)} to hold out")
     places = ((np.arange(n_held) + 0.5) * (len(dealt) / n_held)).astype(np.intp)
-    if (classes := _classes(target, dealt)) is not None:
+    if (classes := _classes(target, dealt[:, 0])) is not None:
         # The samples of a class are neighbours; where all of them were held out, the first one goes back.
         lost = np.setdiff1d(classes, np.delete(classes, places))
         places = np.setdiff1d(places, np.flatnonzero(np.isin(classes, lost) & (np.diff(classes, prepend=-1) != 0)))
-    return np.sort(dealt[places])
+    return np.sort(dealt[places], axis=None)
 
 
 def each_knows_all(cv: int, X: Matrix, target: Target, weights: Float | None, seed: int) -> bool:
@@ -135,12 +135,28 @@ def different(X: Matrix, weights: Float | None) -> NDArray[np.uint64]:
     return np.unique(hashes if weights is None else hashes[weights > 0])
 
 
-def _order(X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None) -> NDArray[np.uint32]:
-    """The samples that are dealt, in their order; the only one of a class is not."""
-    dealt = _weald.order_of_folds(X, target.engine, weights, seed, masks.to_engine(target.mask), margins)
-    if (classes := _classes(target, dealt)) is not None:
+def sizes(X: Matrix, target: Target, weights: Float | None, seed: int) -> tuple[int, int]:
+    """The number of samples that would be dealt, of copies one, and the number of those that differ in X."""
+    dealt, copies, n_different = _dealt(X, target, weights, seed, None)
+    return len(dealt) // copies, n_different
+
+
+def _units(
+    X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None
+) -> NDArray[np.uint32]:
+    """The samples that are dealt, in their order, with their copies in a row each; the only one of a class is not."""
+    dealt, copies, _ = _dealt(X, target, weights, seed, margins)
+    dealt = dealt.reshape(-1, copies)
+    if (classes := _classes(target, dealt[:, 0])) is not None:
         dealt = dealt[np.bincount(classes)[classes] > 1]
     return dealt
+
+
+def _dealt(
+    X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None
+) -> tuple[NDArray[np.uint32], int, int]:
+    X = X if X.dtype == np.float32 else told_apart(X, X.shape[0])  # that of models of other libraries
+    return _weald.order_of_folds(X, target.engine, weights, seed, masks.to_engine(target.mask), margins)
 
 
 def _classes(target: Target, rows: NDArray[np.uint32]) -> NDArray[np.intp] | None:

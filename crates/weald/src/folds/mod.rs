@@ -7,7 +7,8 @@
 //! of y among samples with the same X, and on the seed. So no order of samples, layout of X, unit of y or weights shows.
 //!
 //! Of k equal samples some may be held out while others are fitted; of one sample of weight k all is held out or nothing.
-//! This is the one exception from the rule that whole weights are counts.
+//! This is the one exception from the rule that whole weights are counts. A table of which every row, with its y, stands
+//! as often as any other, at least twice, is a table of copies: those of a row are one unit, if there are at least 30.
 
 pub(crate) mod keys;
 mod labels;
@@ -28,6 +29,10 @@ const PURPOSE: Purpose = Purpose("the folds of samples");
 /// Purpose of the numbers by which samples are ordered.
 const FOLDS: u64 = u64::from_be_bytes(*b"foldrows");
 
+/// Fewer rows that all stand equally often are the cells of a design, such as those of a few yes/no columns, and no table
+/// of copies: folds of cells would say nothing about the cells themselves.
+const FEWEST_COPIED: usize = 30;
+
 /// Returns the fold of each sample, from 0 to `n_folds` − 1. A class or label that k samples have, if it is the rarest one
 /// of these samples, has ⌊k / n_folds⌋ or ⌈k / n_folds⌉ of them in each fold. Samples of weight zero or without a known
 /// cell have a fold, too, by their number alone.
@@ -41,13 +46,13 @@ pub fn deal<'d>(data: impl Into<Dataset<'d>>, n_folds: usize, seed: u64, control
     Dealing::with(&data.into(), seed, control, |dealing| dealing.folds(n_folds))
 }
 
-/// Returns the indices of the samples of positive weight with a known cell, in the order in which [`deal`] deals them: any
-/// n / k evenly spaced ones hold as large a share of each class or rare label.
+/// Returns the samples of positive weight with a known cell, in the order in which [`deal`] deals them: any n / k evenly
+/// spaced ones hold as large a share of each class or rare label.
 ///
 /// # Errors
 /// The same as for [`deal`].
-pub fn order<'d>(data: impl Into<Dataset<'d>>, seed: u64, control: &Control) -> Result<Vec<u32>> {
-    Dealing::with(&data.into(), seed, control, |dealing| Ok(dealing.order))
+pub fn dealing<'d>(data: impl Into<Dataset<'d>>, seed: u64, control: &Control) -> Result<Dealing> {
+    Dealing::with(&data.into(), seed, control, Ok)
 }
 
 /// Returns a hash of the features of each sample: equal samples have equal ones in every layout.
@@ -60,17 +65,23 @@ pub fn hashes(x: &Matrix<'_>, control: &Control) -> Result<Vec<u64>> {
 
 /// The order in which samples are dealt to folds.
 #[derive(Debug)]
-pub(crate) struct Dealing {
-    order: Vec<u32>,
+#[non_exhaustive]
+pub struct Dealing {
+    /// The indices of these samples.
+    pub order: Vec<u32>,
+    /// How often each sample stands in the data: the samples of `order` in runs of this length are copies.
+    pub copies: usize,
+    /// The number of these samples that differ in X.
+    pub n_different: usize,
     /// The number of each sample.
     keys: Vec<u64>,
     /// A hash of X of each sample.
     pub(crate) hashes: Vec<u64>,
 }
 
-/// What decides where a sample is dealt: how many samples have its rarest column and which these are, its number, and its
-/// index.
-type Place = ((u64, u64), u64, u32);
+/// What decides where a sample is dealt: how many samples have its rarest column, which these are, and that column; the
+/// number of the sample, and its index.
+type Place = ((u64, u64, usize), u64, u32);
 
 impl Dealing {
     fn with<T>(data: &Dataset<'_>, seed: u64, control: &Control, f: impl FnOnce(Dealing) -> Result<T>) -> Result<T> {
@@ -79,8 +90,10 @@ impl Dealing {
         if let Some(margins) = data.unchecked_margins().filter(|margins| margins.nrows() != n) {
             return Err(Error::shape("base_margin", n, margins.nrows()));
         }
+        if data.y().n_samples() != n {
+            return Err(Error::shape("y", n, data.y().n_samples()));
+        }
         let observed = data.observed_held_out()?;
-        data.with_observed(observed.as_ref()).y().check(n)?;
         f(Dealing::new(&data.with_observed(observed.as_ref()), seed, control)?)
     }
 
@@ -100,25 +113,37 @@ impl Dealing {
         let margins = data.unchecked_margins();
         let rest_of = |row: u32| {
             let margins = margins.map(|margins| numbers_key(margins.row(row as usize).iter().copied()).bits());
-            (margins, weight(row).to_bits(), row)
+            (margins, weight(row).to_bits())
         };
-        units.sort_unstable_by(|&a, &b| {
+        let compared = |a: u32, b: u32| {
             let by_y = || columns.compared(&traits, a, b);
             keys[a as usize].cmp(&keys[b as usize]).then_with(by_y).then_with(|| rest_of(a).cmp(&rest_of(b)))
-        });
+        };
+        units.sort_unstable_by(|&a, &b| compared(a, b).then(a.cmp(&b)));
         control.check()?;
-        let (mut last, mut rank) = (None, 0);
-        for &row in &units {
-            let key = &mut keys[row as usize];
-            rank = if last == Some(*key) { rank + 1 } else { 0 };
-            last = Some(*key);
-            *key = Key::from_seed(*key).child(rank).bits();
+        let mut lengths = units.chunk_by(|&a, &b| compared(a, b).is_eq()).map(<[u32]>::len);
+        let first = lengths.next().unwrap_or(1);
+        let is_copied = units.len() >= first * FEWEST_COPIED && lengths.all(|n| n == first);
+        let copies = if is_copied { first } else { 1 };
+        let (mut last, mut rank, mut n_different) = (None, 0, 0);
+        for of_unit in units.chunks(copies) {
+            let key = keys[of_unit[0] as usize];
+            rank = if last == Some(key) { rank + 1 } else { 0 };
+            n_different += usize::from(rank == 0);
+            last = Some(key);
+            of_unit.iter().for_each(|&row| keys[row as usize] = Key::from_seed(key).child(rank).bits());
         }
         let mut places: Vec<Place> = PURPOSE.with_capacity(units.len())?;
         places.extend(units.iter().map(|&row| (columns.rarest(&traits, row), keys[row as usize], row)));
         places.sort_unstable();
         control.check()?;
-        Ok(Dealing { order: PURPOSE.collected(places.into_iter().map(|(.., row)| row))?, keys, hashes })
+        Ok(Dealing {
+            order: PURPOSE.collected(places.into_iter().map(|(.., row)| row))?,
+            keys,
+            hashes,
+            copies,
+            n_different,
+        })
     }
 
     /// Returns the fold of each sample.
@@ -127,13 +152,15 @@ impl Dealing {
             return Err(Error::invalid("n_folds", n_folds, "be at least 1"));
         }
         let mut folds = PURPOSE.collected(self.keys.iter().map(|key| (key % n_folds as u64) as u32))?;
-        self.order.iter().enumerate().for_each(|(at, &row)| folds[row as usize] = (at % n_folds) as u32);
+        for (at, of_unit) in self.order.chunks(self.copies).enumerate() {
+            of_unit.iter().for_each(|&row| folds[row as usize] = (at % n_folds) as u32);
+        }
         Ok(folds)
     }
 
-    /// Returns the number of samples that are dealt.
+    /// Returns the number of samples that are dealt, of copies one.
     pub(crate) fn n_units(&self) -> usize {
-        self.order.len()
+        self.order.len() / self.copies
     }
 }
 
@@ -195,8 +222,9 @@ impl<'d, 'a> Columns<'d, 'a> {
     }
 
     /// Returns the rarest column of a sample; one above all others if it has none.
-    fn rarest(&self, traits: &Traits, row: u32) -> (u64, u64) {
-        self.of(row).map(|column| traits.columns[column]).min().unwrap_or((u64::MAX, 0))
+    fn rarest(&self, traits: &Traits, row: u32) -> (u64, u64, usize) {
+        let of_column = |column: usize| (traits.columns[column].0, traits.columns[column].1, column);
+        self.of(row).map(of_column).min().unwrap_or((u64::MAX, 0, 0))
     }
 
     /// Orders two samples by y: numbers by their values, so that no unit of y shows, columns by which samples have them.

@@ -64,7 +64,7 @@ proptest! {
         let data = Dataset::new(&x, labels).sample_weight(&weights[..]);
         let folds = folds_of(&data, n_folds, seed);
         let units: Vec<usize> = (0..weights.len()).filter(|&row| weights[row] > 0.0).collect();
-        prop_assert_eq!(&order(data.view(), seed, &Control::default()).unwrap().len(), &units.len());
+        prop_assert_eq!(dealing(data.view(), seed, &Control::default()).unwrap().order.len(), units.len());
         let count = |label: u32| units.iter().filter(|&&row| y[row].contains(&label)).count();
         // Labels that as many samples have may be dealt together.
         let stratum = |row: usize| y[row].iter().map(|&label| count(label)).min().unwrap_or(usize::MAX);
@@ -129,6 +129,26 @@ fn equal_samples_are_dealt_one_by_one() {
 }
 
 #[test]
+fn a_table_of_copies_is_dealt_as_one_of_weights() {
+    let rows: Vec<usize> = (0..60).map(|i| i * 7 % 30).collect();
+    let x = Array2::from_shape_fn((30, 1), |(i, _)| (i / 3) as f32);
+    let y = Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
+    let (x_twice, y_twice) = (x.select(Axis(0), &rows), y.select(Axis(0), &rows));
+    let once = folds_of(&Dataset::new(&x, &y), 3, 5);
+    let twice = folds_of(&Dataset::new(&x_twice, &y_twice), 3, 5);
+    assert_eq!(twice, rows.iter().map(|&row| once[row]).collect::<Vec<_>>());
+    let found = dealing(Dataset::new(&x_twice, &y_twice), 5, &Control::default()).unwrap();
+    assert_eq!((found.copies, found.n_units(), found.n_different), (2, 30, 10));
+    // Few rows, or one more often than the others, are no copies.
+    let few: Vec<usize> = rows.iter().copied().filter(|row| *row > 0).collect();
+    let (x_few, y_few) = (x.select(Axis(0), &few), y.select(Axis(0), &few));
+    assert_eq!(dealing(Dataset::new(&x_few, &y_few), 5, &Control::default()).unwrap().copies, 1);
+    let rows: Vec<usize> = rows.into_iter().chain([3]).collect();
+    let (x, y) = (x.select(Axis(0), &rows), y.select(Axis(0), &rows));
+    assert_eq!(dealing(Dataset::new(&x, &y), 5, &Control::default()).unwrap().copies, 1);
+}
+
+#[test]
 fn numbers_are_dealt_alike_as_dense_and_sparse_y() {
     let x = Array2::from_shape_fn((30, 1), |(i, _)| (i % 7) as f32);
     let y = Array2::from_shape_fn((30, 2), |(i, j)| [0.0, 1.5, -2.0][(i + j) % 3]);
@@ -149,7 +169,8 @@ fn values_under_the_mask_do_not_show_and_samples_without_a_known_cell_are_no_uni
     let mask = Array2::from_shape_fn((12, 2), |(i, j)| i == 5 || (i + j) % 4 == 0);
     let y = Array2::from_shape_fn((12, 2), |(i, j)| (i * j) as f64);
     let other = Array2::from_shape_fn((12, 2), |at| if mask[at] { -7.0 } else { y[at] });
-    let of = |y: &Array2<f64>| order(Dataset::new(&x, y).y_mask(Mask::from(&mask)), 0, &Control::default()).unwrap();
+    let of =
+        |y: &Array2<f64>| dealing(Dataset::new(&x, y).y_mask(Mask::from(&mask)), 0, &Control::default()).unwrap().order;
     let found = of(&y);
     assert_eq!(found.len(), 11);
     assert!(!found.contains(&5));
