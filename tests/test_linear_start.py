@@ -121,7 +121,7 @@ def test_files_and_copies_predict_the_same(init: str, kind: str) -> None:
 
 def test_auto_has_no_linear_start_where_it_does_not_help_or_cannot_be() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
+    X = rng.normal(size=(600, 4))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     assert boosting(init="auto").fit(X, y)._init is None
     words_X, Y = words(400)

@@ -75,7 +75,7 @@ def test_many_numbers_of_few_samples_have_a_tree_each(n, n_outputs):
 
 
 def test_there_are_at_most_two_hundred_stages():
-    X, _ = data(200)
+    X, _ = data(600)
     Y = np.stack([X[:, 0] + k * X[:, 1] for k in range(11)], axis=1)
     found = boosting().fit(X, Y)
     assert found.n_estimators_ == 200

@@ -98,7 +98,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
-        "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
+        "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, or in five of up to
+        200 samples, and up to 1000. This
         takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
         with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs a tree each, one of the folds
         finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000 samples, if one fold
@@ -200,8 +201,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split. "auto": 31, except for some numbers of samples. Where folds find the number of stages, see
-        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores share each tree,
-        without `init`: 63 for more than 2000 samples that differ in X, and 127 for more than 5000.
+        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000, unless at most half of the samples differ in X. Where 11
+        to 100 columns of scores share each tree, without `init`: 63 for more than 2000 samples that differ in X, and 127 for
+        more than 5000.
         Where `output_strategy="auto"` gives 11 to 100 outputs a tree each: 8 for up to 1000 samples, and 15 for up to 2000.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
@@ -261,7 +263,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-        early_stopping=True; with `cv` 10, or a fifth of the best number of rounds so far if that is more.
+        early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
     tol : float, default=1e-07
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
         first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
@@ -581,8 +583,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
-        "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
-        to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
+        "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
+        five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
         without error. It is 200 for any other y, with fewer than 30 or more than 20 000 samples, and with `X_val`,
         `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
         With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
@@ -690,8 +692,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split. "auto": 31, except for some numbers of samples. Where folds find the number of stages, see
-        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores share each tree,
-        without `init`: 63 for more than 2000 samples that differ in X, and 127 for more than 5000.
+        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000, unless at most half of the samples differ in X. Where 11
+        to 100 columns of scores share each tree, without `init`: 63 for more than 2000 samples that differ in X, and 127 for
+        more than 5000.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
@@ -751,7 +754,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-        early_stopping=True; with `cv` 10, or a fifth of the best number of rounds so far if that is more.
+        early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
     tol : float, default=1e-07
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
         first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the

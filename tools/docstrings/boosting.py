@@ -169,8 +169,9 @@ max_depth : int or None, default={default}
 max_leaf_nodes : int, "auto" or None, default={default}
     Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
     parameter forbids the split. "auto": 31, except for some numbers of samples. Where folds find the number of stages, see
-    `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000. Where 11 to 100 columns of scores share each tree,
-    without `init`: 63 for more than 2000 samples that differ in X, and 127 for more than 5000.
+    `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000, unless at most half of the samples differ in X. Where 11
+    to 100 columns of scores share each tree, without `init`: 63 for more than 2000 samples that differ in X, and 127 for
+    more than 5000.
 """,
     "max_features": """
 max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
@@ -238,7 +239,7 @@ refit : bool, default={default}
     "n_iter_no_change": """
 n_iter_no_change : int or None, default={default}
     Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-    early_stopping=True; with `cv` 10, or a fifth of the best number of rounds so far if that is more.
+    early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
 """,
     "tol": """
 tol : float, default={default}
@@ -380,7 +381,8 @@ BOOSTING_REGRESSORS = {
     and 0.05 otherwise.
 """,
     "n_estimators": _n_estimators(
-        """for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, and up to 1000. This
+        """for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, or in five of up to
+    200 samples, and up to 1000. This
     takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
     with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs a tree each, one of the folds
     finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000 samples, if one fold
@@ -429,8 +431,8 @@ BOOSTING_CLASSIFIERS = {
     leave less to learn.
 """,
     "n_estimators": _n_estimators(
-        """for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, and up
-    to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
+        """for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
+    five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
     without error. It is 200 for any other y, with fewer than 30 or more than 20 000 samples, and with `X_val`,
     `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
     ),

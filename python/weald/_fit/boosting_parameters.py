@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 # With at most this number of columns of scores, "auto" grows one tree for each: see `benches/defaults`.
 FEW_COLUMNS = 10
-# Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
-_PATIENCE = 10
+# Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None: as in scikit-learn, and those
+# of folds, whose mean loss may rest for longer where there is no noise (see `benches/defaults`).
+_PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
 # Trees that at most so many columns share get more leaves for more samples (see `benches/defaults`): in all leaves, more
 # columns would take much memory.
 _MOST_IN_LARGE_TREES = 100
@@ -46,9 +47,9 @@ _MOST_IN_LARGE_TREES = 100
 MOST_COUNTED = 5000
 # What `n_estimators="auto"` stands for at most, with early stopping.
 _MOST_STAGES = 1000
-# The folds that find the number of stages, and how many samples there may be (see `benches/tables`): fewer were not measured,
-# and with more the folds take long.
-_N_FOLDS = 3
+# The folds that find the number of stages, those of few samples, and how many samples there may be (see `benches/tables` and
+# `benches/defaults`): fewer were not measured, and with more the folds take long.
+_N_FOLDS, _N_FOLDS_OF_FEW, _FEW_SAMPLES = 3, 5, 200
 FOR_FOLDS = range(30, 20_001)
 # Regressors with more than `FEW_COLUMNS` outputs grow one tree for each, too, up to this number of outputs and if the number of
 # different samples is in this range (see `benches/defaults`): beyond, fits would take many times as long. `n_estimators="auto"`
@@ -238,7 +239,8 @@ class BoostingParameters(BoostedModel):
     # Whether folds find the number of stages of the current fit, and whether "auto" gives many numbers a tree each in it.
     _finds_stages = False
     _has_own_trees = False
-    # Whether each different row of X stands at least twice on average where folds find the number of stages.
+    # The number of these folds, and whether each different row of X stands at least twice there, on average.
+    _n_folds = _N_FOLDS
     _rows_repeat = False
 
     def _is_of_few(self, n_outputs: int, n_columns: int) -> bool:
@@ -316,7 +318,7 @@ class BoostingParameters(BoostedModel):
             return self._folds()
         if not self._lets_folds_decide() or not self._suits_folds(n_samples, n_columns):
             return None
-        return 1 if self._has_own_trees else _N_FOLDS
+        return 1 if self._has_own_trees else self._n_folds_for(n_samples)
 
     def _counts_different(self, n_columns: int) -> bool:
         """Whether "auto" depends on how many samples differ: where trees are chosen with a given number of stages, too.
@@ -339,14 +341,15 @@ class BoostingParameters(BoostedModel):
         if may_find_stages and self._asks_for_folds(target) and self._suits_folds(samples.n_positive, n_columns):
             n_rows, n_different = folds.sizes(X, target, weights, self._seed)
             self._rows_repeat = 2 * n_different <= n_rows
-            knows_all = folds.each_knows_all(_N_FOLDS, X, target, weights, self._seed)
+            self._n_folds = self._n_folds_for(n_rows)
+            knows_all = folds.each_knows_all(self._n_folds, X, target, weights, self._seed)
             self._finds_stages = knows_all and self._suits_folds(n_rows, n_columns)
             n = n if self._has_own_trees else n_rows
         return n
 
     def _forget_choices(self) -> None:
         """Delete what "auto" stands for in the fit that ends."""
-        for name in ("_finds_stages", "_has_own_trees", "_rows_repeat"):
+        for name in ("_finds_stages", "_has_own_trees", "_n_folds", "_rows_repeat"):
             self.__dict__.pop(name, None)
 
     def _most_stages(self) -> int:
@@ -366,7 +369,10 @@ class BoostingParameters(BoostedModel):
 
     def _folds(self) -> Any:
         """What folds early stopping has: `cv`, or those of "auto"."""
-        return _N_FOLDS if self._finds_stages else self.cv
+        return self._n_folds if self._finds_stages else self.cv
+
+    def _n_folds_for(self, n_samples: int) -> int:
+        return _N_FOLDS_OF_FEW if n_samples <= _FEW_SAMPLES and not self._has_own_trees else _N_FOLDS
 
     def _n_folds_grown(self) -> int | None:
         """How many of the folds are grown, or None for all: the mean loss of many numbers hardly differs between folds."""
@@ -375,11 +381,13 @@ class BoostingParameters(BoostedModel):
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""
         if self._finds_stages:
-            return _PATIENCE
+            return _PATIENCE_OF_FOLDS
         is_asked = self.n_iter_no_change is not None or self.cv is not None
         if self.early_stopping is False or (self.early_stopping == "auto" and not is_asked):
             return None
-        return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
+        if self.n_iter_no_change is None:
+            return _PATIENCE if self.cv is None else _PATIENCE_OF_FOLDS
+        return as_size(self.n_iter_no_change)
 
     def _n_features_of_tree(self) -> int:
         return n_drawn_features(self.max_features_by_tree, self.n_features_in_)

@@ -141,9 +141,7 @@ def sizes(X: Matrix, target: Target, weights: Float | None, seed: int) -> tuple[
     return len(dealt) // copies, n_different
 
 
-def _units(
-    X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None
-) -> NDArray[np.uint32]:
+def _units(X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None) -> NDArray[np.uint32]:
     """The samples that are dealt, in their order, with their copies in a row each; the only one of a class is not."""
     dealt, copies, _ = _dealt(X, target, weights, seed, margins)
     dealt = dealt.reshape(-1, copies)
