@@ -44,7 +44,9 @@ from plain import board, models, scores
 from plain.scores import Predicted
 from plain.tables import Table, everything, load
 
+# Seeds of forests on small tables, where they matter; the first one alone decides on others.
 SEEDS = (0, 1, 2)
+SMALL = 300
 # A peer has one view of a table and says what it can of it.
 Peer = Callable[[Table], Predicted]
 
@@ -267,6 +269,10 @@ def logistic(seed: int) -> Any:
     return LogisticRegression(max_iter=500)
 
 
+def svc(seed: int) -> Any:
+    return LinearSVC(random_state=seed)
+
+
 def scaled(model: Callable[[int], Any]) -> Callable[[int], Any]:
     return lambda seed: Weighted(make_pipeline(StandardScaler(with_mean=False), model(seed)))
 
@@ -313,94 +319,124 @@ class Unweighted:
         return self.model.fit(X, y)
 
 
-def peers_of(of_y: str, table: Table) -> dict[str, dict[str, list[Peer]]]:
-    """The peers of each kind of model; the scores of those with several seeds are means."""
-    grouped = table.groups is not None
-    if of_y == "numbers":
-        boosting = {
-            "LightGBM": numbers(lgb(False), lgb_form),
-            "HistGradientBoosting": numbers(lambda s: HistGradientBoostingRegressor(random_state=s), hist_form),
-            "mean": [means],
-        }
-        if models.outputs(table) <= 12:
-            boosting["GradientBoosting"] = numbers(lambda s: GradientBoostingRegressor(random_state=s), filled)
-        found: dict[str, dict[str, list[Peer]]] = {
-            "boosting": boosting | ({"group means": [lambda t: Predicted(group_means(t))]} if grouped else {}),
-            "forest": {"RandomForest": numbers(lambda s: RandomForestRegressor(random_state=s), numeric, SEEDS, True)},
-            "extra-trees": {"ExtraTrees": numbers(lambda s: ExtraTreesRegressor(random_state=s), numeric, SEEDS, True)},
-            "centroid": {
-                name: numbers(make, encoded, together=True) for name, make in near(KNeighborsRegressor).items()
-            },
-        }
-        if models.outputs(table) == 1:
-            plain = Predicted(quantiles=np.quantile(np.asarray(table.y), scores.LEVELS)[None, :])
-            found["quantiles"] = {
-                "LightGBM": [by_levels(lambda a: lgb(False, objective="quantile", alpha=a)(0), lgb_form)],
-                "HistGradientBoosting": [
-                    by_levels(
-                        lambda a: HistGradientBoostingRegressor(loss="quantile", quantile=a, random_state=0), hist_form
-                    )
-                ],
-                "GradientBoosting": [
-                    by_levels(lambda a: GradientBoostingRegressor(loss="quantile", alpha=a, random_state=0), filled)
-                ],
-                "quantiles of all": [lambda t: plain],
-            } | ({"group quantiles": [group_quantiles]} if grouped else {})
-            found["conformal"] = {"RandomForest out of bag": [oob_intervals(seed) for seed in SEEDS]}
-        return found
-    if of_y == "classes":
-        few = len(np.unique(table.y)) <= 10
-        linear = {
+def lgb_quantile(level: float) -> Any:
+    return lgb(False, objective="quantile", alpha=level)(0)
+
+
+def hist_quantile(level: float) -> Any:
+    return HistGradientBoostingRegressor(loss="quantile", quantile=level, random_state=0)
+
+
+def exact_quantile(level: float) -> Any:
+    return GradientBoostingRegressor(loss="quantile", alpha=level, random_state=0)
+
+
+def forest(seed: int) -> Any:
+    return RandomForestClassifier(random_state=seed)
+
+
+def quantiles_of_all(table: Table) -> Predicted:
+    return Predicted(quantiles=np.quantile(np.asarray(table.y), scores.LEVELS)[None, :])
+
+
+# The peers of each kind of model; the scores of those with several seeds are means.
+Peers = dict[str, dict[str, list[Peer]]]
+
+
+def of_numbers(table: Table, grouped: bool, quick: bool) -> Peers:
+    boosting = {
+        "LightGBM": numbers(lgb(False), lgb_form),
+        "HistGradientBoosting": numbers(lambda s: HistGradientBoostingRegressor(random_state=s), hist_form),
+        "mean": [means],
+    }
+    quantiles = {
+        "LightGBM": [by_levels(lgb_quantile, lgb_form)],
+        "HistGradientBoosting": [by_levels(hist_quantile, hist_form)],
+        "quantiles of all": [quantiles_of_all],
+    }
+    if quick:
+        boosting["GradientBoosting"] = numbers(lambda s: GradientBoostingRegressor(random_state=s), filled)
+        quantiles["GradientBoosting"] = [by_levels(exact_quantile, filled)]
+    if grouped:
+        boosting["group means"] = [lambda t: Predicted(group_means(t))]
+        quantiles["group quantiles"] = [group_quantiles]
+    found: Peers = {
+        "boosting": boosting,
+        "forest": {"RandomForest": numbers(lambda s: RandomForestRegressor(random_state=s), numeric, SEEDS, True)},
+        "extra-trees": {"ExtraTrees": numbers(lambda s: ExtraTreesRegressor(random_state=s), numeric, SEEDS, True)},
+        "centroid": {name: numbers(make, encoded, together=True) for name, make in near(KNeighborsRegressor).items()},
+    }
+    if models.outputs(table) == 1:
+        found["quantiles"] = quantiles
+        found["conformal"] = {"RandomForest out of bag": [oob_intervals(seed) for seed in SEEDS]}
+    return found
+
+
+def of_classes(table: Table, grouped: bool, quick: bool) -> Peers:
+    boosting = {
+        "LightGBM": classes(lgb(True), lgb_form),
+        "HistGradientBoosting": classes(lambda s: HistGradientBoostingClassifier(random_state=s), hist_form),
+        "shares": [shares],
+    }
+    if quick:
+        boosting["GradientBoosting"] = classes(lambda s: GradientBoostingClassifier(random_state=s), filled)
+    if grouped:
+        boosting["group shares"] = [group_shares]
+    return {
+        "boosting": boosting,
+        "forest": {"RandomForest": classes(forest, numeric, SEEDS)},
+        "extra-trees": {"ExtraTrees": classes(lambda s: ExtraTreesClassifier(random_state=s), numeric, SEEDS)},
+        "linear": {
             "LogisticRegression": classes(logistic, encoded),
             "LogisticRegression, scaled": classes(scaled(logistic), encoded),
-            "LinearSVC": classes(lambda s: LinearSVC(random_state=s), encoded, margins=True),
-            "LinearSVC, scaled": classes(scaled(lambda s: LinearSVC(random_state=s)), encoded, margins=True),
+            "LinearSVC": classes(svc, encoded, margins=True),
+            "LinearSVC, scaled": classes(scaled(svc), encoded, margins=True),
             "shares": [shares],
-        }
-        boosting = {
-            "LightGBM": classes(lgb(True), lgb_form),
-            "HistGradientBoosting": classes(lambda s: HistGradientBoostingClassifier(random_state=s), hist_form),
-            "shares": [shares],
-        }
-        boosting |= (
-            {"GradientBoosting": classes(lambda s: GradientBoostingClassifier(random_state=s), filled)} if few else {}
-        )
-        forest = lambda s: RandomForestClassifier(random_state=s)  # noqa: E731
-        return {
-            "boosting": boosting | ({"group shares": [group_shares]} if grouped else {}),
-            "forest": {"RandomForest": classes(forest, numeric, SEEDS)},
-            "extra-trees": {"ExtraTrees": classes(lambda s: ExtraTreesClassifier(random_state=s), numeric, SEEDS)},
-            "linear": linear,
-            "centroid": {name: classes(make, encoded) for name, make in near(KNeighborsClassifier).items()},
-            "conformal": {"RandomForest out of bag": [oob_sets(seed) for seed in SEEDS]},
-            "calibrated": {"CalibratedClassifierCV": classes(lambda s: CalibratedClassifierCV(forest(s)), numeric)},
-        }
-    forest_peers = {"RandomForest": labels(lambda s: RandomForestClassifier(random_state=s), numeric, SEEDS, True)}
+        },
+        "centroid": {name: classes(make, encoded) for name, make in near(KNeighborsClassifier).items()},
+        "conformal": {"RandomForest out of bag": [oob_sets(seed) for seed in SEEDS]},
+        "calibrated": {"CalibratedClassifierCV": classes(lambda s: CalibratedClassifierCV(forest(s)), numeric)},
+    }
+
+
+def of_labels(table: Table, grouped: bool, quick: bool) -> Peers:
+    boosting = {
+        "LightGBM": labels(lgb(True), lgb_form),
+        "HistGradientBoosting": labels(lambda s: HistGradientBoostingClassifier(random_state=s), hist_form),
+    }
+    if quick:
+        boosting["GradientBoosting"] = labels(lambda s: GradientBoostingClassifier(random_state=s), filled)
+    if grouped:
+        boosting["group means"] = [lambda t: Predicted((group_means(t) > 0.5).astype(int), group_means(t))]
+    forests = {"RandomForest": labels(forest, numeric, SEEDS, True)}
     linear = {
         "LogisticRegression": labels(logistic, encoded),
         "LogisticRegression, scaled": labels(scaled(logistic), encoded),
     }
     margins = {
-        "LinearSVC": labels(lambda s: LinearSVC(random_state=s), encoded, margins=True),
-        "LinearSVC, scaled": labels(scaled(lambda s: LinearSVC(random_state=s)), encoded, margins=True),
+        "LinearSVC": labels(svc, encoded, margins=True),
+        "LinearSVC, scaled": labels(scaled(svc), encoded, margins=True),
     }
-    boosting = {
-        "LightGBM": labels(lgb(True), lgb_form),
-        "HistGradientBoosting": labels(lambda s: HistGradientBoostingClassifier(random_state=s), hist_form),
-    }
-    if grouped:
-        boosting["group means"] = [lambda t: Predicted((group_means(t) > 0.5).astype(int), group_means(t))]
     return {
         "boosting": boosting,
-        "forest": forest_peers,
+        "forest": forests,
         "extra-trees": {"ExtraTrees": labels(lambda s: ExtraTreesClassifier(random_state=s), numeric, SEEDS, True)},
         "linear": linear | margins,
         "centroid": {name: labels(make, encoded, together=True) for name, make in near(KNeighborsClassifier).items()},
-        "calibrated": forest_peers,
+        "calibrated": forests,
         "calibrated linear": linear,
-        "thresholds": forest_peers | {"RandomForest, thresholds": [tuned_forest(0)]},
+        "thresholds": forests | {"RandomForest, thresholds": [tuned_forest(0)]},
         "linear thresholds": linear,
     }
+
+
+PEERS = {"numbers": of_numbers, "classes": of_classes, "labels": of_labels}
+
+
+def peers_of(of_y: str, table: Table) -> Peers:
+    columns = 1 if of_y == "classes" else models.outputs(table)
+    quick = columns * table.X.shape[1] <= 200 and (of_y != "classes" or len(np.unique(table.y)) <= 10)
+    return PEERS[of_y](table, table.groups is not None, quick)
 
 
 def measured(name: str, of_y: str) -> dict[str, Any]:
@@ -409,6 +445,7 @@ def measured(name: str, of_y: str) -> dict[str, Any]:
     for kind, rivals in peers_of(of_y, table).items():
         for peer, runs in rivals.items():
             try:
+                runs = runs if table.X.shape[0] <= SMALL else runs[:1]
                 said = [kinds[kind].scores(table, run(table)) for run in runs]
             except (ValueError, TypeError) as error:
                 print(f"  {name}, {kind}, {peer}: {type(error).__name__}: {str(error)[:150]}")
@@ -418,13 +455,17 @@ def measured(name: str, of_y: str) -> dict[str, Any]:
     return {"mark": table.mark(), "peers": found}
 
 
-def write(stored: dict[str, Any]) -> None:
-    """One line for each table, in the order of the lists."""
-    tables = {name: stored["tables"][name] for name in everything() if name in stored["tables"]}
+def write(name: str, found: dict[str, Any]) -> None:
+    """One line for each table, in the order of the lists; what another process has stored in the meantime is kept."""
+    board.peers.cache_clear()
+    stored = board.peers()["tables"] | {name: found}
+    tables = {name: stored[name] for name in everything() if name in stored}
     packages = {"numpy": np, "scipy": scipy, "pandas": pd, "scikit-learn": sklearn, "LightGBM": lightgbm}
     versions = {"Python": platform.python_version()} | {name: module.__version__ for name, module in packages.items()}
     rows = ",\n".join(f"    {json.dumps(name)}: {json.dumps(row)}" for name, row in tables.items())
-    board.PEERS.write_text(f'{{\n  "versions": {json.dumps(versions)},\n  "tables": {{\n{rows}\n  }}\n}}\n')
+    new = board.PEERS.with_suffix(".new")
+    new.write_text(f'{{\n  "versions": {json.dumps(versions)},\n  "tables": {{\n{rows}\n  }}\n}}\n')
+    new.replace(board.PEERS)
 
 
 def main() -> None:
@@ -432,15 +473,14 @@ def main() -> None:
     parser.add_argument("--only", help="only tables whose name contains this, also those that are stored")
     only = parser.parse_args().only
     warnings.simplefilter("ignore")
-    stored = board.peers()
     for name, (of_y, _) in everything().items():
-        known = stored["tables"].get(name)
+        known = board.peers()["tables"].get(name)
         same = known and np.isclose(known["mark"], load(name).mark(), rtol=1e-9, atol=1e-12)
         if (only is None and not same) or (only is not None and only in name):
             start = time.process_time()
-            stored["tables"][name] = measured(name, of_y)
+            found = measured(name, of_y)
+            write(name, found)
             print(f"{name} {time.process_time() - start:.1f}", flush=True)
-            write(stored)
 
 
 if __name__ == "__main__":
