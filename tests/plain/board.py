@@ -69,12 +69,10 @@ def judged(name: str, kind: str) -> list[Line]:
 
 
 def compared(ours: dict[str, float], theirs: dict[str, dict[str, float]]) -> list[Line]:
-    """Each score beside the best of the peers in it. Coverage is compared with what is asked for."""
+    """Each score beside the best of the peers in it."""
     lines = []
     for score, value in ours.items():
         rivals = {peer: found[score] for peer, found in theirs.items() if score in found}
-        if score == "coverage":
-            rivals = {"asked for": 0.9}
         peer = max(rivals, key=lambda peer: rivals[peer], default="none")
         lines.append(Line(score, value, rivals.get(peer, float("-inf")), peer))
     return lines

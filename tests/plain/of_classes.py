@@ -161,7 +161,7 @@ TABLES: dict[str, Spec] = {
     "classes: short texts that repeat": spec(kinds, x=texts, different=150),
     "classes: short texts": spec(kinds, x=texts, tfidf=True),
     "classes: two topics": spec(kinds, x=texts, topics=2, length=4, names="odd"),
-    "classes: pixels": spec(kinds, x=pixels),
+    "classes: pixels": spec(kinds, 300, x=pixels),
     "classes: pixels, 2 classes": spec(kinds, x=pixels, pictures=2, noise=120),
     "classes: wide and sparse": spec(cut, x=wide),
     "classes: half zeros, sparse": spec(cut, x=changed, draw=line, change="sparse", to=0.5),
