@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import weald
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
@@ -30,8 +31,8 @@ class Kind:
     """Which methods speak: of classes also their chances, of labels their chances or margins, and so on."""
     encoded: bool = False
     """Whether it needs categories as columns of zeros and ones, and no missing values."""
-    outputs: int | None = None
-    """The most outputs that it is tried with."""
+    suits: Callable[[Table], bool] = lambda table: True
+    """The tables that it is for."""
 
 
 def of(name: str, **parameters: Any) -> Callable[[], Any]:
@@ -46,6 +47,22 @@ def around(kind: Any, name: str | None) -> Callable[[], Any]:
     return lambda: kind(None if name is None else of(name)(), random_state=0)
 
 
+def outputs(table: Table) -> int:
+    return 1 if np.ndim(table.y) < 2 and not sparse.issparse(table.y) else table.y.shape[1]
+
+
+def one_number(table: Table) -> bool:
+    return outputs(table) == 1
+
+
+def mostly_zeros(table: Table) -> bool:
+    """Whether X is what centroid forests are for: words, or categories as columns; not a dense or mixed table, see their page."""
+    if isinstance(table.X, pd.DataFrame):
+        return not any(map(pd.api.types.is_numeric_dtype, table.X.dtypes))
+    X = table.X
+    return (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) <= 0.6 * np.prod(X.shape)
+
+
 FOREST, LINEAR = "RandomForestClassifier", "LinearClassifier"
 TREES = scores.of_classes(1e-3)
 SURE = scores.of_classes(1e-9)
@@ -54,16 +71,16 @@ KINDS: dict[str, dict[str, Kind]] = {
         "boosting": Kind(of("GradientBoostingRegressor"), scores.of_numbers),
         "forest": Kind(of("RandomForestRegressor"), scores.of_numbers),
         "extra-trees": Kind(of("ExtraTreesRegressor"), scores.of_numbers),
-        "centroid": Kind(of("CentroidForestRegressor"), scores.of_numbers, encoded=True),
-        "quantiles": Kind(quantiles, scores.of_quantiles, "quantiles", outputs=1),
-        "conformal": Kind(around(ConformalRegressor, None), scores.of_intervals, "intervals", outputs=1),
+        "centroid": Kind(of("CentroidForestRegressor"), scores.of_numbers, encoded=True, suits=mostly_zeros),
+        "quantiles": Kind(quantiles, scores.of_quantiles, "quantiles", suits=one_number),
+        "conformal": Kind(around(ConformalRegressor, None), scores.of_intervals, "intervals", suits=one_number),
     },
     "classes": {
         "boosting": Kind(of("GradientBoostingClassifier"), SURE, "chances"),
         "forest": Kind(of(FOREST), TREES, "chances"),
         "extra-trees": Kind(of("ExtraTreesClassifier"), TREES, "chances"),
         "linear": Kind(of(LINEAR), SURE, "chances", encoded=True),
-        "centroid": Kind(of("CentroidForestClassifier"), TREES, "chances", encoded=True),
+        "centroid": Kind(of("CentroidForestClassifier"), TREES, "chances", encoded=True, suits=mostly_zeros),
         "conformal": Kind(around(ConformalClassifier, None), scores.of_sets, "sets"),
         "calibrated": Kind(lambda: CalibratedClassifierCV(of(FOREST)()), SURE, "chances"),
     },
@@ -72,7 +89,7 @@ KINDS: dict[str, dict[str, Kind]] = {
         "forest": Kind(of(FOREST), scores.of_labels, "margins"),
         "extra-trees": Kind(of("ExtraTreesClassifier"), scores.of_labels, "margins"),
         "linear": Kind(of(LINEAR), scores.of_labels, "margins", encoded=True),
-        "centroid": Kind(of("CentroidForestClassifier"), scores.of_labels, "margins", encoded=True),
+        "centroid": Kind(of("CentroidForestClassifier"), scores.of_labels, "margins", encoded=True, suits=mostly_zeros),
         "calibrated": Kind(around(CalibratedLabels, FOREST), scores.of_chances, "margins"),
         "calibrated linear": Kind(around(CalibratedLabels, LINEAR), scores.of_chances, "margins", encoded=True),
         "thresholds": Kind(around(TunedThresholds, FOREST), scores.of_thresholds),
@@ -81,13 +98,9 @@ KINDS: dict[str, dict[str, Kind]] = {
 }
 
 
-def outputs(table: Table) -> int:
-    return 1 if np.ndim(table.y) < 2 and not sparse.issparse(table.y) else table.y.shape[1]
-
-
 def kinds(of_y: str, table: Table) -> list[str]:
-    """Which kinds of models the table is for: quantiles and intervals where there is one number."""
-    return [name for name, kind in KINDS[of_y].items() if kind.outputs is None or outputs(table) <= kind.outputs]
+    """Which kinds of models the table is for."""
+    return [name for name, kind in KINDS[of_y].items() if kind.suits(table)]
 
 
 def predicted(kind: Kind, table: Table, factor: float = 1.0) -> Predicted:

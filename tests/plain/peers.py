@@ -442,7 +442,10 @@ def peers_of(of_y: str, table: Table) -> Peers:
 def measured(name: str, of_y: str) -> dict[str, Any]:
     table, kinds = load(name), models.KINDS[of_y]
     found: dict[str, Any] = {}
+    judged = models.kinds(of_y, table)
     for kind, rivals in peers_of(of_y, table).items():
+        if kind not in judged:
+            continue
         for peer, runs in rivals.items():
             try:
                 runs = runs if table.X.shape[0] <= SMALL else runs[:1]
