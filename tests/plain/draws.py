@@ -105,6 +105,21 @@ def rings(rng: Rng, n: int) -> Any:
     return X, scaled(np.hypot(*X.T)), None
 
 
+def wave(rng: Rng, n: int) -> Any:
+    X = rng.uniform(0, 3, size=(n, 1))
+    return X, scaled(np.sin(2 * np.pi * X[:, 0])), None
+
+
+def series(rng: Rng, n: int, lags: int = 4) -> Any:
+    """A series that returns to its mean: the last values, of which the next one follows."""
+    shocks, line = rng.normal(size=n + lags), np.zeros(n + lags)
+    for t in range(2, n + lags):
+        line[t] = 1.2 * line[t - 1] - 0.5 * line[t - 2] + shocks[t]
+    X = np.column_stack([line[lag : n + lag] for lag in range(lags)])
+    at = rng.permutation(n)
+    return X[at], scaled(1.2 * X[:, -1] - 0.5 * X[:, -2])[at], None
+
+
 def survey(rng: Rng, n: int, questions: int = 12, answers: int = 5, outputs: int | None = None) -> Any:
     """Answers from 1 to 5 that go together, and what they are about."""
     about = rng.normal(size=(n, 3))
@@ -151,8 +166,7 @@ def texts(
 
 def wide(rng: Rng, n: int, columns: int = 2000, share: float = 0.01, useful: int = 20) -> Any:
     """Many sparse columns, some of which count."""
-    X = sparse.random_array((n, columns), density=share, rng=rng, format="csr")
-    X.data[:] = rng.exponential(size=X.nnz)
+    X = sparse.csr_array((rng.random((n, columns)) < share) * rng.exponential(size=(n, columns)))
     slopes = rng.normal(size=useful)
     first = sparse.csr_array((rng.random((n, useful)) < 0.2).astype(np.float64))
     X = sparse.csr_array(sparse.hstack([first, X]))
@@ -170,11 +184,12 @@ def dates(rng: Rng, n: int, dtype: str = "days") -> Any:
     return X, scaled(signal), None
 
 
-def customers(rng: Rng, n: int, nullable: bool = False, missing: float = 0.1) -> Any:
+def customers(rng: Rng, n: int, nullable: bool = False, missing: float = 0.1, outputs: int | None = None) -> Any:
     """Numbers, categories and yes or no in one frame, some of them missing."""
     age, income = rng.integers(18, 90, n).astype(np.float64), rng.lognormal(10, 1, n)
     town, job, owner = rng.integers(0, 40, n), rng.integers(0, 6, n), rng.random(n) < 0.3
-    signal = np.log(income) - 10 + 0.03 * (age - 50) + rng.normal(size=40)[town] + rng.normal(size=6)[job] + owner
+    parts = [np.log(income) - 10, 0.03 * (age - 50), rng.normal(size=40)[town], rng.normal(size=6)[job], 1.0 * owner]
+    signal = mixed(rng, np.column_stack([sum(parts), *parts]), outputs)
     X = pd.DataFrame({"age": age, "income": income, "town": town, "job": job, "owner": owner})
     X["town"] = ("town " + X["town"].astype(str)).astype("category")
     X["job"] = ("job " + X["job"].astype(str)).astype("category")
@@ -182,7 +197,7 @@ def customers(rng: Rng, n: int, nullable: bool = False, missing: float = 0.1) ->
     X["job"] = X["job"].where(rng.random(n) >= missing)
     if nullable:
         X = X.astype({"age": "Int64", "income": "Float64", "owner": "boolean"})
-    return X, scaled(signal), None
+    return X, signal, None
 
 
 def changed(rng: Rng, n: int, draw: Any = smooth, change: str = "", to: float = 0.0, **options: Any) -> Any:
@@ -208,6 +223,7 @@ CHANGES: dict[str, Any] = {
     "missing above": lambda rng, X, signal, to: missing_where(X, to < X),
     "constants": lambda rng, X, signal, to: np.hstack([X, np.full((len(X), 3), to), np.zeros((len(X), 2))]),
     "only constants": lambda rng, X, signal, to: np.full_like(X, to),
+    "seldom": lambda rng, X, signal, to: (to < X).astype(np.int64),
     "twice": lambda rng, X, signal, to: np.hstack([X, X, X]),
     "ids": lambda rng, X, signal, to: np.column_stack([rng.permutation(len(X)) + to, X]),
     "leak": lambda rng, X, signal, to: np.column_stack([X, signal]),

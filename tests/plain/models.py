@@ -63,6 +63,14 @@ def mostly_zeros(table: Table) -> bool:
     return (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) <= 0.6 * np.prod(X.shape)
 
 
+def enough_of_each(table: Table) -> bool:
+    """Whether there are five samples of each class, or of each label, as calibration by folds demands."""
+    if outputs(table) == 1:
+        counts = np.unique(table.y, return_counts=True)[1]
+        return len(counts) > 1 and counts.min() >= 5
+    return bool(scores.dense(table.y).sum(axis=0).min() >= 5)
+
+
 FOREST, LINEAR = "RandomForestClassifier", "LinearClassifier"
 TREES = scores.of_classes(1e-3)
 SURE = scores.of_classes(1e-9)
@@ -82,7 +90,7 @@ KINDS: dict[str, dict[str, Kind]] = {
         "linear": Kind(of(LINEAR), SURE, "chances", encoded=True),
         "centroid": Kind(of("CentroidForestClassifier"), TREES, "chances", encoded=True, suits=mostly_zeros),
         "conformal": Kind(around(ConformalClassifier, None), scores.of_sets, "sets"),
-        "calibrated": Kind(lambda: CalibratedClassifierCV(of(FOREST)()), SURE, "chances"),
+        "calibrated": Kind(lambda: CalibratedClassifierCV(of(FOREST)()), SURE, "chances", suits=enough_of_each),
     },
     "labels": {
         "boosting": Kind(of("GradientBoostingClassifier"), scores.of_labels, "margins"),
@@ -90,8 +98,8 @@ KINDS: dict[str, dict[str, Kind]] = {
         "extra-trees": Kind(of("ExtraTreesClassifier"), scores.of_labels, "margins"),
         "linear": Kind(of(LINEAR), scores.of_labels, "margins", encoded=True),
         "centroid": Kind(of("CentroidForestClassifier"), scores.of_labels, "margins", encoded=True, suits=mostly_zeros),
-        "calibrated": Kind(around(CalibratedLabels, FOREST), scores.of_chances, "margins"),
-        "calibrated linear": Kind(around(CalibratedLabels, LINEAR), scores.of_chances, "margins", encoded=True),
+        "calibrated": Kind(around(CalibratedLabels, FOREST), scores.of_chances, "margins", suits=enough_of_each),
+        "calibrated linear": Kind(around(CalibratedLabels, LINEAR), scores.of_chances, "margins", True, enough_of_each),
         "thresholds": Kind(around(TunedThresholds, FOREST), scores.of_thresholds),
         "linear thresholds": Kind(around(TunedThresholds, LINEAR), scores.of_thresholds, encoded=True),
     },

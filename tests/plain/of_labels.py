@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from plain.draws import changed, codes, grid, line, settings, smooth, survey, texts, yes_no
+from plain.draws import changed, codes, customers, grid, line, settings, smooth, survey, texts, yes_no
 from plain.of_numbers import WEIGHTS
 from plain.tables import Spec, spec
 
@@ -23,14 +23,17 @@ def where_high(
     share: float = 0.3,
     rare: bool = False,
     as_sparse: bool = False,
+    given: tuple[int, ...] = (),
     weight: str = "",
     **options: Any,
 ) -> Any:
-    """A label is where its signal with noise is high; with `rare`, the last labels are ten times rarer than the first."""
+    """A label is where its signal with noise is high; with `rare`, the last labels are ten times rarer than the first. The second
+    and those behind it are what is `given`."""
     X, signal, groups = x(rng, n, outputs=labels, **options)
     noisy = signal + noise * rng.normal(size=signal.shape)
     shares = share * (np.geomspace(1, 0.1, labels) if rare else np.ones(labels))
     Y = np.column_stack([column > np.quantile(column, 1 - part) for column, part in zip(noisy.T, shares, strict=True)])
+    Y[:, 1 : 1 + len(given)] = given
     Y = sparse.csr_array(Y.astype(np.int64)) if as_sparse else Y.astype(np.int64)
     return (X, Y, groups, WEIGHTS[weight](rng, n)) if weight else (X, Y, groups)
 
@@ -68,6 +71,13 @@ TABLES: dict[str, Spec] = {
     "labels: wide and sparse": spec(of_topics, words=3000, topics=20, length=15),
     "labels: 40 samples": spec(where_high, 40, labels=3, columns=4, useful=4),
     "labels: 100 samples": spec(where_high, 100, labels=5),
+    "labels: one never, one always": spec(where_high, labels=4, given=(0, 1)),
+    "labels: 24 samples of 4 codes": spec(where_high, 24, x=codes, levels=4, labels=3),
+    "labels: customers": spec(where_high, x=customers, labels=4),
+    "labels: columns in units from 1e-6 to 1e6": spec(where_high, x=changed, draw=line, change="units", to=6),
+    "labels: 5000 samples": spec(where_high, 5000, x=smooth, labels=12),
+    "labels: weights of 0.7": spec(where_high, x=smooth, weight="0.7"),
+    "labels: weights of 1e-6": spec(where_high, x=codes, weight="1e-6"),
     "labels: no noise": spec(where_high, x=smooth, noise=0),
     "labels: only noise": spec(noise),
     "labels: X plus 1e6": spec(where_high, x=changed, draw=line, change="plus", to=1e6),
