@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -57,6 +58,12 @@ class Line:
         return f"{self.score} {self.ours:.3f}, {self.peer} {self.best:.3f}"
 
 
+def stale(name: str) -> bool:
+    """Whether peers have not seen the table as it is drawn now."""
+    known = peers()["tables"].get(name)
+    return known is None or not math.isclose(known["mark"], load(name).mark(), rel_tol=1e-6, abs_tol=1e-9)
+
+
 def judged(name: str, kind: str) -> list[Line]:
     """The scores of a model on a table. Where it warns that weights are too small, those of one with the factor named."""
     of_y, _ = everything()[name]
@@ -85,6 +92,8 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="print what is not behind, too")
     asked = parser.parse_args()
     chosen = [(name, kind) for name, kind in cases() if asked.only in name and asked.kind in ("", kind)]
+    for name in dict.fromkeys(name for name, _ in chosen if stale(name)):
+        print(f"no peers yet: {name}")
     failed, start, slow = 0, time.process_time(), []
     for name, kind in chosen:
         before = time.process_time()

@@ -27,8 +27,10 @@ def where_high(
     weight: str = "",
     **options: Any,
 ) -> Any:
-    """A label is where its signal with noise is high; with `rare`, the last labels are ten times rarer than the first. The second
-    and those behind it are what is `given`."""
+    """A label is where its signal with noise is high.
+
+    With `rare`, the last labels are ten times rarer than the first. The second label and those behind it are as `given`.
+    """
     X, signal, groups = x(rng, n, outputs=labels, **options)
     noisy = signal + noise * rng.normal(size=signal.shape)
     shares = share * (np.geomspace(1, 0.1, labels) if rare else np.ones(labels))

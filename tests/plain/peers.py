@@ -52,8 +52,10 @@ Peer = Callable[[Table], Predicted]
 
 
 def fit(model: Any, table: Table, y: Any = None) -> Any:
-    """Weights are divided by their mean, so that a peer's own constants do not matter."""
-    weight = {} if table.weight is None else {"sample_weight": table.weight / table.weight.mean()}
+    """Weights are divided by their mean, so that a peer's own constants do not matter; those of scikit-learn's calibration
+    matter to weald's forests in it too."""
+    mean = 1 if table.weight is None or isinstance(model, CalibratedClassifierCV) else table.weight.mean()
+    weight = {} if table.weight is None else {"sample_weight": table.weight / mean}
     return model.fit(table.X, table.y if y is None else y, **weight)
 
 
@@ -477,9 +479,7 @@ def main() -> None:
     only = parser.parse_args().only
     warnings.simplefilter("ignore")
     for name, (of_y, _) in everything().items():
-        known = board.peers()["tables"].get(name)
-        same = known and np.isclose(known["mark"], load(name).mark(), rtol=1e-9, atol=1e-12)
-        if (only is None and not same) or (only is not None and only in name):
+        if board.stale(name) if only is None else only in name:
             start = time.process_time()
             found = measured(name, of_y)
             write(name, found)
