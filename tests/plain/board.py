@@ -31,10 +31,10 @@ def peers() -> dict[str, Any]:
     return json.loads(PEERS.read_text()) if PEERS.exists() else {"tables": {}}
 
 
-@cache
 def cases() -> list[tuple[str, str]]:
-    """All pairs of a table and a kind of models."""
-    return [(name, kind) for name, (of_y, _) in everything().items() for kind in models.kinds(of_y, load(name))]
+    """All pairs of a table and a kind of models that have peers: known without drawing a table."""
+    stored = peers()["tables"]
+    return [(name, kind) for name in everything() if name in stored for kind in stored[name]["peers"]]
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,11 @@ class Line:
 
 
 def stale(name: str) -> bool:
-    """Whether peers have not seen the table as it is drawn now."""
-    known = peers()["tables"].get(name)
-    return known is None or not math.isclose(known["mark"], load(name).mark(), rel_tol=1e-6, abs_tol=1e-9)
+    """Whether peers have not seen the table as it is drawn now, or not for the kinds of models that it is for."""
+    known, table = peers()["tables"].get(name), load(name)
+    if known is None or not math.isclose(known["mark"], table.mark(), rel_tol=1e-6, abs_tol=1e-9):
+        return True
+    return set(known["peers"]) != set(models.kinds(everything()[name][0], table))
 
 
 def judged(name: str, kind: str) -> list[Line]:
@@ -92,8 +94,8 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="print what is not behind, too")
     asked = parser.parse_args()
     chosen = [(name, kind) for name, kind in cases() if asked.only in name and asked.kind in ("", kind)]
-    for name in dict.fromkeys(name for name, _ in chosen if stale(name)):
-        print(f"no peers yet: {name}")
+    for name in (name for name in everything() if asked.only in name and stale(name)):
+        print(f"peers are missing or out of date: {name}")
     failed, start, slow = 0, time.process_time(), []
     for name, kind in chosen:
         before = time.process_time()

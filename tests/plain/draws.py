@@ -164,7 +164,7 @@ def texts(
     return X[rows], at[rows], rows if different else None
 
 
-def wide(rng: Rng, n: int, columns: int = 2000, share: float = 0.01, useful: int = 20) -> Any:
+def wide(rng: Rng, n: int, columns: int = 800, share: float = 0.02, useful: int = 20) -> Any:
     """Many sparse columns, some of which count."""
     X = sparse.csr_array((rng.random((n, columns)) < share) * rng.exponential(size=(n, columns)))
     slopes = rng.normal(size=useful)

@@ -55,6 +55,11 @@ def one_number(table: Table) -> bool:
     return outputs(table) == 1
 
 
+def one_number_of_few(table: Table) -> bool:
+    """Three fits of boosting to thousands of samples take too long for a test."""
+    return one_number(table) and len(table.y) <= 2000
+
+
 def mostly_zeros(table: Table) -> bool:
     """Whether X is what centroid forests are for: words, or categories as columns; not a dense or mixed table, see their page."""
     if isinstance(table.X, pd.DataFrame):
@@ -80,7 +85,7 @@ KINDS: dict[str, dict[str, Kind]] = {
         "forest": Kind(of("RandomForestRegressor"), scores.of_numbers),
         "extra-trees": Kind(of("ExtraTreesRegressor"), scores.of_numbers),
         "centroid": Kind(of("CentroidForestRegressor"), scores.of_numbers, encoded=True, suits=mostly_zeros),
-        "quantiles": Kind(quantiles, scores.of_quantiles, "quantiles", suits=one_number),
+        "quantiles": Kind(quantiles, scores.of_quantiles, "quantiles", suits=one_number_of_few),
         "conformal": Kind(around(ConformalRegressor, None), scores.of_intervals, "intervals", suits=one_number),
     },
     "classes": {

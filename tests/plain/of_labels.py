@@ -70,7 +70,7 @@ TABLES: dict[str, Spec] = {
     "labels: 12 of short texts": spec(of_topics, tfidf=True),
     "labels: 12 of short texts that repeat": spec(of_topics, different=150),
     "labels: 40 of short texts": spec(of_topics, labels=40, topics=20),
-    "labels: wide and sparse": spec(of_topics, words=3000, topics=20, length=15),
+    "labels: wide and sparse": spec(of_topics, words=1000, topics=20, length=15),
     "labels: 40 samples": spec(where_high, 40, labels=3, columns=4, useful=4),
     "labels: 100 samples": spec(where_high, 100, labels=5),
     "labels: one never, one always": spec(where_high, labels=4, given=(0, 1)),

@@ -436,9 +436,13 @@ PEERS = {"numbers": of_numbers, "classes": of_classes, "labels": of_labels}
 
 
 def peers_of(of_y: str, table: Table) -> Peers:
-    columns = 1 if of_y == "classes" else models.outputs(table)
-    quick = columns * table.X.shape[1] <= 200 and (of_y != "classes" or len(np.unique(table.y)) <= 10)
-    return PEERS[of_y](table, table.groups is not None, quick)
+    """Those that need a dense X, and much time for each column of y, only where this is not much."""
+    columns = len(np.unique(table.y)) if of_y == "classes" else models.outputs(table)
+    cells = columns * table.X.shape[1]
+    found = PEERS[of_y](table, table.groups is not None, columns <= 12 and cells <= 300)
+    if cells > 1500:
+        found = {kind: {peer: run for peer, run in rivals.items() if "Hist" not in peer} for kind, rivals in found.items()}
+    return found
 
 
 def measured(name: str, of_y: str) -> dict[str, Any]:
