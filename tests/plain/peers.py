@@ -441,7 +441,9 @@ def peers_of(of_y: str, table: Table) -> Peers:
     cells = columns * table.X.shape[1]
     found = PEERS[of_y](table, table.groups is not None, columns <= 12 and cells <= 300)
     if cells > 1500:
-        found = {kind: {peer: run for peer, run in rivals.items() if "Hist" not in peer} for kind, rivals in found.items()}
+        found = {
+            kind: {peer: run for peer, run in rivals.items() if "Hist" not in peer} for kind, rivals in found.items()
+        }
     return found
 
 
