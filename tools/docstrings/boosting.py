@@ -382,12 +382,11 @@ BOOSTING_REGRESSORS = {
 """,
     "n_estimators": _n_estimators(
         """for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, or in five of up to
-    200 samples, and up to 1000. This
-    takes about three quarters of the time of 300 stages with up to some thousand samples, and up to twelve times as long
-    with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs a tree each, one of the folds
-    finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000 samples, if one fold
-    has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or
-    `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases."""
+    200 samples, and up to 1000. This takes about three quarters of the time of 300 stages with up to some thousand samples,
+    and up to twelve times as long with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs
+    a tree each, one of the folds finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000
+    samples, if one fold has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring`
+    or `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases."""
     ),
     "loss": f"""
 loss : str or object, default={{default}}
@@ -432,9 +431,9 @@ BOOSTING_CLASSIFIERS = {
 """,
     "n_estimators": _n_estimators(
         """for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
-    five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as long where classes can be told apart
-    without error. It is 200 for any other y, with fewer than 30 or more than 20 000 samples, and with `X_val`,
-    `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
+    five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as
+    long where classes can be told apart without error. It is 200 for any other y, with fewer than 30 or more than 20 000
+    samples, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
     ),
     "max_features": BOOSTING["max_features"].replace('"half"} or None', '"half", "auto"} or None')
     + """\
