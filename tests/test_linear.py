@@ -101,7 +101,7 @@ def test_one_class_and_labels_without_samples():
     assert not model().fit(X, Y).predict(X)[:, 1].any()
     fitted = model(calibrate=False).fit(X, Y)
     assert fitted.coef_[[1]].nnz == 0
-    assert fitted.intercept_[1] == -1
+    assert fitted.intercept_[1] < fitted.decision_function(X)[:, [0, 2]].min()
     assert not fitted.predict(X)[:, 1].any()
 
 
@@ -161,7 +161,7 @@ def test_unknown_labels_are_left_out_of_the_fit_of_their_column(features, loss):
 
 def test_a_choice_is_the_candidate_with_the_least_loss_of_held_out_samples():
     fitted = model().fit(COUNTS, LABELS)
-    assert fitted.C_ in (0.1, 0.3, 1.0, 3.0)
+    assert fitted.C_ in (0.1, 0.3, 1.0, 3.0, 10.0)
     # Too few cells are zero for standardised features to be left out, and too many for tf-idf to be.
     assert fitted.features_ in FEATURES
     again = model(C=fitted.C_, features=fitted.features_).fit(COUNTS, LABELS)
@@ -171,7 +171,7 @@ def test_a_choice_is_the_candidate_with_the_least_loss_of_held_out_samples():
         fitted._model.arrays()[2],
     )
     given = model(features="normalized").fit(COUNTS, LABELS)
-    assert (given.features_, given.C_ in (0.1, 0.3, 1.0, 3.0)) == ("normalized", True)
+    assert (given.features_, given.C_ in (0.1, 0.3, 1.0, 3.0, 10.0)) == ("normalized", True)
     assert model(C=0.7).fit(COUNTS, LABELS).C_ == 0.7
     dense = model().fit(RNG.normal(size=(90, 4)), np.arange(90) % 3)
     assert dense.features_ != "tfidf"  # for values below zero have no logarithm of a count
@@ -225,7 +225,7 @@ def test_margins_of_log_loss_are_log_odds():
     alone = model(C=1e-9, loss="log_loss", features="given", calibrate=False).fit(COUNTS, LABELS)
     n, n_with = len(LABELS), LABELS.sum(axis=0)
     np.testing.assert_allclose(alone.intercept_, np.log((n_with + 0.5) / (n - n_with + 0.5)), rtol=1e-5)
-    assert alone.coef_.nnz == 0
+    assert (abs(alone.coef_.data) < 1e-6).all()
 
 
 def test_log_loss_without_calibration_has_less_loss_than_the_squared_hinge():
@@ -242,7 +242,7 @@ def test_log_loss_without_calibration_has_less_loss_than_the_squared_hinge():
 
 def test_choices_of_log_loss_are_among_its_own_strengths():
     fitted = model(loss="log_loss").fit(COUNTS, LABELS)
-    assert fitted.C_ in (1.0, 3.0, 10.0, 30.0)
+    assert fitted.C_ in (1.0, 3.0, 10.0, 30.0, 100.0)
     again = model(C=fitted.C_, loss="log_loss", features=fitted.features_, calibrate=False).fit(COUNTS, LABELS)
     np.testing.assert_array_equal(again._model.arrays()[2], fitted._model.arrays()[2])
 

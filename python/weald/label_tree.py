@@ -95,7 +95,9 @@ class LabelTreeClassifier(OfPreparedX):
     max_iter : int, default=1000
         Maximum number of passes over the samples of a node. If it does not suffice, `fit` warns.
     min_weight : float, default=0.01
-        Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
+        Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features` says, had a mean
+        square of their lengths of one: of X as it is given, those below `min_weight` divided by the root of that mean. Of labels
+        whose largest weight is below one, it is this share of it. Models are then several times smaller, with hardly any
         difference in predictions.
     weight_dtype : {"float32", "float16"}, default="float32"
         The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and
@@ -161,8 +163,8 @@ class LabelTreeClassifier(OfPreparedX):
     Notes
     -----
     A fit depends on the content of the samples alone: not on their order or that of the labels, on the layout of X, or on
-    `n_jobs`. The order of labels that the same samples have is the exception. A sample of weight 2 is the same as two
-    samples.
+    `n_jobs`. The order of labels that samples with the same X have is the exception. A sample of weight 2 is the same as
+    two samples.
 
     The probability of a label in a tree is exp(-max(0, 1 - margin)³) with the margin of the label in its leaf, times the
     twentieth root of the product of this over the nodes on the path there, and 0 if the search does not reach the label.
@@ -296,6 +298,8 @@ class LabelTreeClassifier(OfPreparedX):
         -----
         ConvergenceWarning
             If some columns of nodes were not fitted to the tolerance `tol` within `max_iter` passes.
+        UserWarning
+            If the sample weights are so small together that `C` decides the model. The message names a factor for them.
 
         Notes
         -----
@@ -312,6 +316,9 @@ class LabelTreeClassifier(OfPreparedX):
         features = chosen_features(samples.X, samples.row_weights[0]) if self.features == "auto" else self.features
         config = self._config(self._seed, features, part)
         self._model = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.mask)
+
+    def _strength(self) -> float:
+        return float(self.C) / 0.2
 
     def _columns(self) -> str:
         return f"{self._model.n_columns} columns of nodes"

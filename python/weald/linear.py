@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["LinearClassifier"]
 
 _FEATURES = {"given", "normalized", "tfidf", "standardized"}
+# The C of each loss with which a choice begins.
+_USUAL_C = {"squared_hinge": 0.3, "log_loss": 3.0}
 
 
 class LinearProof(Proof):
@@ -74,7 +76,8 @@ class LinearClassifier(OfPreparedX):
     ----------
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": one of
-        0.1, 0.3, 1 and 3, or of 1, 3, 10 and 30 with `loss` "log_loss", by the log loss of held-out samples; `C_` is the choice.
+        0.1, 0.3, 1, 3 and 10, or of ten times these numbers with `loss` "log_loss", by the log loss of held-out samples; `C_` is
+        the choice.
     loss : {"squared_hinge", "log_loss"}, default="squared_hinge"
         What a sample loses by its margin m, which is its score if it has the label, and the negative score otherwise:
 
@@ -91,9 +94,10 @@ class LinearClassifier(OfPreparedX):
           1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
         - "standardized": for numbers of different units, the difference from the mean of a feature divided by its standard
           deviation and by √n_features. X becomes dense during the fit;
-        - "auto": the one with the least log loss of held-out samples, among those that suit X. Standardised features are tried
-          only if at least a tenth of the cells of X are not zero; tf-idf, if at most a quarter are not, and none is negative;
-          X as it is given, if its samples are not long (a mean square of their lengths of at most 100), nor of length one.
+        - "auto": the one with the least log loss of held-out samples, or that ranks their labels best (nDCG of the five best) if
+          there are more than 256, among those that suit X. Standardised features are tried only if at least a tenth of the cells
+          of X are not zero; tf-idf, if at most a quarter are not, and none is negative; X as it is given, if its samples are not
+          long (a mean square of their lengths of at most 100), nor of length one.
     intercept_scaling : float, default=0.3
         The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
         -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all intercepts
@@ -106,8 +110,10 @@ class LinearClassifier(OfPreparedX):
     max_iter : int, default=1000
         Maximum number of passes over the samples for each label. If it does not suffice, `fit` warns.
     min_weight : float, default=0.01
-        Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
-        difference in predictions. Of standardised features, it is the weight of the prepared feature that counts.
+        Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features` says, had a mean
+        square of their lengths of one: of X as it is given, those below `min_weight` divided by the root of that mean. Of labels
+        whose largest weight is below one, it is this share of it. Models are then several times smaller, with hardly any
+        difference in predictions.
     weight_dtype : {"float32", "float16"}, default="float32"
         The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and
         model files take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude are not
@@ -322,6 +328,8 @@ class LinearClassifier(OfPreparedX):
         -----
         ConvergenceWarning
             If some labels or classes were not fitted to the tolerance `tol` within `max_iter` passes.
+        UserWarning
+            If the sample weights are so small together that `C` decides the model. The message names a factor for them.
 
         Notes
         -----
@@ -386,6 +394,10 @@ class LinearClassifier(OfPreparedX):
 
     def _put_together(self, parts: list[LinearClassifier]) -> None:
         self._model = _weald.LinearModel.merge([(part._model, *part._part[:2]) for part in parts])
+
+    def _strength(self) -> float:
+        usual = _USUAL_C[self.loss]
+        return 1.0 if self.C == "auto" else float(self.C) / usual
 
     def _columns(self) -> str:
         return f"{self._model.width} labels or classes"

@@ -47,11 +47,7 @@ tol : float, default={default}
 max_iter : int, default={default}
     Maximum number of passes over the samples of a node. If it does not suffice, `fit` warns.
 """,
-    "min_weight": """
-min_weight : float, default={default}
-    Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
-    difference in predictions.
-""",
+    "min_weight": LINEAR["min_weight"],
     "weight_dtype": LINEAR["weight_dtype"],
     "random_state": """
 random_state : int, RandomState instance or None, default={default}

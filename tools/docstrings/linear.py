@@ -22,7 +22,8 @@ loss : {"squared_hinge", "log_loss"}, default={default}
     "C": """
 C : float or "auto", default={default}
     Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": one of
-    0.1, 0.3, 1 and 3, or of 1, 3, 10 and 30 with `loss` "log_loss", by the log loss of held-out samples; `C_` is the choice.
+    0.1, 0.3, 1, 3 and 10, or of ten times these numbers with `loss` "log_loss", by the log loss of held-out samples; `C_` is
+    the choice.
 """,
     "features": """
 features : {"auto", "given", "normalized", "tfidf", "standardized"}, default={default}
@@ -34,9 +35,10 @@ features : {"auto", "given", "normalized", "tfidf", "standardized"}, default={de
       1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
     - "standardized": for numbers of different units, the difference from the mean of a feature divided by its standard
       deviation and by √n_features. X becomes dense during the fit;
-    - "auto": the one with the least log loss of held-out samples, among those that suit X. Standardised features are tried
-      only if at least a tenth of the cells of X are not zero; tf-idf, if at most a quarter are not, and none is negative;
-      X as it is given, if its samples are not long (a mean square of their lengths of at most 100), nor of length one.
+    - "auto": the one with the least log loss of held-out samples, or that ranks their labels best (nDCG of the five best) if
+      there are more than 256, among those that suit X. Standardised features are tried only if at least a tenth of the cells
+      of X are not zero; tf-idf, if at most a quarter are not, and none is negative; X as it is given, if its samples are not
+      long (a mean square of their lengths of at most 100), nor of length one.
 """,
     "intercept_scaling": INTERCEPT_SCALING
     + """\
@@ -54,8 +56,10 @@ max_iter : int, default={default}
 """,
     "min_weight": """
 min_weight : float, default={default}
-    Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
-    difference in predictions. Of standardised features, it is the weight of the prepared feature that counts.
+    Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features` says, had a mean
+    square of their lengths of one: of X as it is given, those below `min_weight` divided by the root of that mean. Of labels
+    whose largest weight is below one, it is this share of it. Models are then several times smaller, with hardly any
+    difference in predictions.
 """,
     "weight_dtype": """
 weight_dtype : {"float32", "float16"}, default={default}

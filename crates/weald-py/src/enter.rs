@@ -122,9 +122,7 @@ impl<'py> Entry<'py> {
                 Caller::Here { raised: None } | Caller::There { .. } => outcome,
             }
         };
-        if let Some(progress) = &self.progress {
-            progress.call1((control.n_done(),))?;
-        }
+        self.tell(&control)?;
         outcome.map_err(panicked)?.map_err(raise)
     }
 
@@ -184,7 +182,15 @@ impl<'py> Entry<'py> {
     /// Runs Python's signal handlers and the progress callback.
     fn look(&self, py: Python<'py>, control: &Control) -> PyResult<()> {
         py.check_signals()?;
+        self.tell(control)
+    }
+
+    /// Calls the progress callback. Of work that knows about how many rounds it has, it is a `Progress` of `_rounds`.
+    fn tell(&self, control: &Control) -> PyResult<()> {
         if let Some(progress) = &self.progress {
+            if control.n_expected() > 0 {
+                progress.call_method1("expect", (control.n_expected(),))?;
+            }
             progress.call1((control.n_done(),))?;
         }
         Ok(())

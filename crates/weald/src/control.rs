@@ -17,6 +17,7 @@ use crate::reuse::{Buffer, Shelved, Shelves};
 pub struct Control {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
+    expected: Arc<AtomicUsize>,
     n_threads: usize,
     /// Vectors of an earlier part of the computation, for the next.
     shelves: Arc<Shelves>,
@@ -33,7 +34,13 @@ impl Control {
     /// or to the number of threads that the system can run at once if that is larger than 64.
     pub fn with_threads(n_threads: usize) -> Self {
         let n_threads = n_threads.clamp(1, most_threads());
-        Control { stop: Arc::default(), done: Arc::default(), n_threads, shelves: Arc::default() }
+        Control {
+            stop: Arc::default(),
+            done: Arc::default(),
+            expected: Arc::default(),
+            n_threads,
+            shelves: Arc::default(),
+        }
     }
 
     /// Returns a handle on the same computation that allows one thread.
@@ -65,6 +72,19 @@ impl Control {
     /// Returns the number of trees or other rounds that are finished.
     pub fn n_done(&self) -> usize {
         self.done.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of rounds that there will be, as far as it is known, and 0 if nothing is known about it.
+    pub fn n_expected(&self) -> usize {
+        match self.expected.load(Ordering::Relaxed) {
+            0 => 0,
+            n => n.max(self.n_done()),
+        }
+    }
+
+    /// Says that there are about `n` rounds left.
+    pub(crate) fn expect(&self, n: usize) {
+        self.expected.store(self.n_done().saturating_add(n), Ordering::Relaxed);
     }
 
     /// Returns the number of threads that the computation may use.

@@ -22,7 +22,7 @@ pub struct LabelTreeConfig {
     pub tol: f64,
     /// Maximum number of passes over the samples of a node.
     pub max_iter: usize,
-    /// Weights whose magnitude is below this are dropped after the fit.
+    /// Weights whose magnitude is below this are dropped after the fit: see [`LinearConfig::min_weight`].
     pub min_weight: f64,
     /// Whether weights are rounded to half precision: see [`LinearConfig::half_precision`].
     pub half_precision: bool,

@@ -10,10 +10,10 @@ use super::{LabelTreeConfig, LabelTreeModel};
 use crate::control::Control;
 use crate::data::{Dataset, Outputs};
 use crate::error::{Error, Purpose, Result};
-use crate::linear::{Block, Kept, LinearConfig, Lists, Samples, Source, Task, by_column, fingerprints};
+use crate::linear::{Block, Kept, LinearConfig, Lists, Samples, Source, Task, by_column, n_blocks};
 use crate::model::plain_fit;
 use crate::pool;
-use crate::rng::Key;
+use crate::rng::{GOLDEN, Key, mix};
 
 const PURPOSE: Purpose = Purpose("the nodes of a label tree");
 
@@ -32,8 +32,8 @@ impl LabelTreeConfig {
     /// output of classes, each of which is then a label. Some cells of y may be unknown. A node is fitted to the samples whose
     /// search for labels comes there, and to those that have a label below it. A child counts as unknown for a sample if one
     /// of its labels is, and the sample has none of them. Labels that no sample has are in no tree. The model is the same with
-    /// other threads, and in another order of the samples or of the labels; the exception are labels that the same samples
-    /// have.
+    /// other threads, and in another order of the samples or of the labels; the exception are labels that samples with the
+    /// same X have.
     ///
     /// Memory: X three times in sparse form, up to 1 024 entries for each label, the weights that are kept, and for each
     /// thread 64 bytes for each feature and each sample. Time: for each depth, a pass over the stored entries of X for each
@@ -75,6 +75,8 @@ impl LabelTreeConfig {
         for tree in 0..self.n_trees {
             let key = key.child(self.first_tree.wrapping_add(tree) as u64);
             let plan = Plan::new(self, &labels, &points, key, control)?;
+            let n_blocks: usize = plan.parts.iter().map(|part| n_blocks(n_columns(part))).sum();
+            control.expect(n_blocks.saturating_mul(self.n_trees - tree));
             let nodes = Nodes::new(&samples, &having, &plan, n_labels)?;
             trees.push(nodes.fit(&of_nodes, self.beam_width, control)?);
         }
@@ -96,10 +98,33 @@ fn check_outputs(outputs: &Outputs) -> Result<()> {
 }
 
 /// Returns the labels that samples have, in an order that does not depend on their numbers: by a hash of the seed and of the
-/// samples that have them. Labels that the same samples have come in their own order.
+/// weight with each X that has them. Labels of which each X has the same weight come in their own order.
 fn in_own_order(samples: &Samples, having: &Lists, n_labels: usize, key: Key, control: &Control) -> Result<Vec<u32>> {
-    let hashed = |row: usize| (key.child(row as u64).bits(), samples.positives.of(row));
-    let hashes = fingerprints(n_labels, (0..samples.len()).map(hashed), control)?;
+    let mut hashes = PURPOSE.filled(GOLDEN, n_labels)?;
+    let mut pulse = control.pulse();
+    let (mut listed, mut sums) = (Vec::new(), Vec::<(u32, f64)>::new());
+    for group in samples.groups() {
+        let (key, is_one) = (key.child(group.start as u64), group.len() == 1);
+        listed.clear();
+        sums.clear();
+        for row in group {
+            let labels = samples.positives.of(row);
+            pulse.after(labels.len())?;
+            PURPOSE.extend(&mut listed, labels.iter().map(|&label| (label, samples.weights[row])))?;
+        }
+        listed.sort_unstable_by_key(|&(label, _)| label);
+        for &(label, weight) in &listed {
+            match sums.last_mut() {
+                // Sums of weights, which are multiples of a unit, are exact.
+                Some((last, sum)) if *last == label => *sum += weight,
+                _ => PURPOSE.push(&mut sums, (label, weight))?,
+            }
+        }
+        for &(label, weight) in &sums {
+            let key = if is_one { key } else { key.child(weight.to_bits()) };
+            hashes[label as usize] = hashes[label as usize].wrapping_add(mix(key.bits()));
+        }
+    }
     let mut labels = PURPOSE.with_capacity(n_labels)?;
     labels.extend((0..n_labels as u32).filter(|&label| !having.of(label as usize).is_empty()));
     labels.sort_by_key(|&label| (hashes[label as usize], label));

@@ -26,7 +26,7 @@
 //! # What results depend on
 //!
 //! A tree is a function of (data, parameters, seed, index). It does not depend on the layout of X, on the number of
-//! threads, on the order of samples, or on the order of labels, except that of labels that the same samples have. A sample of
+//! threads, on the order of samples, or on the order of labels, except that of labels that samples with the same X have. A sample of
 //! weight zero has no effect, and a sample of weight two is the same as two samples.
 //!
 //! | file | what |

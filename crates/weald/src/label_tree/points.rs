@@ -32,12 +32,15 @@ impl Points {
             let mut sums = Sums::new(n_features)?;
             for &label in &labels[block * AT_ONCE..labels.len().min((block + 1) * AT_ONCE)] {
                 control.check()?;
-                let of_label = samples_of.of(label as usize);
+                // Neighbours with the same X are one sample here, in whatever order they come.
+                let has_same_x = |&a: &u32, &b: &u32| samples.x(a as usize) == samples.x(b as usize);
+                let weight = |same: &[u32]| same.iter().map(|&i| samples.weights[i as usize]).sum::<f64>();
+                let of_label = || samples_of.of(label as usize).chunk_by(has_same_x);
                 // Sums stay finite if weights are at most one.
-                let largest = of_label.iter().map(|&i| samples.weights[i as usize]).fold(f64::MIN_POSITIVE, f64::max);
-                for &i in of_label {
-                    let (features, values) = samples.x(i as usize);
-                    sums.add(features, values, samples.weights[i as usize] / largest)?;
+                let largest = of_label().map(weight).fold(f64::MIN_POSITIVE, f64::max);
+                for same in of_label() {
+                    let (features, values) = samples.x(same[0] as usize);
+                    sums.add(features, values, weight(same) / largest)?;
                 }
                 let length = sums.take_largest(MOST)?;
                 points.push(sums.found.iter().map(|&(feature, value)| (feature, (value / length) as f32)))?;

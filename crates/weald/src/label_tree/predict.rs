@@ -21,8 +21,8 @@ const NOT_FOUND: u32 = u32::MAX;
 best_columns!(
     LabelTreeModel,
     "Labels are ranked by [`LabelTreeModel::predict_scores`], and their probabilities are returned. Labels that the search \
-     does not find come last, with the probability 0: those of other nodes than the `beam_width` best ones, and those that no \
-     sample of the fit had."
+     does not find come last, with the probability 0: first those of other nodes than the `beam_width` best ones, and then those that \
+     no sample of the fit had."
 );
 
 impl LabelTreeModel {
@@ -92,6 +92,7 @@ impl LabelTreeModel {
         check_topk((x.n_samples(), width), k, excluded)?;
         let x = self.prepared(x, control)?;
         let n = x.n_rows();
+        let has_samples = self.has_samples()?;
         let mut labels = Purpose("the best labels").zeros(n, k)?;
         let mut values = Purpose("the best scores").zeros(n, k)?;
         pool::for_each(
@@ -108,7 +109,8 @@ impl LabelTreeModel {
                     PURPOSE.extend(listed, search.scores())?;
                     if listed.len() < k + excluded.map_or(0, |excluded| n_excluded(excluded, row)) {
                         for label in (0..width as u32).filter(|&label| !search.is_found(label)) {
-                            PURPOSE.push(listed, (f64::NEG_INFINITY, label))?;
+                            let last = if has_samples[label as usize] { f64::MIN } else { f64::NEG_INFINITY };
+                            PURPOSE.push(listed, (last, label))?;
                         }
                     }
                     ranking.rank_with_zeros(row, listed.iter().copied(), std::iter::empty(), (labels, &mut *values))?;
@@ -122,6 +124,16 @@ impl LabelTreeModel {
             },
         )?;
         Ok(TopK { indices: into_array(labels, n, k), scores: into_array(values, n, k) })
+    }
+
+    /// Returns whether each label is in a leaf: whether samples of the fit had it.
+    fn has_samples(&self) -> Result<Vec<bool>> {
+        let mut found = PURPOSE.filled(false, self.n_labels())?;
+        if let Some(tree) = self.trees.first() {
+            let leaves = (0..tree.n_nodes()).filter_map(|node| tree.labels(node));
+            leaves.flatten().for_each(|&label| found[label as usize] = true);
+        }
+        Ok(found)
     }
 
     fn prepared(&self, x: &Matrix<'_>, control: &Control) -> Result<Vectors> {
@@ -141,7 +153,7 @@ struct Unit {
 
 impl Unit {
     fn probability(&self, score: f64) -> f64 {
-        match score == f64::NEG_INFINITY {
+        match score <= f64::MIN {
             true => 0.0,
             false => exp(score - self.largest) / self.sum,
         }

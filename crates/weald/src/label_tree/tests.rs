@@ -302,7 +302,11 @@ proptest! {
             let row = row(&scores, i, d);
             let mut order: Vec<u32> = (0..d as u32).filter(|&l| excluded.is_none() || l as usize != d - 1).collect();
             let score = |label: u32| row[label as usize].unwrap_or(f64::NEG_INFINITY);
-            order.sort_by(|&a, &b| score(b).partial_cmp(&score(a)).unwrap().then(a.cmp(&b)));
+            // Labels that no sample has are in no leaf, and come last.
+            let tree = &model.trees()[0];
+            let is_empty = |label: u32| !(0..tree.n_nodes()).any(|node| tree.labels(node).is_some_and(|own| own.contains(&label)));
+            let place = |a: u32, b: u32| is_empty(a).cmp(&is_empty(b)).then(a.cmp(&b));
+            order.sort_by(|&a, &b| score(b).partial_cmp(&score(a)).unwrap().then(place(a, b)));
             order.resize(d, TopK::NONE);
             prop_assert_eq!(top.indices.row(i).to_vec(), order);
             for (&label, &found) in top.indices.row(i).iter().zip(top.scores.row(i)) {

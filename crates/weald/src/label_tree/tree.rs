@@ -160,8 +160,8 @@ impl NodeWeights {
             *n_weights.last_mut().expect("a feature") += 1;
         }
         let mut intercepts = PURPOSE.filled(-1.0, n_columns)?;
-        let finite = blocks.iter().flat_map(|block| &block.intercepts).filter(|(_, intercept)| intercept.is_finite());
-        finite.for_each(|&(column, intercept)| intercepts[column as usize] = intercept);
+        let of_blocks = blocks.iter().flat_map(|block| &block.intercepts);
+        of_blocks.for_each(|&(column, intercept)| intercepts[column as usize] = intercept);
         Ok(NodeWeights {
             intercepts,
             features,

@@ -13,8 +13,10 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::counts::{Counts, Point};
+use super::fit::n_blocks;
 use super::folds::Folds;
 use super::loss::LinearLoss;
+use super::ranks::Ranks;
 use super::source::{Cells, Source};
 use super::{LinearConfig, LinearModel};
 use crate::control::Control;
@@ -228,7 +230,7 @@ impl Looked {
 pub(super) const ENOUGH: usize = 20_000;
 
 /// Of more columns than these, some have a calibration in common.
-const CALIBRATED: usize = 2048;
+pub(super) const CALIBRATED: usize = 2048;
 
 impl LinearConfig {
     /// The number of folds of calibration.
@@ -247,24 +249,28 @@ impl LinearConfig {
         let y = narrowed.as_ref().unwrap_or(&source.y);
         let (mut counts, mut models) = (Counts::new(y.n_columns)?, Vec::new());
         let enough = 0..folds.with_samples(ENOUGH);
-        self.count_held_out(source, y, (folds, enough), (&mut counts, &mut models), control)?;
+        control.expect(n_blocks(y.n_columns) * enough.end);
+        self.count_held_out(source, y, (folds, enough), (&mut counts, None, &mut models), control)?;
         if narrowed.is_some() {
             models.clear();
         }
         Ok((looked.calibration(&counts, source.y.n_columns, source.weights.unit, control)?, models))
     }
 
-    /// Counts the margins of the samples of some folds, and adds the models without each of these folds.
+    /// Counts the margins of the samples of some folds, and their ranks, and adds the models without each of these folds.
     pub(super) fn count_held_out(
         &self,
         source: &Source<'_>,
         y: &Cells,
         (folds, counted): (&Folds, Range<usize>),
-        (counts, models): (&mut Counts, &mut Vec<LinearModel>),
+        (counts, mut ranks, models): (&mut Counts, Option<&mut Ranks>, &mut Vec<LinearModel>),
         control: &Control,
     ) -> Result<()> {
         for fold in counted {
             let model = self.each_held_out(source, y, folds, fold, control, |rows, margins| {
+                if let Some(ranks) = &mut ranks {
+                    ranks.add(y, &source.weights, rows, margins, control)?;
+                }
                 counts.add(y, &source.weights, rows, margins, control)
             })?;
             PURPOSE.push(models, model)?;

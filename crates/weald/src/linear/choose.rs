@@ -6,14 +6,21 @@
 //! precision at 1, than ranking average precision, and than their mean, also by these scores themselves: it says
 //! something about each cell of y, not only about the first labels. With one calibration for all columns it chooses the
 //! same on these sets, and too weak a regularisation where there are a thousand labels.
+//!
+//! Of so many columns that only some of them are looked at, nearly all are rare, and their log loss hardly differs between
+//! kinds of features: 2.674 and 2.663 for titles with 16 000 subjects, of which normalised counts rank the right one first for
+//! 11.1 % and tf-idf for 12.2 %. There features are chosen by how well the columns are ranked, .222 and .249, and the strength
+//! by log loss.
 
 use std::ops::Range;
 
-use super::calibration::{ENOUGH, Looked};
+use super::calibration::{CALIBRATED, ENOUGH, Looked};
 use super::counts::Counts;
 use super::features::Features;
+use super::fit::n_blocks;
 use super::folds::Folds;
 use super::loss::LinearLoss;
+use super::ranks::Ranks;
 use super::source::{Cells, Source};
 use super::{Calibration, FoldModels, LinearConfig, LinearModel};
 use crate::centroid::Vectors;
@@ -70,6 +77,8 @@ pub struct Candidate {
     pub c: f64,
     /// The log loss of held-out samples, summed over the columns, for a sample of weight one.
     pub loss: f64,
+    /// The normalised discounted cumulative gain of the five best columns of held-out samples, among those that are looked at.
+    pub ndcg: f64,
 }
 
 /// The result of [`LinearConfig::choose`].
@@ -109,9 +118,7 @@ impl Choice {
         columns: Range<usize>,
         control: &Control,
     ) -> Result<LinearModel> {
-        let mut model = self.config.clone().calibration(false).fit_columns(data, columns, control)?;
-        model.calibration = self.calibration.clone();
-        Ok(model)
+        self.config.fit_with(data, columns, |_| Ok(self.calibration.clone()), control)
     }
 
     /// Returns the models without each of the folds of the choice, fitted with the chosen parameters to its data. They have
@@ -140,8 +147,12 @@ const SCORED: usize = 1000;
 const COMPARED: usize = 256;
 const COMPARED_PART: usize = 16;
 
+/// Other strengths that a search tries, as a rule.
+const MORE: usize = 2;
+
 impl LinearConfig {
-    /// Chooses features and strength from `grid`, by the log loss of held-out samples.
+    /// Chooses features and strength from `grid`, by the log loss of held-out samples; features for more than 256 columns by
+    /// the normalised discounted cumulative gain of their five best columns.
     ///
     /// First, the kinds of features are compared, with the C that is nearest 0.3, or 3 for log loss. Then larger values of C are tried for
     /// the best kind as long as they are better, or else smaller ones. Folds depend on the content of samples, so that the
@@ -191,26 +202,30 @@ impl LinearConfig {
                 tried: Vec::new(),
                 best: None,
             };
+            let n_last = search.n_last_blocks();
+            control.expect((kinds.len() + MORE.min(strengths.len() - 1)) * search.n_blocks() + n_last);
             let mut chosen = (kinds[0], first);
+            let by_rank = narrowed.is_some();
             for &features in &kinds {
-                if search.is_best(features, strengths[first])? {
+                if search.is_best(features, strengths[first], |tried| if by_rank { -tried.ndcg } else { tried.loss })? {
                     chosen.0 = features;
                 }
             }
             for &c in &strengths[first + 1..] {
-                if !search.is_best(chosen.0, c)? {
+                if !search.is_best(chosen.0, c, |tried| tried.loss)? {
                     break;
                 }
                 chosen.1 += 1;
             }
             if chosen.1 == first {
                 for &c in strengths[..first].iter().rev() {
-                    if !search.is_best(chosen.0, c)? {
+                    if !search.is_best(chosen.0, c, |tried| tried.loss)? {
                         break;
                     }
                     chosen.1 -= 1;
                 }
             }
+            control.expect(n_last);
             let config = LinearConfig { features: chosen.0, c: strengths[chosen.1], ..self.clone() };
             let (calibration, first_models) = search.calibration(&config)?;
             let candidates = search.tried;
@@ -250,24 +265,43 @@ struct Search<'s, 'd> {
     looked: &'s Looked,
     control: &'s Control,
     tried: Vec<Candidate>,
-    /// The least loss, and the counts and the models of its candidate.
-    best: Option<(f64, Counts, Vec<LinearModel>)>,
+    /// The best candidate so far, with its counts and models.
+    best: Option<(Candidate, Counts, Vec<LinearModel>)>,
 }
 
 impl Search<'_, '_> {
-    /// Tries a candidate, and returns whether it is better than all others so far.
-    fn is_best(&mut self, features: Features, c: f64) -> Result<bool> {
+    /// Tries a candidate, and returns whether it is better than the best so far, which has less of `key`.
+    fn is_best(&mut self, features: Features, c: f64, key: impl Fn(&Candidate) -> f64) -> Result<bool> {
         let config = LinearConfig { features, c, ..self.base.clone() };
-        let (mut counts, mut models) = (Counts::new(self.y.n_columns)?, Vec::new());
+        let (mut counts, mut ranks, mut models) = (Counts::new(self.y.n_columns)?, Ranks::default(), Vec::new());
         let scored = 0..self.folds.with_samples(SCORED);
-        config.count_held_out(self.source, self.y, (self.folds, scored), (&mut counts, &mut models), self.control)?;
+        let found = (&mut counts, Some(&mut ranks), &mut models);
+        config.count_held_out(self.source, self.y, (self.folds, scored), found, self.control)?;
         let loss = self.looked.loss(&counts, self.source.weights.unit, self.weight(), self.control)?;
-        PURPOSE.push(&mut self.tried, Candidate { features, c, loss })?;
-        let is_best = self.best.as_ref().is_none_or(|(least, ..)| loss < *least);
+        let tried = Candidate { features, c, loss, ndcg: ranks.mean() };
+        PURPOSE.push(&mut self.tried, tried)?;
+        let is_best = self.best.as_ref().is_none_or(|(best, ..)| key(&tried) < key(best));
         if is_best {
-            self.best = Some((loss, counts, models));
+            self.best = Some((tried, counts, models));
         }
         Ok(is_best)
+    }
+
+    /// Returns the number of blocks of columns of a candidate.
+    fn n_blocks(&self) -> usize {
+        self.folds.with_samples(SCORED) * n_blocks(self.y.n_columns)
+    }
+
+    /// Returns the number of blocks of the calibration and of the fit to all samples.
+    fn n_last_blocks(&self) -> usize {
+        let (n_columns, n_folds) = (self.source.y.n_columns, self.folds.with_samples(ENOUGH));
+        let has_all = self.y.n_columns == n_columns;
+        let of_calibration = match (self.base.calibration, has_all) {
+            (false, _) => 0,
+            (true, true) => (n_folds - self.folds.with_samples(SCORED).min(n_folds)) * n_blocks(n_columns),
+            (true, false) => n_folds * n_blocks(n_columns.min(CALIBRATED)),
+        };
+        of_calibration + n_blocks(n_columns)
     }
 
     /// Returns the weight of the samples that are held out.
@@ -293,7 +327,7 @@ impl Search<'_, '_> {
             return Ok((Some(calibration), models));
         }
         let more = self.folds.with_samples(SCORED)..self.folds.with_samples(ENOUGH);
-        config.count_held_out(source, self.y, (self.folds, more), (&mut counts, &mut models), self.control)?;
+        config.count_held_out(source, self.y, (self.folds, more), (&mut counts, None, &mut models), self.control)?;
         Ok((Some(self.looked.calibration(&counts, n_columns, source.weights.unit, self.control)?), models))
     }
 }

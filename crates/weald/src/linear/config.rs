@@ -29,7 +29,9 @@ pub struct LinearConfig {
     pub tol: f64,
     /// Maximum number of passes over the samples.
     pub max_iter: usize,
-    /// Weights whose magnitude is below this are dropped after the fit.
+    /// Weights whose magnitude is below this are dropped after the fit, if the prepared samples that are not empty have a root
+    /// mean square length of one: otherwise, it is divided by that length. Of columns whose largest weight is below one it is this
+    /// share of it.
     pub min_weight: f64,
     /// Whether weights are rounded to half precision (float16), after the fit of each column: a model file is then a third
     /// smaller. Those of which half precision does not have eleven significant bits, below 2⁻¹⁴ and above 65 504 in magnitude, are

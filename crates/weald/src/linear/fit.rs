@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::features::Learned;
+use super::problem::Problem;
 use super::samples::{Lists, Samples};
-use super::solve::{Block, LANES, Problem};
+use super::solve::{Block, LANES};
 use super::source::{Cells, Source, by_column};
 use super::weights::{Kept, Weights as ModelWeights};
-use super::{LinearConfig, LinearModel};
+use super::{Calibration, LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Purpose, Result};
@@ -29,8 +30,7 @@ impl LinearConfig {
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), without NaN and categories, and y: labels or
     /// classes, of which some cells may be unknown. Each label, each class of an output, and the second of two classes is
     /// a column, which is fitted on its own. With other threads, and in another order of the samples or of the columns, its
-    /// weights have the same bits; the exception are two columns with the same X, but different samples. Without the other
-    /// columns too, unless samples have equal X.
+    /// weights have the same bits. Without the other columns too, unless samples have equal X.
     ///
     /// Memory: X once more in sparse form, and for each thread 64 bytes for each feature and each sample. Time: a pass
     /// over the stored entries for each sixteen columns, some five times. With [`LinearConfig::calibration`], up to three
@@ -80,18 +80,37 @@ impl LinearConfig {
         columns: Range<usize>,
         control: &Control,
     ) -> Result<LinearModel> {
+        let calibrated = |source: &Source<'_>| {
+            if !self.calibration {
+                return Ok(None);
+            }
+            let folds = self.folds(source, Self::N_FOLDS, control)?;
+            Ok(Some(self.calibrated(source, &folds, control)?.0))
+        };
+        self.fit_with(data, columns, calibrated, control)
+    }
+
+    /// Fits some columns, with the calibration that `calibrated` returns after the fit.
+    pub(super) fn fit_with<'d>(
+        &self,
+        data: impl Into<Dataset<'d>>,
+        columns: Range<usize>,
+        calibrated: impl FnOnce(&Source<'_>) -> Result<Option<Calibration>>,
+        control: &Control,
+    ) -> Result<LinearModel> {
         self.check()?;
         Source::with(&data.into(), |source| {
-            let mut model = self.fit_on(source, &source.y, &columns, |_| true, control)?;
-            if self.calibration {
-                let folds = self.folds(source, Self::N_FOLDS, control)?;
-                model.calibration = Some(self.calibrated(source, &folds, control)?.0);
-            }
+            let n_columns = columns.end.min(source.y.n_columns).saturating_sub(columns.start);
+            control.expect(n_blocks(n_columns));
+            let (mut model, lowest) = self.fit_on(source, &source.y, &columns, |_| true, control)?;
+            model.calibration = calibrated(source)?;
+            model.lower_columns_without_samples(source, lowest)?;
             Ok(model)
         })
     }
 
-    /// Fits some columns of y to the samples that are used, without calibration.
+    /// Fits some columns of y to the samples that are used, without calibration. Returns the model, and what no margin of these
+    /// samples is below in a column that one of them has.
     pub(super) fn fit_on(
         &self,
         source: &Source<'_>,
@@ -99,15 +118,15 @@ impl LinearConfig {
         columns: &Range<usize>,
         is_used: impl Fn(usize) -> bool + Sync,
         control: &Control,
-    ) -> Result<LinearModel> {
+    ) -> Result<(LinearModel, f64)> {
         let n_features = source.n_features();
         let (samples, learned) = self.samples(source, y, is_used, control)?;
-        let mut weights = self.solve(&samples, (n_features, y.n_columns), columns, control)?;
+        let (mut weights, lowest) = self.solve(&samples, (n_features, y.n_columns), columns, control)?;
         if let Some(standard) = &learned.standard {
             weights.for_unstandardized(standard, self.half_precision)?;
         }
         let (features, outputs) = (self.features, source.outputs.clone());
-        Ok(LinearModel { n_features, outputs, features, idf: learned.idf, weights, calibration: None })
+        Ok((LinearModel { n_features, outputs, features, idf: learned.idf, weights, calibration: None }, lowest))
     }
 
     /// Returns the samples that are used, with their X prepared, and what was learned from them for that.
@@ -122,19 +141,19 @@ impl LinearConfig {
         let units = |row: usize| if is_used(row) { weights.units(row) } else { 0 };
         let learned = self.features.learn(source.x, units, weights.unit, control)?;
         let x = learned.prepare(self.features, source.x, control)?;
-        let shape = (source.n_samples(), source.n_features(), y.n_columns);
+        let shape = (source.n_samples(), source.n_features());
         let samples = Samples::new(shape, |row| y.given(&x, row), units, weights.unit, control)?;
         Ok((samples, learned))
     }
 
-    /// Fits the weights of some columns.
+    /// Fits the weights of some columns. Returns also what [`LinearConfig::fit_on`] does.
     fn solve(
         &self,
         samples: &Samples,
         (n_features, n_columns): (usize, usize),
         columns: &Range<usize>,
         control: &Control,
-    ) -> Result<ModelWeights> {
+    ) -> Result<(ModelWeights, f64)> {
         let mut task = Task::new(self, samples, n_columns)?;
         task.order.retain(|column| columns.contains(column));
         let mut kept = PURPOSE.with_capacity(task.blocks().len())?;
@@ -148,8 +167,40 @@ impl LinearConfig {
                 Ok(())
             },
         )?;
-        ModelWeights::joined(&kept, n_features, task.starts)
+        let lowest = task.lowest;
+        Ok((ModelWeights::joined(&kept, n_features, task.starts)?, lowest))
     }
+}
+
+impl LinearModel {
+    /// Gives the columns that no sample has an intercept with which their scores are below all others, for samples that are not
+    /// longer than those of the fit: no margin of other columns is below `lowest`.
+    fn lower_columns_without_samples(&mut self, source: &Source<'_>, lowest: f64) -> Result<()> {
+        let totals = source.y.totals(&source.weights)?;
+        let line = |column: usize| match &self.calibration {
+            None => (1.0, 0.0),
+            Some(found) => (f64::from(found.slopes[column]), f64::from(found.intercepts[column])),
+        };
+        let scores = (0..totals.len()).filter(|&column| totals[column] > 0).map(|column| {
+            let (slope, intercept) = line(column);
+            slope * lowest + intercept
+        });
+        let lowest = scores.fold(f64::INFINITY, f64::min);
+        if lowest == f64::INFINITY {
+            return Ok(());
+        }
+        for column in (0..totals.len()).filter(|&column| totals[column] == 0) {
+            let (slope, intercept) = line(column);
+            let margin = (lowest - intercept) / slope;
+            self.weights.intercepts[column] = margin.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the number of blocks of columns, each of which is a unit of progress.
+pub(crate) fn n_blocks(n_columns: usize) -> usize {
+    n_columns.div_ceil(LANES)
 }
 
 /// Samples and their columns, which are fitted in blocks.
@@ -163,6 +214,8 @@ pub(crate) struct Task<'t> {
     order: Vec<usize>,
     /// What the intercept of each column is drawn towards.
     starts: Vec<f32>,
+    /// What no margin of these samples is below, in a column that one of them has.
+    lowest: f64,
 }
 
 impl<'t> Task<'t> {
@@ -174,13 +227,24 @@ impl<'t> Task<'t> {
         order.truncate(order.partition_point(|&column| !positives.of(column).is_empty()));
         let total: f64 = samples.weights.iter().sum();
         let weight = |rows: &[u32]| rows.iter().map(|&row| samples.weights[row as usize]).sum::<f64>();
-        let start = |column: usize| {
+        // The penalty of a column is at most the loss before the fit, whose dual objective is 0 and does not become less, and by
+        // the inequality of Cauchy and Schwarz a margin is not further from the start than the product of two lengths. A
+        // hundredth more is for weights in single or half precision.
+        let square = samples.longest * samples.longest + config.intercept_scaling * config.intercept_scaling;
+        let mut starts = PURPOSE.with_capacity(n_columns)?;
+        let mut lowest = f64::INFINITY;
+        for column in 0..n_columns {
             let positive = weight(positives.of(column));
-            config.loss.intercept(positive, (total - weight(unknown.of(column)) - positive).max(0.0))
-        };
-        let starts = PURPOSE.collected((0..n_columns).map(start))?;
+            let negative = (total - weight(unknown.of(column)) - positive).max(0.0);
+            let start = config.loss.intercept(positive, negative);
+            if positive > 0.0 {
+                let loss = config.loss.at_start(start.into(), positive, negative);
+                lowest = lowest.min(f64::from(start) - 1.01 * (square * 2.0 * config.c * loss).sqrt());
+            }
+            starts.push(start);
+        }
         let problem = Problem::new(samples, config, Key::from_seed(config.seed).child(ORDER))?;
-        Ok(Task { problem, positives, unknown, order, starts })
+        Ok(Task { problem, positives, unknown, order, starts, lowest })
     }
 
     /// Returns the columns of each block.
@@ -193,7 +257,7 @@ impl<'t> Task<'t> {
         let y = PURPOSE.collected(columns.iter().map(|&j| (self.positives.of(j), self.unknown.of(j))))?;
         let starts = PURPOSE.collected(columns.iter().map(|&j| self.starts[j]))?;
         block.solve(&self.problem, &y, &starts, control)?;
-        let kept = Kept::of(block, columns, &self.problem.samples.features, self.problem.config)?;
+        let kept = Kept::of(block, columns, &self.problem)?;
         control.one_more_done();
         Ok(kept)
     }

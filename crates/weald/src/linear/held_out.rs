@@ -1,5 +1,6 @@
 //! Models without a fold of the samples, and the margins of the samples that they did not see.
 
+use super::fit::n_blocks;
 use super::folds::Folds;
 use super::source::{Cells, Source};
 use super::{Calibration, LinearConfig, LinearModel};
@@ -71,6 +72,7 @@ impl LinearConfig {
         mut models: Vec<LinearModel>,
         control: &Control,
     ) -> Result<FoldModels> {
+        control.expect(n_blocks(source.y.n_columns) * n_folds.saturating_sub(models.len()));
         for fold in models.len()..n_folds {
             let model = self.fit_without(source, &source.y, &folds, fold, control)?;
             PURPOSE.push(&mut models, model)?;
@@ -94,7 +96,7 @@ impl LinearConfig {
         fold: usize,
         control: &Control,
     ) -> Result<LinearModel> {
-        self.fit_on(source, y, &(0..y.n_columns), |row| folds[row] as usize != fold, control)
+        Ok(self.fit_on(source, y, &(0..y.n_columns), |row| folds[row] as usize != fold, control)?.0)
     }
 
     /// Fits columns of y without the samples of a fold, calls `visit` with these samples and their margins, some samples at

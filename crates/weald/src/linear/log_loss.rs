@@ -20,7 +20,8 @@
 //! Sources: Yu, Huang and Lin, *Dual coordinate descent methods for logistic regression and maximum entropy models*, 2011;
 //! the rest is that of `solve`.
 
-use super::solve::{Block, Columns, LANES, Lanes, Problem, Row, larger, ones};
+use super::problem::Problem;
+use super::solve::{Block, Columns, LANES, Lanes, Row, larger, ones};
 use crate::control::Control;
 use crate::elementary::power_of_two;
 use crate::error::Result;
@@ -111,7 +112,7 @@ impl Block {
         self.pass_of_log_loss(problem, 0, [all, 0], everyone, control)?;
         self.active.copy_from_slice(&self.known);
 
-        let (tol, n) = (problem.config.tol, problem.samples.len() as f64);
+        let (tol, n) = (problem.config.tol, problem.n_visits() as f64);
         // The columns of which no samples are left out, those among them whose weights stay in the next pass, and the part in
         // the gap below which a sample is left out.
         let (mut unfinished, mut whole, mut resting, mut bound) = (all, all, 0, everyone);
@@ -167,13 +168,12 @@ impl Block {
         control: &Control,
     ) -> Result<Found> {
         self.set_order(problem.key.child(pass), unfinished);
-        let samples = problem.samples;
         let scaling = (problem.config.intercept_scaling * problem.config.intercept_scaling) as f32;
         let mut found = Found::default();
         let mut pulse = control.pulse();
         for &i in &self.order {
             let i = i as usize;
-            let (features, values) = samples.x(i);
+            let (features, values) = problem.x(i);
             pulse.after(features.len() * LANES)?;
             let mut products = [0.0; LANES];
             for (&feature, &value) in features.iter().zip(values) {
@@ -183,8 +183,9 @@ impl Block {
 
             let on = self.active[i] & unfinished;
             let (is_on, is_positive) = (ones(on), ones(self.positive[i]));
-            let [strength, reach] = problem.of_samples[i];
-            let moves = if reach <= TOO_LONG { ones(on & !resting) } else { [0.0; LANES] };
+            let [strength, reach] = problem.numbers(i, &self.shared);
+            let mut moves = ones(on & !resting);
+            (0..LANES).for_each(|k| moves[k] = if reach[k] <= TOO_LONG { moves[k] } else { 0.0 });
             let Row(duals) = &mut self.duals[i];
             let (mut signs, mut margins, mut shares) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
             for k in 0..LANES {
@@ -192,15 +193,15 @@ impl Block {
                 margins[k] = signs[k] * (self.intercepts[k] + products[k]);
                 shares[k] = sides(duals[k]).0;
             }
-            let solved = solved(&margins, &shares, reach, &moves);
+            let solved = solved(&margins, &shares, &reach, &moves);
             let (mut changes, mut parts, mut losses, mut staying) =
                 ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
             for k in 0..LANES {
                 let of_margin = sides(margins[k]).0;
-                parts[k] = is_on[k] * strength * (shares[k] - of_margin) * (margins[k] - duals[k]);
-                losses[k] = is_on[k] * strength * of_margin;
+                parts[k] = is_on[k] * strength[k] * (shares[k] - of_margin) * (margins[k] - duals[k]);
+                losses[k] = is_on[k] * strength[k] * of_margin;
                 let next = if moves[k] != 0.0 { solved[k] } else { duals[k] };
-                changes[k] = moves[k] * strength * (sides(next).0 - shares[k]) * signs[k];
+                changes[k] = moves[k] * strength[k] * (sides(next).0 - shares[k]) * signs[k];
                 duals[k] = next;
                 staying[k] = if parts[k] > bound[k] { is_on[k] } else { 0.0 };
             }
@@ -220,17 +221,17 @@ impl Block {
     }
 }
 
-/// Returns the margins z = m + q (σ(−z) − share) for the margins m and the shares of a sample, in the columns that move.
+/// Returns the margins z = m + q (σ(−z) − share) for the margins m, the shares and the q of a sample, in the columns that move.
 /// What is found for a column does not depend on the others.
 #[inline(always)]
-pub(super) fn solved(margins: &Lanes, shares: &Lanes, reach: f32, moves: &Lanes) -> Lanes {
+pub(super) fn solved(margins: &Lanes, shares: &Lanes, reach: &Lanes, moves: &Lanes) -> Lanes {
     let (mut z, mut going) = (*margins, *moves);
     for _ in 0..MOST_STEPS {
         for k in 0..LANES {
             let (off, on) = sides(z[k]);
-            let difference = (z[k] - margins[k]) - reach * (off - shares[k]);
-            let next = z[k] - difference / (1.0 + reach * (off * on));
-            let is_above = margins[k] + reach * (0.5 - shares[k]) > 0.0;
+            let difference = (z[k] - margins[k]) - reach[k] * (off - shares[k]);
+            let next = z[k] - difference / (1.0 + reach[k] * (off * on));
+            let is_above = margins[k] + reach[k] * (0.5 - shares[k]) > 0.0;
             let next = if (next > 0.0) == is_above { next } else { 0.0 };
             let step = (next - z[k]).abs();
             z[k] = if going[k] != 0.0 { next } else { z[k] };

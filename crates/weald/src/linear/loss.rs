@@ -1,7 +1,7 @@
 //! The losses of linear models, and what depends on the loss.
 
 use super::calibration::Line;
-use crate::elementary::ln;
+use crate::elementary::{exp, ln, ln_1p};
 
 /// What a linear model loses by the margin m of a sample: w · x + b of a sample that has the column, and its negative of
 /// one that has not.
@@ -18,10 +18,10 @@ pub enum LinearLoss {
 
 impl LinearLoss {
     /// Returns the strengths that a choice tries. The squared hinge bends eight times as much as log loss, at its most.
-    pub(super) fn strengths(self) -> [f64; 4] {
+    pub(super) fn strengths(self) -> [f64; 5] {
         match self {
-            LinearLoss::SquaredHinge => [0.1, 0.3, 1.0, 3.0],
-            LinearLoss::LogLoss => [1.0, 3.0, 10.0, 30.0],
+            LinearLoss::SquaredHinge => [0.1, 0.3, 1.0, 3.0, 10.0],
+            LinearLoss::LogLoss => [1.0, 3.0, 10.0, 30.0, 100.0],
         }
     }
 
@@ -46,6 +46,15 @@ impl LinearLoss {
         match self {
             LinearLoss::SquaredHinge => -1.0,
             LinearLoss::LogLoss => (ln(positive + 0.5) - ln(negative + 0.5)) as f32,
+        }
+    }
+
+    /// Returns the loss of a column before its fit, where all margins are the intercept that it starts with, of a weight of
+    /// `positive` samples that have it and of `negative` ones.
+    pub(super) fn at_start(self, intercept: f64, positive: f64, negative: f64) -> f64 {
+        match self {
+            LinearLoss::SquaredHinge => 4.0 * positive,
+            LinearLoss::LogLoss => positive * ln_1p(exp(-intercept)) + negative * ln_1p(exp(intercept)),
         }
     }
 }

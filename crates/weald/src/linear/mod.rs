@@ -8,10 +8,12 @@
 //! | `source` | the data of a fit, by columns |
 //! | `samples` | the samples of a fit, in an order of their own |
 //! | `loss` | the losses, and what depends on them |
+//! | `problem` | what is visited: each X, or its weight with and without a column |
 //! | `solve`, `log_loss` | dual coordinate descent for sixteen columns, by squared hinge and by log loss |
 //! | `weights` | the weights that are kept |
 //! | `folds`, `held_out` | margins of samples that a fit did not see |
 //! | `counts`, `calibration` | how often margins were right; the probabilities of margins |
+//! | `ranks` | how well margins rank columns |
 //! | `parts` | models of some columns, and their merger |
 //! | `choose` | features and strength by held-out samples |
 //! | `fit`, `predict`, `scores` | all columns of a fit; margins; scores, probabilities and best columns |
@@ -31,6 +33,8 @@ mod loss;
 mod one_sample;
 mod parts;
 mod predict;
+mod problem;
+mod ranks;
 mod samples;
 mod scores;
 mod solve;
@@ -51,8 +55,8 @@ pub use one_sample::{LinearScorer, LinearScratch};
 use std::sync::Arc;
 
 use crate::data::Outputs;
-pub(crate) use fit::Task;
-pub(crate) use samples::{Lists, Samples, fingerprints};
+pub(crate) use fit::{Task, n_blocks};
+pub(crate) use samples::{Lists, Samples};
 pub(crate) use solve::Block;
 pub(crate) use source::{Source, by_column};
 pub(crate) use weights::{Kept, Weights};

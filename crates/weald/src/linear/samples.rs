@@ -1,14 +1,16 @@
 //! The samples of a linear fit, in an order of their own.
 //!
-//! Samples are sorted by a hash of their content, and equal samples become one with their total weight. Hence a fit does
-//! not depend on the order of the samples, and a sample of weight two is the same as two samples. Columns have no numbers
-//! in the hash, so that their order does not count either, unless two of them have the same X and different samples. Features are numbered
-//! by their frequency, so that the weights of frequent features stay in the innermost cache.
+//! Samples are sorted by a hash of X, and equal samples become one with their total weight. Hence a fit does not depend on the
+//! order of the samples, and a sample of weight two is the same as two samples. Samples with equal X are neighbours, in an order
+//! that nothing may depend on, for it is that of the numbers of their columns: see `problem`. Features are numbered by their
+//! frequency, so that the weights of frequent features stay in the innermost cache.
 
 use std::cmp::{Ordering, Reverse};
+use std::ops::Range;
 
 use crate::control::Control;
 use crate::error::{Purpose, Result};
+use crate::exact::exact_mean;
 use crate::rng::{GOLDEN, mix};
 
 const PURPOSE: Purpose = Purpose("the samples of a linear model");
@@ -66,6 +68,9 @@ pub(crate) struct Samples {
     pub(crate) unknown: Lists,
     /// The weight of each sample.
     pub(crate) weights: Vec<f64>,
+    /// The root mean square of the lengths of the samples of the fit that have a length, and the length of the longest one.
+    pub(super) length: f64,
+    pub(super) longest: f64,
 }
 
 /// One sample as it is given.
@@ -87,41 +92,25 @@ impl Given<'_> {
         if hash == 0 { GOLDEN } else { hash }
     }
 
+    fn cmp_x(&self, other: &Self) -> Ordering {
+        fn bits(values: &[f32]) -> impl Iterator<Item = u32> {
+            values.iter().map(|value| value.to_bits())
+        }
+        self.features.cmp(other.features).then_with(|| bits(self.values).cmp(bits(other.values)))
+    }
+
     /// Orders samples with equal hashes by their content.
     fn cmp(&self, other: &Self) -> Ordering {
-        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        let lists =
-            (self.features, self.positives, self.unknown).cmp(&(other.features, other.positives, other.unknown));
-        lists.then_with(|| bits(self.values).cmp(&bits(other.values)))
+        let columns = |given: &Self| (given.positives, given.unknown);
+        self.cmp_x(other).then_with(|| columns(self).cmp(&columns(other)))
     }
-}
-
-/// Returns a number for each column that tells by which samples it is listed, but not how often or in what order, and
-/// that does not depend on the number of the column.
-pub(crate) fn fingerprints<'s>(
-    n_columns: usize,
-    samples: impl Iterator<Item = (u64, &'s [u32])>,
-    control: &Control,
-) -> Result<Vec<u64>> {
-    let mut listed = Vec::new();
-    let mut pulse = control.pulse();
-    for (hash, columns) in samples {
-        pulse.after(columns.len())?;
-        PURPOSE.extend(&mut listed, columns.iter().map(|&column| (column, hash)))?;
-    }
-    listed.sort_unstable();
-    listed.dedup();
-    control.check()?;
-    let mut found = PURPOSE.filled(GOLDEN, n_columns)?;
-    listed.iter().for_each(|&(column, hash)| found[column as usize] = found[column as usize].wrapping_add(mix(hash)));
-    Ok(found)
 }
 
 impl Samples {
     /// Takes `n` samples, of which `of` returns one, `units` the weight as a multiple of `unit`. Samples of weight zero
     /// are left out.
     pub(super) fn new<'s>(
-        (n, n_features, n_columns): (usize, usize, usize),
+        (n, n_features): (usize, usize),
         of: impl Fn(usize) -> Given<'s>,
         units: impl Fn(usize) -> u64,
         unit: f64,
@@ -129,43 +118,34 @@ impl Samples {
     ) -> Result<Self> {
         let mut pulse = control.pulse();
         let mut frequency = PURPOSE.filled(0u32, n_features)?;
-        let mut there: Vec<(u64, u32)> = PURPOSE.with_capacity(n)?;
+        let mut order: Vec<(u64, u32)> = PURPOSE.with_capacity(n)?;
+        let mut squares: Vec<(f64, u64)> = PURPOSE.with_capacity(n)?;
         for i in (0..n).filter(|&i| units(i) > 0) {
             let given = of(i);
             pulse.after(given.features.len())?;
-            there.push((given.hash_of_x(), i as u32));
+            order.push((given.hash_of_x(), i as u32));
+            squares.push((given.values.iter().map(|&value| f64::from(value) * f64::from(value)).sum(), units(i)));
         }
-        let listed = |of_sample: fn(Given<'s>) -> &'s [u32]| {
-            fingerprints(n_columns, there.iter().map(|&(hash, i)| (hash, of_sample(of(i as usize)))), control)
-        };
-        let mut columns = listed(|given| given.positives)?;
-        let unknown = listed(|given| given.unknown)?;
-        columns.iter_mut().zip(unknown).for_each(|(to, unknown)| *to = to.wrapping_add(mix(unknown)));
-        let sum = |columns: &[u32], of: &[u64]| {
-            columns.iter().map(|&column| mix(of[column as usize])).fold(0, u64::wrapping_add)
-        };
-        let mut order: Vec<(u64, u64, u32)> = PURPOSE.with_capacity(there.len())?;
-        order.extend(there.iter().map(|&(hash, i)| {
-            let given = of(i as usize);
-            (hash, mix(sum(given.positives, &columns)) ^ sum(given.unknown, &columns), i)
-        }));
-        drop(there);
+        let with_length = squares.iter().copied().filter(|(square, _)| *square > 0.0);
+        let longest = squares.iter().fold(0.0, |longest, (square, _)| f64::max(longest, *square)).sqrt();
+        let length = if longest > 0.0 { exact_mean(with_length).sqrt() } else { 0.0 };
+        drop(squares);
         order.sort_unstable_by(|a, b| {
-            let by_content = || of(a.2 as usize).cmp(&of(b.2 as usize));
-            (a.0, a.1).cmp(&(b.0, b.1)).then_with(by_content).then(a.2.cmp(&b.2))
+            let by_content = || of(a.1 as usize).cmp(&of(b.1 as usize));
+            a.0.cmp(&b.0).then_with(by_content).then(a.1.cmp(&b.1))
         });
         control.check()?;
         // Equal samples are neighbours now; the first of them has their total weight.
         let mut totals: Vec<(u32, u64)> = PURPOSE.with_capacity(order.len())?;
         let mut last = None;
-        for (of_x, of_y, i) in order {
+        for (hash, i) in order {
             match totals.last_mut() {
-                Some((first, total)) if last == Some((of_x, of_y)) && of(*first as usize) == of(i as usize) => {
+                Some((first, total)) if last == Some(hash) && of(*first as usize) == of(i as usize) => {
                     *total += units(i as usize);
                 }
                 _ => totals.push((i, units(i as usize))),
             }
-            last = Some((of_x, of_y));
+            last = Some(hash);
         }
         for &(i, _) in &totals {
             of(i as usize).features.iter().for_each(|&feature| frequency[feature as usize] += 1);
@@ -181,6 +161,8 @@ impl Samples {
             positives: Lists::new()?,
             unknown: Lists::new()?,
             weights: PURPOSE.with_capacity(totals.len())?,
+            length,
+            longest,
         };
         for (i, total) in totals {
             let given = of(i as usize);
@@ -214,7 +196,21 @@ impl Samples {
             x.ptr.push(x.items.len());
         }
         let weights = PURPOSE.collected(rows.iter().map(|&row| self.weights[row as usize]))?;
-        Ok(Samples { x, values, features, positives, unknown, weights })
+        let Samples { length, longest, .. } = *self;
+        Ok(Samples { x, values, features, positives, unknown, weights, length, longest })
+    }
+
+    /// Returns the samples with each X, which are neighbours and differ in y.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut end = 0;
+        std::iter::from_fn(move || {
+            let start = end;
+            end += 1;
+            while end < self.len() && self.x(end) == self.x(start) {
+                end += 1;
+            }
+            (start < self.len()).then_some(start..end)
+        })
     }
 
     pub(crate) fn len(&self) -> usize {

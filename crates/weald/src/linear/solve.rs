@@ -18,10 +18,9 @@
 //! Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, *A dual coordinate descent method for large-scale linear SVM*,
 //! 2008.
 
-use super::LinearConfig;
-use super::log_loss::{FAR, scale_of_strengths};
+use super::log_loss::FAR;
 use super::loss::LinearLoss;
-use super::samples::Samples;
+use super::problem::Problem;
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 use crate::rng::Key;
@@ -85,54 +84,25 @@ const TOGETHER: u32 = 8;
 /// something to say.
 const RARE: usize = 128;
 
-/// What all blocks share.
-#[derive(Debug)]
-pub(super) struct Problem<'p> {
-    pub(super) samples: &'p Samples,
-    pub(super) config: &'p LinearConfig,
-    /// Of each sample, by squared hinge 1 / (2 C c) and 1 / (‖x‖² + s² + 1 / (2 C c)), and by log loss C c and
-    /// C c (‖x‖² + s²), times the scale of strengths.
-    pub(super) of_samples: Vec<[f32; 2]>,
-    pub(super) key: Key,
-}
-
-impl<'p> Problem<'p> {
-    pub(super) fn new(samples: &'p Samples, config: &'p LinearConfig, key: Key) -> Result<Self> {
-        let squares = |i: usize| samples.x(i).1.iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>();
-        let of_intercept = config.intercept_scaling * config.intercept_scaling;
-        let scale = match config.loss {
-            LinearLoss::SquaredHinge => 1.0,
-            LinearLoss::LogLoss => scale_of_strengths((0..samples.len()).map(|i| {
-                let strength = config.c * samples.weights[i];
-                [strength, strength * (squares(i) + of_intercept)]
-            })),
-        };
-        let of_sample = |i: usize| {
-            let square = squares(i) + of_intercept;
-            let strength = config.c * samples.weights[i] * scale;
-            let slack = 0.5 / strength;
-            match config.loss {
-                LinearLoss::SquaredHinge => [slack as f32, (1.0 / (square + slack)) as f32],
-                LinearLoss::LogLoss => [strength as f32, (strength * square) as f32],
-            }
-        };
-        Ok(Problem { samples, config, of_samples: PURPOSE.collected((0..samples.len()).map(of_sample))?, key })
-    }
-}
-
 /// The working memory of one thread, and the result for a block.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     /// The weights of each feature, numbered by frequency.
     pub(super) weights: Vec<Row>,
     pub(super) intercepts: Lanes,
-    /// The dual variables of each sample, by log loss as the margins that they stand for.
+    /// The dual variables of each visit, by log loss as the margins that they stand for.
     pub(super) duals: Vec<Row>,
-    /// For each sample, the columns that it has, those whose y is known, and those whose dual variable may move.
+    /// For each visit, the columns that it has, those whose y is known, and those whose dual variable may move.
     pub(super) positive: Vec<Columns>,
     pub(super) known: Vec<Columns>,
     pub(super) active: Vec<Columns>,
-    /// The samples of a pass, in their order.
+    /// For each X of several samples, the weights that have each column, and those that have it not.
+    weights_of_shared: Vec<[[f64; LANES]; 2]>,
+    /// What [`Problem::of`] returns for these weights, for each visit.
+    pub(super) shared: Vec<[Lanes; 2]>,
+    /// The number of visits that have each column.
+    n_positive: [usize; LANES],
+    /// The visits of a pass, in their order.
     pub(super) order: Vec<u32>,
     /// Whether each column was finished before the last pass.
     pub(super) is_finished: [bool; LANES],
@@ -173,7 +143,7 @@ impl Block {
     ) -> Result<()> {
         self.start(problem, columns, starts)?;
         match problem.config.loss {
-            LinearLoss::SquaredHinge => self.solve_squared_hinge(problem, columns, control),
+            LinearLoss::SquaredHinge => self.solve_squared_hinge(problem, columns.len(), control),
             LinearLoss::LogLoss => self.solve_log_loss(problem, columns.len(), control),
         }
     }
@@ -181,7 +151,7 @@ impl Block {
     /// Sets all weights and dual variables to 0. The samples that have a column are active, which come first.
     fn start(&mut self, problem: &Problem<'_>, columns: &[(&[u32], &[u32])], starts: &[f32]) -> Result<()> {
         let all = Columns::MAX >> (LANES - columns.len());
-        let (n, n_features) = (problem.samples.len(), problem.samples.n_features());
+        let (n, n_features) = (problem.n_visits(), problem.samples.n_features());
         let dual = match problem.config.loss {
             LinearLoss::SquaredHinge => 0.0,
             LinearLoss::LogLoss => FAR,
@@ -194,23 +164,56 @@ impl Block {
         refill(&mut self.known, all, n)?;
         refill(&mut self.active, 0, n)?;
         refill(&mut self.order, 0, n)?;
+        refill(&mut self.weights_of_shared, [[0.0; LANES]; 2], problem.shared.len())?;
+        refill(&mut self.shared, [[0.0; LANES]; 2], 2 * problem.shared.len())?;
+        self.n_positive = [0; LANES];
+        for ([_, off], [total, _]) in self.weights_of_shared.iter_mut().zip(&problem.shared) {
+            *off = [*total; LANES];
+        }
         for (lane, (positive, unknown)) in columns.iter().enumerate() {
-            positive.iter().for_each(|&i| self.positive[i as usize] |= 1 << lane);
-            unknown.iter().for_each(|&i| self.known[i as usize] &= !(1 << lane));
+            for &i in *positive {
+                let visit = problem.visits[i as usize] as usize;
+                match problem.shared_at(visit) {
+                    None => {
+                        self.positive[visit] |= 1 << lane;
+                        self.n_positive[lane] += 1;
+                    }
+                    // Sums and differences of weights, which are multiples of a unit, are exact.
+                    Some(at) => {
+                        self.weights_of_shared[at][0][lane] += problem.samples.weights[i as usize];
+                        self.weights_of_shared[at][1][lane] -= problem.samples.weights[i as usize];
+                    }
+                }
+            }
+            for &i in *unknown {
+                let visit = problem.visits[i as usize] as usize;
+                match problem.shared_at(visit) {
+                    None => self.known[visit] &= !(1 << lane),
+                    Some(at) => self.weights_of_shared[at][1][lane] -= problem.samples.weights[i as usize],
+                }
+            }
+        }
+        for (at, (weights, &[_, square])) in self.weights_of_shared.iter().zip(&problem.shared).enumerate() {
+            for ((visit, weights), is_on) in problem.visits_of_shared(at).into_iter().zip(weights).zip([true, false]) {
+                let numbers = &mut self.shared[2 * at + usize::from(!is_on)];
+                self.known[visit] = 0;
+                for (lane, &weight) in weights[..columns.len()].iter().enumerate().filter(|(_, weight)| **weight > 0.0)
+                {
+                    self.known[visit] |= 1 << lane;
+                    self.positive[visit] |= Columns::from(is_on) << lane;
+                    self.n_positive[lane] += usize::from(is_on);
+                    [numbers[0][lane], numbers[1][lane]] = problem.of(weight, square);
+                }
+            }
         }
         self.is_finished = [false; LANES];
         self.active.iter_mut().zip(&self.positive).zip(&self.known).for_each(|((to, p), k)| *to = p & k);
         Ok(())
     }
 
-    fn solve_squared_hinge(
-        &mut self,
-        problem: &Problem<'_>,
-        columns: &[(&[u32], &[u32])],
-        control: &Control,
-    ) -> Result<()> {
-        let all = Columns::MAX >> (LANES - columns.len());
-        let n = problem.samples.len();
+    fn solve_squared_hinge(&mut self, problem: &Problem<'_>, n_columns: usize, control: &Control) -> Result<()> {
+        let all = Columns::MAX >> (LANES - n_columns);
+        let n = problem.n_visits();
         let anything_goes = [f32::INFINITY; LANES];
         self.pass(problem, 0, all, anything_goes, control)?;
         self.active.copy_from_slice(&self.known);
@@ -220,7 +223,7 @@ impl Block {
         // The columns of which some samples were left out, and the gradient above which a sample is.
         let mut shrunk: Columns = 0;
         let mut bound = anything_goes;
-        for lane in (0..columns.len()).filter(|lane| columns[*lane].0.len() * RARE < n) {
+        for lane in (0..n_columns).filter(|lane| self.n_positive[*lane] * RARE < n) {
             shrunk |= 1 << lane;
             bound[lane] = 0.0;
         }
@@ -253,7 +256,7 @@ impl Block {
         Ok(())
     }
 
-    /// Visits all samples that are active for one of the `unfinished` columns. Those whose variable is 0 and whose
+    /// Makes all visits that are active for one of the `unfinished` columns. Those whose variable is 0 and whose
     /// gradient is above the `bound` of a column become inactive for it.
     fn pass(
         &mut self,
@@ -264,13 +267,12 @@ impl Block {
         control: &Control,
     ) -> Result<Found> {
         self.set_order(problem.key.child(pass), unfinished);
-        let samples = problem.samples;
         let scaling = (problem.config.intercept_scaling * problem.config.intercept_scaling) as f32;
         let mut found = Found { worst: [0.0; LANES], largest: [0.0; LANES] };
         let mut pulse = control.pulse();
         for &i in &self.order {
             let i = i as usize;
-            let (features, values) = samples.x(i);
+            let (features, values) = problem.x(i);
             pulse.after(features.len() * LANES)?;
             let mut products = [0.0; LANES];
             for (&feature, &value) in features.iter().zip(values) {
@@ -279,16 +281,16 @@ impl Block {
             }
 
             let (is_on, is_positive) = (ones(self.active[i] & unfinished), ones(self.positive[i]));
-            let [slack, step] = problem.of_samples[i];
+            let [slack, step] = problem.numbers(i, &self.shared);
             let Row(duals) = &mut self.duals[i];
             let (mut changes, mut staying, mut moved) = ([0.0; LANES], [0.0; LANES], [0u32; LANES]);
             for k in 0..LANES {
                 let y = 2.0 * is_positive[k] - 1.0;
-                let gradient = y * (self.intercepts[k] + products[k]) - 1.0 + duals[k] * slack;
+                let gradient = y * (self.intercepts[k] + products[k]) - 1.0 + duals[k] * slack[k];
                 let projected = larger(0.0, -gradient);
                 let projected = if duals[k] == 0.0 { -projected } else { gradient };
                 let projected = if is_on[k] != 0.0 { projected } else { 0.0 };
-                let next = larger(duals[k] - projected * step, 0.0);
+                let next = larger(duals[k] - projected * step[k], 0.0);
                 changes[k] = (next - duals[k]) * y;
                 duals[k] = next;
                 // All bits but the sign.
@@ -311,8 +313,8 @@ impl Block {
         Ok(found)
     }
 
-    /// Orders the active samples by eight bits of a hash of each few neighbours, and within equal ones by their numbers: an
-    /// order of all samples that every column has in common, whichever are active for it.
+    /// Orders the active visits by eight bits of a hash of each few neighbours, and within equal ones by their numbers: an
+    /// order of all visits that every column has in common, whichever are active for it.
     pub(super) fn set_order(&mut self, key: Key, unfinished: Columns) {
         let digit = |i: u32| (key.child(u64::from(i / TOGETHER)).bits() >> 56) as usize;
         let active = || (0u32..).zip(&self.active).filter(|(_, active)| **active & unfinished != 0).map(|(i, _)| i);

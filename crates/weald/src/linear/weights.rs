@@ -1,8 +1,8 @@
 //! The weights of a fitted model, feature by feature: those that are not zero, with their columns.
 
-use super::LinearConfig;
 use super::features::{Features, Standard};
-use super::solve::{Block, Row};
+use super::problem::Problem;
+use super::solve::{Block, LANES, Lanes, Row, larger};
 use crate::error::{Purpose, Result};
 use crate::tree::leaves::Half;
 
@@ -13,6 +13,7 @@ const PURPOSE: Purpose = Purpose("the weights of a linear model");
 pub(crate) struct Kept {
     /// Feature of X, column and weight.
     pub(crate) entries: Vec<(u32, u32, f32)>,
+    /// The column and its intercept, if that is finite.
     pub(crate) intercepts: Vec<(u32, f32)>,
     /// Columns that were not finished after the last pass.
     pub(crate) unfinished: usize,
@@ -21,24 +22,33 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// `features` are the features of X in the order of the block.
-    pub(super) fn of(block: &Block, columns: &[usize], features: &[u32], config: &LinearConfig) -> Result<Self> {
-        let least = config.min_weight as f32;
+    /// `columns` are those of the block, whose `problem` says how the samples are.
+    pub(super) fn of(block: &Block, columns: &[usize], problem: &Problem<'_>) -> Result<Self> {
+        let Problem { samples, config, .. } = problem;
+        let mut largest: Lanes = [0.0; LANES];
+        for Row(weights) in &block.weights {
+            for (largest, weight) in largest.iter_mut().zip(weights).filter(|(_, weight)| weight.is_finite()) {
+                *largest = larger(weight.abs(), *largest);
+            }
+        }
+        // Weights have the unit of y divided by that of X.
+        let least = largest.map(|largest| (config.min_weight * (1.0 / samples.length).min(largest.into())) as f32);
         // Weights of standardised features have another unit in the end, in which they are rounded.
         let is_rounded = config.half_precision && config.features != Features::Standardized;
         let mut kept = Kept::default();
-        for (&feature, Row(weights)) in features.iter().zip(&block.weights) {
+        for (&feature, Row(weights)) in samples.features.iter().zip(&block.weights) {
             if weights.iter().all(|weight| *weight == 0.0) {
                 continue;
             }
-            for (&column, &weight) in columns.iter().zip(weights) {
+            for ((&column, &weight), &least) in columns.iter().zip(weights).zip(&least) {
                 if weight != 0.0 && weight.abs() >= least && weight.is_finite() {
                     let weight = if is_rounded { in_half_precision(weight) } else { weight };
                     PURPOSE.push(&mut kept.entries, (feature, column as u32, weight))?;
                 }
             }
         }
-        for (&column, &intercept) in columns.iter().zip(&block.intercepts) {
+        let finite = columns.iter().zip(&block.intercepts).filter(|(_, intercept)| intercept.is_finite());
+        for (&column, &intercept) in finite {
             PURPOSE.push(&mut kept.intercepts, (column as u32, intercept))?;
         }
         kept.n_passes = block.n_passes;
@@ -99,16 +109,27 @@ impl Weights {
     /// Replaces weights for standardised features by those for the features themselves, and intercepts as well.
     pub(super) fn for_unstandardized(&mut self, standard: &Standard, half_precision: bool) -> Result<()> {
         let mut intercepts = PURPOSE.collected(self.intercepts.iter().map(|&intercept| f64::from(intercept)))?;
-        for (feature, range) in self.ptr.windows(2).enumerate() {
-            let range = range[0]..range[1];
-            for (&column, weight) in self.columns[range.clone()].iter().zip(&mut self.values[range]) {
-                let exact = f64::from(*weight) * standard.factors[feature];
+        let mut end = 0;
+        for feature in 0..standard.means.len() {
+            let range = self.ptr[feature]..self.ptr[feature + 1];
+            self.ptr[feature] = end;
+            for at in range {
+                let exact = f64::from(self.values[at]) * standard.factors[feature];
                 // A feature whose values hardly differ may have a weight that is too large for float32.
                 let nearest = exact.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
-                *weight = if half_precision { in_half_precision(nearest) } else { nearest };
-                intercepts[column as usize] -= f64::from(*weight) * standard.means[feature];
+                let weight = if half_precision { in_half_precision(nearest) } else { nearest };
+                // A feature with values that are large enough has weights that vanish.
+                if weight != 0.0 {
+                    let column = self.columns[at];
+                    intercepts[column as usize] -= f64::from(weight) * standard.means[feature];
+                    (self.columns[end], self.values[end]) = (column, weight);
+                    end += 1;
+                }
             }
         }
+        self.ptr[standard.means.len()] = end;
+        self.columns.truncate(end);
+        self.values.truncate(end);
         let nearest = |intercept: f64| intercept.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
         self.intercepts.iter_mut().zip(intercepts).for_each(|(to, intercept)| *to = nearest(intercept));
         Ok(())

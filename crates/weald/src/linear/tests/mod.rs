@@ -82,6 +82,12 @@ impl Data {
         }
     }
 
+    /// Returns whether a sample has a label.
+    fn has(&self, label: usize) -> bool {
+        let is_one = |i: usize| self.weights[i] > 0.0 && self.y[[i, label]] && !self.unknown[[i, label]];
+        (0..self.x.nrows()).any(is_one)
+    }
+
     fn columns(&self, columns: &[usize]) -> Data {
         let select = |a: &Array2<bool>| a.select(Axis(1), columns);
         Data { y: select(&self.y), unknown: select(&self.unknown), ..self.clone() }
@@ -184,7 +190,7 @@ proptest! {
         data.weights.iter_mut().for_each(|w| *w = w.clamp(0.0, 10.0));
         let model = data.fit(&config);
         prop_assert_eq!(model.n_unfinished(), 0);
-        for label in 0..data.y.ncols() {
+        for label in (0..data.y.ncols()).filter(|&label| data.has(label)) {
             let (w, b) = column(&model, label);
             let w: Vec<f64> = w.into_iter().map(f64::from).collect();
             let ours = objective(&config, &data, label, &w, b.into());
@@ -276,19 +282,54 @@ proptest! {
         let there: Vec<usize> = (0..data.x.nrows()).filter(|&i| data.weights[i] > 0.0).collect();
         let bits = |i: usize| data.x.row(i).iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<_>>();
         let all_differ = there.iter().map(|&i| bits(i)).collect::<BTreeSet<_>>().len() == there.len();
-        let listed = |of: &Array2<bool>, j: usize| -> BTreeSet<_> {
-            there.iter().filter(|&&i| of[[i, j]]).map(|&i| bits(i)).collect()
-        };
-        let known = |i: &usize, j: usize| !data.unknown[[*i, j]];
-        let columns = || (0..d).map(|j| (listed(&data.y, j), listed(&data.unknown, j)));
-        let columns_differ = columns().collect::<BTreeSet<_>>().len() == d;
         for label in 0..d {
-            // Without samples that know no label, features would have other frequencies.
-            if all_differ && there.iter().all(|i| known(i, label)) {
-                prop_assert_eq!(column(&data.columns(&[label]).fit(&config), 0), column(&model, label));
+            // Without samples that know no label, visits would have another order.
+            if all_differ && there.iter().all(|&i| !data.unknown[[i, label]]) {
+                let alone = column(&data.columns(&[label]).fit(&config), 0);
+                prop_assert!(alone == column(&model, label) || !data.has(label));
             }
-            if all_differ || columns_differ {
-                prop_assert_eq!(column(&turned, d - 1 - label), column(&model, label));
+            prop_assert_eq!(column(&turned, d - 1 - label), column(&model, label));
+        }
+    }
+
+    #[test]
+    fn columns_without_samples_have_the_lowest_scores(data in data(), loss in loss(), calibrates in any::<bool>(), kind in 0usize..4) {
+        let features = [Features::Given, Features::Normalized, Features::TfIdf, Features::Standardized][kind];
+        let model = data.fit(&config().loss(loss).features(features).calibration(calibrates));
+        let scores = model.predict_scores(&data.x, &Control::default()).unwrap();
+        for (i, scores) in scores.rows().into_iter().enumerate().filter(|(i, _)| data.weights[*i] > 0.0) {
+            let data = &data;
+            let of = |asked: bool| (0..scores.len()).filter(move |&j| data.has(j) == asked).map(|j| scores[j]);
+            let (lowest, empty) = (of(true).fold(f64::INFINITY, f64::min), of(false).fold(f64::NEG_INFINITY, f64::max));
+            prop_assert!(scores.iter().all(|score| score.is_finite()));
+            prop_assert!(empty <= lowest, "{} {} {}", i, empty, lowest);
+        }
+    }
+
+    #[test]
+    fn weights_are_dropped_alike_in_any_unit_of_x(mut data in data(), exponent in -7i32..8, loss in loss()) {
+        // In another unit, the same objective has another C and another scaling.
+        let unit = 2f32.powi(exponent);
+        data.x.mapv_inplace(|x| x * unit);
+        let config = config().loss(loss).features(Features::Given).max_iter(5).intercept_scaling(unit.into());
+        let config = config.c(0.3 / f64::from(unit).powi(2));
+        let (all, fewer) = (data.fit(&config), data.fit(&config.clone().min_weight(0.1)));
+        let is_known = |i: usize| (0..data.y.ncols()).any(|j| !data.unknown[[i, j]]);
+        let (mut squares, mut total) = (0.0, 0.0);
+        for (i, row) in data.x.rows().into_iter().enumerate().filter(|(i, _)| is_known(*i)) {
+            let square = row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>();
+            squares += square * data.weights[i];
+            total += if square > 0.0 { data.weights[i] } else { 0.0 };
+        }
+        for label in 0..data.y.ncols() {
+            let [(all, _), (fewer, _)] = [&all, &fewer].map(|model| column(model, label));
+            let largest = all.iter().fold(0.0f64, |largest, &w| largest.max(w.abs().into()));
+            let least = 0.1 * largest.min((total / squares).sqrt());
+            for (&all, &found) in all.iter().zip(&fewer) {
+                let size = f64::from(all.abs());
+                prop_assert!(found == all || found == 0.0 && size < least * 1.0001, "{} {} {}", found, all, least);
+                prop_assert!(found != 0.0 || all == 0.0 || size < least * 1.0001);
+                prop_assert!(found == 0.0 || size > least * 0.9999);
             }
         }
     }
@@ -355,15 +396,6 @@ fn equal_samples_that_do_not_know_different_columns_have_an_order() {
         let (model, turned) = (data.fit(&config), data.columns(&[2, 1, 0]).fit(&config));
         (0..3).for_each(|label| assert_eq!(column(&turned, 2 - label), column(&model, label)));
     }
-}
-
-#[test]
-fn columns_without_samples_predict_no_label() {
-    let (x, y) = (ndarray::array![[1.0f32, 0.0], [0.0, 1.0]], ndarray::array![[false, true], [false, true]]);
-    let model = LinearConfig::default().calibration(false).fit((&x, label_view(&y))).unwrap();
-    assert_eq!(column(&model, 0), (vec![0.0, 0.0], -1.0));
-    let margins = model.decision_function(&x, &Control::default()).unwrap();
-    assert!(margins.column(0).iter().all(|m| *m == -1.0) && margins.column(1).iter().all(|m| *m > -1.0));
 }
 
 #[test]
