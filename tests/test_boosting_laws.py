@@ -116,6 +116,7 @@ CURVED = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight sums to")
 @pytest.mark.parametrize("options", [{}, {"max_bins": None, "min_weight_leaf": 0.0}], ids=["bins", "exact"])
 @pytest.mark.parametrize(("name", "loss", "outputs"), CURVED)
 def test_weights_of_any_size_have_one_model_for_every_layout(name, loss, outputs, options):

@@ -22,6 +22,7 @@ from sklearn.metrics import (
     mean_pinball_loss,
     mean_poisson_deviance,
     mean_tweedie_deviance,
+    r2_score,
 )
 from weald.loss import CustomLoss, Quantile, Tweedie
 
@@ -301,6 +302,17 @@ def test_warm_starts_keep_the_parameter_of_the_loss(loss):
     warm = make(NAME, warm_start=True, loss=loss).fit(X, Y)
     warm.set_params(n_estimators=8, loss=type(loss_object(loss))()).fit(X, Y)
     assert model_bytes(warm) == model_bytes(make(NAME, n_estimators=8, loss=loss).fit(X, Y))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_score_is_that_of_the_predictions(loss):
+    X, Y = data(loss)
+    model = make_model(loss).fit(X, Y)
+    weights = np.arange(len(X)) % 3.0
+    for w in (None, weights):
+        assert model.score(X, Y, sample_weight=w) == r2_score(Y, model.predict(X), sample_weight=w)
+    one = make_model(loss).fit(X, Y[:, 0])
+    assert one.score(X, Y[:, 0]) == r2_score(Y[:, 0], one.predict(X))
 
 
 @pytest.mark.parametrize("loss", LOSSES)

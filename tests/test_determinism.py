@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import children
 import numpy as np
@@ -73,3 +74,22 @@ def test_one_hash_for_all_threads_and_layouts(name, params):
             hashes[layout, n_threads] = children.digest(*parts)
     assert len(set(hashes.values())) == 1, hashes
     assert len(hashes) == len(LAYOUTS) * (len(THREADS) if takes_threads else 1)
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "determinism.md"
+
+
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *LINEAR, *LABEL_TREES, *COMPRESSED])
+def test_what_depends_on_the_order_of_samples_is_an_exception_on_the_page(name):
+    X, y = make_data(name, n=120)
+    X, order = X + np.linspace(0, 0.01, X.size).reshape(X.shape), np.random.default_rng(0).permutation(120)
+    # No random draws that depend on the order.
+    free = {"l1_norm": None, "max_steps": 40} if name in COMPRESSED else {}
+    fits = [make(name, **free).fit(X[rows], y[rows]) for rows in (slice(None), order)]
+    one, other = (getattr(fitted, "decision_function", fitted.predict)(X) for fitted in fits)
+    if np.array_equal(one, other):
+        return
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    exceptions = PAGE.read_text().split("**the order of the samples**")[1].split("\n*")[0]
+    kind = name.removesuffix("Classifier").removesuffix("Regressor")
+    assert f"`{kind}*`" in exceptions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from scipy import sparse
 from weald._files.centroid_tables import CentroidTables
 from weald.export import from_json, to_c, to_json
 from weald.export._centroids import centroids_of
+from weald.export._json_centroids import CentroidPredictor
 
 RNG = np.random.default_rng(0)
 X = sparse.random_array((160, 40), density=0.2, rng=RNG, format="csr").astype(np.float32)
@@ -239,3 +241,15 @@ def test_a_file_that_is_too_large_for_c_is_refused(monkeypatch):
     monkeypatch.setattr("weald.export._c._NONE", 50)
     with pytest.raises(ValueError, match=r"to_c does not support models of more than 49 nodes, weights or values"):
         to_c(fitted("labels")[0])
+
+
+def test_the_pages_tell_that_centroid_forests_are_predicted_in_python():
+    root = Path(__file__).parents[1]
+    forest = weald.CentroidForestClassifier(2, random_state=0).fit(X, Y)
+    assert isinstance(from_json(to_json(forest))._engine, CentroidPredictor)
+    for page, promise in (
+        ("docs/export.md", "predicts by weald's engine,"),
+        ("CHANGELOG.md", "as fast as the estimator"),
+    ):
+        (told,) = (part for part in (root / page).read_text().split("\n\n") if promise in part)
+        assert "entroid" in told.split(promise)[1].split("* **")[0][:200], page

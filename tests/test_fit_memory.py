@@ -43,6 +43,12 @@ def compressed():
     return weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=2), X, y
 
 
+def from_words():
+    words = sparse.random_array((4_000, 20_000), density=0.0025, random_state=rng, format="csr", dtype=np.float32)
+    model = weald.GradientBoostingClassifier(n_estimators=3, random_state=0, n_jobs=1)
+    return model, words, sparse.csr_array(rng.random((4_000, 300)) < 0.01)
+
+
 cases = {
     "dense wide": lambda: (
         weald.RandomForestRegressor(2, max_depth=3, n_jobs=2), rng.random((4_000, 1_000)), rng.random(4_000)
@@ -103,12 +109,16 @@ cases = {
         np.array([f"value {i}" for i in range(200)], dtype=object)[rng.integers(0, 200, (80_000, 20))],
         rng.random(80_000),
     ),
+    "a linear start": lambda: (*from_words(), "linear"),
+    "a linear start if it helps": lambda: (*from_words(), "auto"),
     "many categories": lambda: (
         weald.ExtraTreesRegressor(20, categorical_features=[0, 1], random_state=0),
         rng.integers(0, 5_000, (20_000, 2)).astype(np.float32), rng.random(20_000),
     ),
 }
 model, X, y, *mask = cases[sys.argv[1]]()
+if mask and isinstance(mask[0], str):
+    model.set_params(init=mask.pop())
 fit = {"y_mask": mask[0]} if mask else {}
 if sys.argv[1] == "watched":
     fit["eval_sets"] = [(rng.random((40_000, 20)), rng.random((40_000, 100))) for _ in range(2)]
@@ -149,6 +159,8 @@ print(estimate, 1024 * (kilobytes("VmHWM") - before))
         "gaps in boosting of labels",
         "rows that are kept",
         "text",
+        "a linear start",
+        "a linear start if it helps",
         "many categories",
     ],
 )
@@ -221,6 +233,45 @@ def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
         done.stdout,
     )
     assert re.search(message, done.stdout), done.stdout
+
+
+TOO_MANY = """
+import resource, sys, numpy as np, weald
+from weald import _weald
+X = np.random.default_rng(0).normal(size=(60, 5))
+y = (X[:, 0] > 0).astype(int) if sys.argv[1].endswith("Classifier") else X[:, 0]
+model = getattr(weald, sys.argv[1])
+if "Compressed" in sys.argv[1] or "Induced" in sys.argv[1]:
+    kind = "Classifier" if sys.argv[1].endswith("Classifier") else "Regressor"
+    model = model(getattr(weald, "ExtraTrees" + kind)(10**9))
+else:
+    model = model(n_estimators=10**9)
+for given in (None, np.full(60, 0.3)):
+    resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9, resource.RLIM_INFINITY))
+    try:
+        model.fit(X, y, sample_weight=given)
+    except MemoryError as error:
+        print(error)
+"""
+
+
+@linux
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name for name in ALL if "Tree" not in name or "ExtraTrees" in name),
+        *BOOSTING,
+        *CENTROIDS,
+        *LABEL_TREES,
+        *("CompressedForestClassifier", "CompressedForestRegressor", "InducedForestRegressor"),
+    ],
+)
+def test_a_number_of_trees_that_memory_does_not_hold_is_named(name):
+    done = children.forked(TOO_MANY, name)
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = done.stdout.splitlines()
+    assert len(told) == 2, done.stdout
+    assert all("fewer trees" in line or "n_estimators" in line for line in told), told
 
 
 @pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED])

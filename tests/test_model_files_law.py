@@ -26,6 +26,9 @@ from sklearn.model_selection import KFold, ShuffleSplit
 # One entry for each class and kind of settings whose parameters lead to different code.
 CLASSES = sorted({entry.cls.__name__: name for name, entry in reversed(EVERY.items())}.values())
 
+# Weights of any size, against which regularization decides.
+pytestmark = pytest.mark.filterwarnings("ignore:sample_weight sums to")
+
 
 def dense(values):
     return values.toarray() if sparse.issparse(values) else np.asarray(values)

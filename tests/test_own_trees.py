@@ -199,7 +199,7 @@ def test_a_warm_start_goes_on_with_the_trees_that_it_finds(before, after, expect
     workers = clone(model).fit(*data(before))
     X, Y = data(after)
     # Memory is that of the trees that the model has.
-    same = boosting(n_estimators=4, output_strategy=expected, max_leaf_nodes=31)
+    same = boosting(n_estimators=4, output_strategy=expected, max_leaf_nodes=model.max_leaf_nodes_)
     assert weald.estimate_fit_memory(model.set_params(n_estimators=4), X, Y) == weald.estimate_fit_memory(same, X, Y)
     model.fit(X, Y)
     assert (strategy(model), model.n_estimators_) == (expected, 4)

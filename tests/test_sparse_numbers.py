@@ -311,10 +311,45 @@ def test_what_is_no_sparse_y_is_refused(name):
     broken = good.copy()
     broken.indices[0] = N_OUTPUTS
     check_refused(model, ValueError, "y is not a valid sparse matrix", X, broken)
-    with pytest.raises(ValueError, match="y_mask does not support sparse regression targets"):
-        model.fit(X, good, y_mask=np.zeros(y.shape, dtype=bool))
     huge = good.copy()
     huge.data[0] = 1e200
     with pytest.raises(ValueError, match="1e150"):
         model.fit(X, huge)
     assert make(name).fit(X, sparse.csr_array(y.shape)).predict(X).sum() == 0
+
+
+@pytest.mark.parametrize(
+    "name", [*EVERY, "CentroidForestRegressor", "GradientBoostingRegressor", "CompressedForestRegressor"]
+)
+@pytest.mark.parametrize("n_outputs", [3, N_OUTPUTS])
+def test_masked_sparse_y_is_dense_y_with_gaps(name, n_outputs):
+    X, y = ratings(n_outputs=n_outputs)
+    unknown = np.random.default_rng(1).random(y.shape) < 0.3
+    unknown[0] = False
+    gaps = np.where(unknown, np.nan, y)
+    expected = make(name).fit(X, gaps)
+    values = expected.predict(X)
+    values = values.toarray() if sparse.issparse(values) else values
+    for form, sparse_y in forms(y).items():
+        for mask in (unknown, sparse.csr_array(unknown)):
+            model = make(name).fit(X, sparse_y, y_mask=mask)
+            found = model.predict(X)
+            assert (found.toarray() if sparse.issparse(found) else found).tolist() == values.tolist(), form
+            assert model.score(X, sparse_y, y_mask=mask) == expected.score(X, y, y_mask=unknown)
+            assert weald.estimate_fit_memory(model, X, sparse_y, y_mask=mask) > 0
+    # A mask of nothing changes nothing.
+    plain, masked = (
+        make(name).fit(X, sparse.csr_array(y), **given) for given in ({}, {"y_mask": np.zeros_like(unknown)})
+    )
+    assert type(plain.predict(X)) is type(masked.predict(X))
+
+
+def test_early_stopping_scores_the_known_values_of_sparse_y():
+    X, y = ratings()
+    unknown = np.random.default_rng(1).random(y.shape) < 0.3
+    unknown[0] = False
+    model = make("GradientBoostingRegressor", n_estimators=5, early_stopping=True, scoring="r2")
+    curves = [
+        model.fit(X, y, y_mask=unknown).validation_metric_ for y in (np.where(unknown, np.nan, y), sparse.csr_array(y))
+    ]
+    np.testing.assert_array_equal(*curves)

@@ -563,6 +563,7 @@ def fit_boosting_with(
     validation: tuple[_Targets, NDArray[np.float64] | None] | None = None,
     progress: Callable[[int], object] | None = None,
     observer: Callable[[int, float, float | None, tuple[float, float] | None], object] | None = None,
+    grown: Boosted | None = None,
 ) -> Boosted: ...
 def compress_forest(
     forest: Forest,

@@ -220,10 +220,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
         for `min_samples_leaf`, which counts samples, it counts as one.
 
-        Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
-        sum to one are as good as whole numbers. In trees of one column of scores with Newton steps, a sample counts as its
-        second derivative divided by the largest one in the stage: with "log_loss", 11 samples with a probability of 0.05 count
-        about as much as 2 samples with a probability of 1/2.
+        Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
+        parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
+        In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
+        the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
+        1/2.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
@@ -264,9 +265,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
         early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
     tol : float, default=1e-07
-        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
-        first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
-        unit of the score.
+        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the absolute value of the
+        validation loss before the first stage, and therefore does not depend on the number or the scale of the outputs. With
+        `scoring`, it is in the unit of the score.
     callbacks : object, list of objects or None, default=None
         Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
         from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
@@ -332,8 +333,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
         If a node draws features at random, it draws from those that are allowed there.
     warm_start : bool, default=False
-        If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
-        same data, the result is the model that a single fit would have grown.
+        If True, `fit` keeps the stages of the previous fit, their constants, and what "auto" stood for, and grows only the
+        additional stages, with the same seed. On the same data, the result is the model that a single fit with these values would
+        have grown.
     n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
@@ -549,9 +551,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         yield from map(self._numbers, self._staged(X))
 
     def _numbers(self, scores: Float) -> Float:
-        if self._model.has_log_link:
-            scores = self._model.to_predictions(scores)
-        return scores[:, 0] if self.n_outputs_ == 1 else scores
+        numbers = self._of_scores(scores)
+        return numbers[:, 0] if self.n_outputs_ == 1 else numbers
+
+    def _of_scores(self, scores: Float) -> Float:
+        return self._model.to_predictions(scores) if self._model.has_log_link else scores
 
 
 class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
@@ -711,10 +715,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
         for `min_samples_leaf`, which counts samples, it counts as one.
 
-        Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
-        sum to one are as good as whole numbers. In trees of one column of scores with Newton steps, a sample counts as its
-        second derivative divided by the largest one in the stage: with "log_loss", 11 samples with a probability of 0.05 count
-        about as much as 2 samples with a probability of 1/2.
+        Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
+        parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
+        In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
+        the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
+        1/2.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
@@ -755,9 +760,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
         early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
     tol : float, default=1e-07
-        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
-        first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
-        unit of the score.
+        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the absolute value of the
+        validation loss before the first stage, and therefore does not depend on the number or the scale of the outputs. With
+        `scoring`, it is in the unit of the score.
     callbacks : object, list of objects or None, default=None
         Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
         from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
@@ -823,8 +828,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         If a node draws features at random, it draws from those that are allowed there.
     warm_start : bool, default=False
-        If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
-        same data, the result is the model that a single fit would have grown.
+        If True, `fit` keeps the stages of the previous fit, their constants, and what "auto" stood for, and grows only the
+        additional stages, with the same seed. On the same data, the result is the model that a single fit with these values would
+        have grown.
     class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         Products that are not multiples of 1/64 are rounded: see `sample_weight` of `fit`.
@@ -1281,6 +1287,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     # --- linear starts -----------------------------------------------------------------------------------------------
 
+    def _model_of_start(self) -> BaseEstimator | None:
+        return self._linear_model() if isinstance(self.init, str) else super()._model_of_start()
+
+    def _linear_model(self, seed: int = 0) -> LinearClassifier:
+        return LinearClassifier(
+            class_weight=self.class_weight, multi_label=self.multi_label, n_jobs=self.n_jobs, random_state=seed
+        )
+
     def _linear_init(
         self, samples: Samples, y: Any, sample_weight: Any, y_mask: Any, *, base_margin: object
     ) -> tuple[LinearClassifier | None, linear_start.HeldOut | None]:
@@ -1293,12 +1307,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             raise ValueError(f"init='linear' requires a loss with probabilities, got loss={self._loss.name!r}")
         if has_categories:
             raise ValueError("init='linear' does not support categorical features: encode them, or pass init=None")
-        linear = LinearClassifier(
-            class_weight=self.class_weight,
-            multi_label=self.multi_label,
-            n_jobs=self.n_jobs,
-            random_state=derived_seed(self._seed, (1,)),
-        )
+        linear = self._linear_model(derived_seed(self._seed, (1,)))
         with checks.named("init"):
             if self.init_cv not in (None, linear_start.N_FOLDS):
                 return linear.fit(samples.X, y, sample_weight, y_mask=y_mask), None

@@ -290,6 +290,9 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             "store_rows": False,
         }
 
+    def _least_weights(self, n_samples: int) -> dict[str, float]:
+        return {f"smoothing={self.smoothing:g}": float(self.smoothing) * n_samples / int(self.max_leaf_samples)}
+
     def _count_directions(self, target: Target) -> int:
         found = int(count_projections(self.n_projections, target.n_columns))
         if found > 2**16:

@@ -30,7 +30,7 @@ from weald._fitted.around import Need, is_array
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import check_fitted
-from weald._input import checks, masks
+from weald._input import checks, masks, warned
 from weald._input.checks import Float, Matrix
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
@@ -503,6 +503,8 @@ class CalibratedLabels(LabelsOnUnseen):
             scores, weights = new._unseen(fits, X, target, weights, cv)
             kept = n_positive_rows(target.original, weights) < int(new.min_positives)
             new.is_calibrated_ = ~kept
+            if new.method == "sigmoid":
+                warned.of_tiny_weights(weights, {"the prior of method='sigmoid'": calibration.LEAST_WEIGHT})
             new._maps = calibration.calibrated(scores, target.original, weights, new.method, kept, target.mask)
 
     def _validate_params(self) -> None:

@@ -189,10 +189,11 @@ min_weight_leaf : float, default={default}
     Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
     for `min_samples_leaf`, which counts samples, it counts as one.
 
-    Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
-    sum to one are as good as whole numbers. In trees of one column of scores with Newton steps, a sample counts as its
-    second derivative divided by the largest one in the stage: with "log_loss", 11 samples with a probability of 0.05 count
-    about as much as 2 samples with a probability of 1/2.
+    Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
+    parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
+    In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
+    the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
+    1/2.
 """,
     "early_stopping": """
 early_stopping : bool or "auto", default={default}
@@ -243,9 +244,9 @@ n_iter_no_change : int or None, default={default}
 """,
     "tol": """
 tol : float, default={default}
-    Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
-    first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
-    unit of the score.
+    Minimum improvement that counts for early stopping. For the loss, it is a fraction of the absolute value of the
+    validation loss before the first stage, and therefore does not depend on the number or the scale of the outputs. With
+    `scoring`, it is in the unit of the score.
 """,
     "callbacks": """
 callbacks : object, list of objects or None, default={default}
@@ -273,8 +274,9 @@ callbacks : object, list of objects or None, default={default}
 """,
     "warm_start": """
 warm_start : bool, default={default}
-    If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
-    same data, the result is the model that a single fit would have grown.
+    If True, `fit` keeps the stages of the previous fit, their constants, and what "auto" stood for, and grows only the
+    additional stages, with the same seed. On the same data, the result is the model that a single fit with these values would
+    have grown.
 """,
     "class_weight": """
 class_weight : "balanced", dict, list of dict or None, default={default}

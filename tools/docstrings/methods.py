@@ -44,7 +44,8 @@ y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
 
     Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
     stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
-    is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
+    is not zero, if `criterion` is not "squared_error", or if `y_mask` marks some of it. Boosting and compression always
+    convert it.
 """,
     "weight_zero": """
 A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must

@@ -221,7 +221,7 @@ pub fn milliseconds_of_trees(
     let mut times = Vec::with_capacity(repeats);
     for repeat in 0..repeats as u64 {
         let start = Instant::now();
-        let sample = Sample::new(&rows, rows.len(), |_| 1, Some(1.0), &y, &Workers::One, 1)?;
+        let sample = Sample::new(&rows, rows.len(), |_| 1, (1.0, true), &y, &Workers::One, 1)?;
         let key = Key::from_seed(repeat);
         let targets = TreeTargets { y: &y, criterion: config.criterion, monotonic: None };
         std::hint::black_box(grower.structure(config, &targets, &sample, key, control)?);

@@ -283,6 +283,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         """Sample weights, and class weights by sample or their rule."""
         return weights, None
 
+    def _least_weights(self, n_samples: int) -> dict[str, float]:
+        """For each parameter in the unit of weights, the weight of all samples below which it decides the model."""
+        # What the best split by categories gains by chance is taken from it.
+        most = max(filter(None, _schema.to_engine(self) or ()), default=0)
+        return {"categorical_features": 2.0 * most} if most > 2 else {}
+
     def _set_outputs(self, target: Target) -> None:
         """Set the fitted attributes that describe y."""
         if getattr(self, "warm_start", False):

@@ -107,6 +107,10 @@ class BoostedModel(BaseEnsemble):
 
     # --- initial scores ----------------------------------------------------------------------------------------------
 
+    def _model_of_start(self) -> BaseEstimator | None:
+        """The model that stages start from, unfitted; None if it needs no fit."""
+        return None if isinstance(self.init, FrozenEstimator) else self.init
+
     def _fitted_init(self, X: Matrix, y: MatrixLike, weights: Float | None) -> BaseEstimator:
         """The model that stages start from, which is fitted unless it is frozen."""
         if self.init is None:

@@ -115,7 +115,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
 
             Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
             stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
-            is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
+            is not zero, if `criterion` is not "squared_error", or if `y_mask` marks some of it. Boosting and compression always
+            convert it.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
@@ -127,8 +128,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             - `subsample` counts weights only if they are whole and at most 64 on average, and not with `estimator`;
             - early stopping with neither `cv` nor a validation set sets samples aside regardless of their weights;
             - if weights are not multiples of 1/64, as with `class_weight="balanced"`, they are rounded. The last digits
-              of the scores may then depend on whether a sample occurs twice, and `min_weight_leaf` is in units of the
-              mean weight.
+              of the scores may then depend on whether a sample occurs twice.
 
             Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
             n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
@@ -233,6 +233,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None:
             boosting_checks.check_masked(self)
+        boosting_checks.warn_of_tiny_numbers(self, target, weights)
         if grown is None:
             self._seed = draw_seed(self.random_state)
         shared = self._describe(target, self._settle(samples, may_find_stages=given[0] is None))
@@ -358,7 +359,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
                 told = rounds if lines else None
                 X, target, weights = samples.X, samples.target, samples.row_weights[0]
                 model, self._weak = weak_models.fitted(
-                    self, X, target, weights, config, held_out, bar, n_grown, observer=told
+                    self, X, target, weights, config, held_out, bar, n_grown, observer=told, grown=grown
                 )
                 return model, None
             is_told = tasks is not None and tasks.has_callbacks

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from weald._input import masks, warned
+from weald._input.checks import Float
+from weald._input.targets import Target
 from weald.loss import Loss, get
 
 if TYPE_CHECKING:
@@ -78,3 +82,33 @@ def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dic
         raise ValueError(
             f"step_dtype must be {kept!r} with warm_start=True, as in the previous fit, got {boosting.step_dtype!r}"
         )
+
+
+# Positive numbers of a larger mean may be counts or rates. Where most are zero, second derivatives are rightly small.
+_TINY_MEAN = 0.1
+
+
+def warn_of_tiny_numbers(boosting: BaseBoosting, target: Target, weights: Float | None) -> None:
+    """Warn if y is in so small a unit that regularization decides the model: that of second derivatives, which are in it."""
+    loss = get(boosting.loss)
+    if boosting.estimator is not None or loss.name not in ("poisson", "tweedie") or target.kind != "numbers":
+        return
+    least = boosting._least_weights(target.original.shape[0])
+    least = {name: amount for name, amount in least.items() if not name.startswith("min_weight")}
+    there = np.ones(target.original.shape[0]) if weights is None else weights
+    for j, y in enumerate(np.asarray(target.original, dtype=np.float64).T):
+        known = (there > 0) & ~np.isnan(y)
+        if target.mask is not None:
+            known &= ~masks.dense(target.mask[:, [j]])[:, 0]
+        y = y[known]
+        mean, of_positive = (float(part.mean()) if len(part) else 0.0 for part in (y, y[y > 0]))
+        power = float(getattr(loss, "power", 1.0))
+        names = [name for name, amount in least.items() if mean ** (2 - power) * len(y) < amount]
+        if 0 < of_positive < _TINY_MEAN and names:
+            warned.warn(
+                f"y has a mean of {mean:.3g}{f' in output {j}' if target.n_outputs > 1 else ''}, and the second derivatives of "
+                f"loss={loss.name!r} are in its unit, so that {' and '.join(names)} decide{'' if names[1:] else 's'} the "
+                "model: multiply y by a factor, so that its mean is about 1, or set these parameters to 0",
+                UserWarning,
+            )
+            return

@@ -45,6 +45,8 @@ _PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
 _MOST_IN_LARGE_TREES = 100
 # With more different samples than that, their number makes no difference there.
 MOST_COUNTED = 5000
+# The usual number of leaves, where the parameters do not tell it.
+_LEAVES = 31
 # What `n_estimators="auto"` stands for at most, with early stopping.
 _MOST_STAGES = 1000
 # The folds that find the number of stages, those of few samples, and how many samples there may be (see `benches/tables` and
@@ -214,10 +216,22 @@ class BoostingParameters(BoostedModel):
                 "have no leaves, got True"
             )
 
+    def _least_weights(self, n_samples: int) -> dict[str, float]:
+        if self.estimator is not None:
+            return {}
+        leaves = self.max_leaf_nodes
+        leaves = _LEAVES if leaves is None or isinstance(leaves, str) else int(leaves)
+        leaves = min(leaves, n_samples, 2 ** min(_LEAVES, self.max_depth or _LEAVES))
+        names = ("l2_regularization", "min_sum_hessian_in_leaf", "min_weight_leaf")
+        found = {f"{name}={getattr(self, name):g}": leaves * float(getattr(self, name)) for name in names}
+        return found | super()._least_weights(n_samples)
+
     def _strategy(self, n_columns: int) -> str:
         """The strategy of a fit, with "auto" resolved."""
         if self.output_strategy != "auto":
             return str(self.output_strategy)
+        if self._goes_on():
+            return str(self._shared["output_strategy"])
         if self.estimator is not None and self.relabel_leaves:
             return "joint"
         if self._asks_for_projections():
@@ -254,15 +268,13 @@ class BoostingParameters(BoostedModel):
         return is_middle and is_auto and not isinstance(self, ClassifierMixin)
 
     def _goes_on(self) -> bool:
-        """Whether the fit continues a fitted model."""
+        """Whether the fit continues a fitted model, in which case "auto" stands for what it stood for there."""
         return self.warm_start and hasattr(self, "_model")
 
     def _settle_trees(self, n_columns: int, n_different: int) -> None:
-        """Decide whether many numbers have a tree each: as in the model that the fit continues, or by the samples."""
-        is_own = n_different in _FOR_OWN_TREES
-        if self._goes_on():
-            is_own = self._shared["output_strategy"] == "single_target"
-        self._has_own_trees = is_own and self._may_have_own_trees(n_columns)
+        """Decide whether many numbers have a tree each in a model that does not exist yet."""
+        is_own = n_different in _FOR_OWN_TREES and self._may_have_own_trees(n_columns)
+        self._has_own_trees = is_own and not self._goes_on()
 
     def _has_large_trees(self, n_columns: int) -> bool:
         """Whether large trees pay: many columns of scores share each, but not so many that they would take much memory."""
@@ -274,6 +286,8 @@ class BoostingParameters(BoostedModel):
         value = getattr(self, name)
         if name not in self._AUTO or not isinstance(value, str) or value != "auto":
             return value
+        if self._goes_on() and name in (kept := {**self._shared, "max_leaf_nodes": self.max_leaf_nodes_}):
+            return kept[name]
         auto = self._AUTO[name]
         if auto.own is not None and self._has_own_trees:
             found = auto.own
@@ -335,7 +349,7 @@ class BoostingParameters(BoostedModel):
         """
         X, target, weights = samples.X, samples.target, samples.weights
         n_columns, n = self._n_columns(target), samples.n_positive
-        if self._counts_different(n_columns):
+        if self._counts_different(n_columns) and not self._goes_on():
             n = len(folds.different(X, weights))
         self._settle_trees(n_columns, n)
         if may_find_stages and self._asks_for_folds(target) and self._suits_folds(samples.n_positive, n_columns):
@@ -355,6 +369,13 @@ class BoostingParameters(BoostedModel):
     def _most_stages(self) -> int:
         """The number of stages, or the largest one with early stopping."""
         if self.n_estimators == "auto":
+            if self._goes_on() and self._patience() is None:
+                # A search has found the number, if its losses are not those of the samples that the model is fitted to.
+                if "validation" in self.__dict__.get("_curves", {}) and not len(self._model.validation_score()):
+                    return self._model.n_stages
+                if self._may_have_own_trees(self._model.width) and self._shared["output_strategy"] == "single_target":
+                    return _OWN_STAGES
+                return self._N_STAGES
             if self._has_own_trees and self._finds_stages:
                 return _MOST_OWN_STAGES
             if self._has_own_trees and self._patience() is None:

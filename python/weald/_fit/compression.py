@@ -350,7 +350,7 @@ class BaseCompressed(WithPaths):
         for name in ("n_features_in_", "feature_names_in_", "categories_", schema.LABELS):
             if name in self.__dict__:
                 setattr(forest, name, self.__dict__[name])
-        if target.kind == "numbers" and not isinstance(y, np.ndarray) and is_sparse(y):
+        if target.kind == "numbers" and target.mask is None and not isinstance(y, np.ndarray) and is_sparse(y):
             target = forest._check_y(y, samples.weights, samples.n)  # the forest keeps y sparse
         forest._fit_samples(samples.of(forest, target))
         return forest

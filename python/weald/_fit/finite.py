@@ -77,6 +77,10 @@ class OfFiniteX(BaseModel):
         return tags
 
 
+# With less weight times C, the penalty holds most weights of features near zero.
+_LEAST_LOSSES = 30.0
+
+
 class OfPreparedX(OfFiniteX, BaseClassifier):
     """Classifiers with weights of features that are prepared: columns of weights, fitted sixteen at a time."""
 
@@ -101,12 +105,17 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
     max_iter: int
     min_weight: float
     weight_dtype: Literal["float32", "float16"]
+    C: Any
     random_state: RandomState
     verbose: int
 
     _model: Any
     _seed: int
     _part: tuple[int, int, str]
+
+    def _least_weights(self, n_samples: int) -> dict[str, float]:
+        strength = 1.0 if isinstance(self.C, str) else float(self.C)
+        return {f"C={self.C}": _LEAST_LOSSES / strength}
 
     def _fit(
         self,

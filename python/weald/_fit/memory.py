@@ -38,6 +38,7 @@ _MASKED_LABEL = 13
 _FEWER_FEATURES = "draw fewer features at each node with max_features, below a fifth of them, or use less n_jobs"
 # How to reduce the parts of the estimate that may be certain.
 HINTS = {
+    "the trees": "set a smaller n_estimators",
     "the transposed X": "pass X as CSC and max_features=None",
     "the column-major copy of X": "pass X in Fortran order as float32, np.asfortranarray(X, dtype=np.float32)",
     "the sorted columns of X": _FEWER_FEATURES,
@@ -209,6 +210,7 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     max_features_by_tree = n_drawn_features(estimator.max_features_by_tree, shapes.n_features)
     config = estimator._plain_boost_config(tree, strategy, projection, max_features_by_tree)
     found = _weald.memory_of_boosting(config, shapes, estimator._n_threads(), estimator.callbacks is not None)
+    found += _of_start(estimator, shapes, width)
     cv = estimator._likely_folds(shapes.n_samples, width)
     if cv is None:
         return found
@@ -217,6 +219,17 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     of_samples = of_X * cross_validated.n_copies(cv, of_X)
     of_scores = 8 * shapes.n_samples * width * cross_validated.n_folds(cv)
     return [*found, ("the samples of the folds", of_samples, False), ("the scores of the folds", of_scores, False)]
+
+
+def _of_start(estimator: BaseModel, shapes: Shapes, width: int) -> list[_MemoryTerm]:
+    """The memory of the model that boosting starts from, if it is one of weald, and of the scores of its samples."""
+    start = estimator._model_of_start()
+    if not hasattr(start, "_memory_terms"):
+        return []
+    # Scores by folds and of all samples, and in the unit of the stages; "auto" fits all of this once more.
+    n_tables = 3 if estimator.init != "auto" else 5
+    of_model = [(what, n_bytes, False) for what, n_bytes, _ in start._memory_terms(start, shapes)]
+    return [*of_model, ("the scores of the start", n_tables * 8 * shapes.n_samples * width, False)]
 
 
 def _n_scores(shapes: _Columns) -> int:
@@ -294,9 +307,10 @@ def _columns_of(estimator: BaseModel, y: Raw, y_mask: MatrixLike | None) -> _Col
     if is_sparse(y):
         n, width = map(int, y.shape)
         told = None if y_mask is None else masks.check(y_mask, (n, width))
-        if not is_classifier(estimator) and _entries_of_numbers(estimator, y, 0) is None:
-            return _Columns(width, n * width, True, n * width, 0)
-        return _Columns(width, int(y.nnz), False, n * width, 0 if told is None else int(told.sum()))
+        n_unknown = 0 if told is None else int(told.sum())
+        if not is_classifier(estimator) and _entries_of_numbers(estimator, y, n_unknown) is None:
+            return _Columns(width, n * width, True, n * width, n_unknown)
+        return _Columns(width, int(y.nnz), False, n * width, n_unknown)
     columns = _targets.columns_of(y)
     told = None if y_mask is None else masks.dense(masks.check(y_mask, columns.shape))
     # A single output with NaN raises an error in `fit`.

@@ -122,7 +122,11 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
             return r2(
                 true, lambda rows: self._forest.predict(checked[rows], self._n_threads()), n_samples, sample_weight
             )
-        return r2_of(self, self._scores(X), true, sample_weight, y_mask)
+        return r2_of(self, self._of_scores(self._scores(X)), true, sample_weight, y_mask)
+
+    def _of_scores(self, scores: Float) -> Float:
+        """Predicted numbers, a column for each output, of the scores of samples."""
+        return scores
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:

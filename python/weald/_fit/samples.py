@@ -101,4 +101,6 @@ def prepare(
             mask = masks.to_engine(target.mask)
     if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
         X = schema.of_samples(estimator, given, X, weights > 0, learned=kept is None)
+    if weights is not None and not goes_on:
+        warned.of_tiny_weights(weights, estimator._least_weights(int(np.count_nonzero(weights))))
     return Samples(X, target, weights, estimator._row_weights(target, weights), mask)

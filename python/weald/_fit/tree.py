@@ -129,7 +129,8 @@ class BaseTree(TreeParameters, BaseModel):
 
             Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
             stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
-            is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
+            is not zero, if `criterion` is not "squared_error", or if `y_mask` marks some of it. Boosting and compression always
+            convert it.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 

@@ -208,16 +208,14 @@ def numbers(
     """Targets of a regressor. The y of samples with weight zero is not read.
 
     With `masks`, values that are NaN or marked by `y_mask` are unknown; with `each_output`, each output must have known
-    values. Sparse y stays sparse with `keeps_sparse`; otherwise it is converted to a dense array.
+    values. Sparse y stays sparse with `keeps_sparse` if all its values are known; otherwise it is converted to a dense array.
     """
     of_floats = is_floats(y)
     if not of_floats:
         check_array_of_y(y, what)
     if not of_floats and is_sparse(y):
         entries = sparse_numbers(y, n_samples, weights, what)
-        if y_mask is not None:
-            raise ValueError(f"y_mask does not support sparse regression targets: pass {what}.toarray()")
-        if keeps_sparse:
+        if keeps_sparse and (y_mask is None or _masks.check(y_mask, entries.shape) is None):
             container = "array" if isinstance(y, sparse.sparray) else "matrix"
             engine = engine_of_numbers(entries)
             return Target("numbers", engine, entries.shape[1], [], entries, container=container)
@@ -393,6 +391,8 @@ def with_gaps(y: Raw, y_mask: MatrixLike | None) -> Any:
     """Numbers or labels with NaN in place of the entries that `y_mask` marks."""
     if y_mask is None or y is None:
         return y
+    if is_sparse(y) and not np.isin(y.data, (0, 1)).all():
+        y = y.toarray()
     if is_sparse(y) or has_sparse_columns(y):
         target = labels(y, y_mask=y_mask)
         if target.mask is None:

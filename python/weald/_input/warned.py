@@ -8,6 +8,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
+from numpy.typing import NDArray
+
 # Packages whose frames are not those of the user.
 _OURS = {"weald", "sklearn", "joblib", "contextlib", "_weald"}
 _lock = threading.Lock()
@@ -35,3 +38,25 @@ def at_user() -> Iterator[None]:
         yield
     for found in caught:
         warn(found.message)
+
+
+# Only weights of a smaller mean are tiny: an oversight, and not the choice of a strong regularization.
+_TINY = 0.1
+
+
+def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> None:
+    """Warn if all weights together are so small that what is in their unit decides the model.
+
+    `least` has the weight of all samples below which each of these decides it.
+    """
+    with np.errstate(over="ignore"):
+        total, n = float(weights.sum()), int(np.count_nonzero(weights))
+    names = [name for name, needed in least.items() if needed > total]
+    if total > _TINY * n or not names:
+        return
+    factor = np.format_float_positional(n / total, precision=6, fractional=False, trim="-")
+    warn(
+        f"sample_weight sums to {total:.3g} over {n} samples, so that {' and '.join(names)} decide{'' if names[1:] else 's'} "
+        f"the model: multiply sample_weight by {factor}, and weights are 1 on average",
+        UserWarning,
+    )

@@ -106,6 +106,10 @@ def proven(arrays: object, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
     return Maps(ptr, x, y)
 
 
+# With less weight in all samples, sigmoids are nearer to the prior than to the samples.
+LEAST_WEIGHT = 30.0
+
+
 def calibrated(
     scores: Float | sparse.csr_array,
     truth: sparse.csr_array,

@@ -123,8 +123,10 @@ class Rounds:
         before, since = values[:-patience], values[-patience:]
         if self.scores:
             return max(since) <= max(before) + self.tol
-        # As in the engine. A loss of zero cannot improve.
-        return self.at_start == 0 or min(since) > min(before) - self.tol * cast(float, self.at_start)
+        # As in the engine. From a loss of zero, only those below zero are better.
+        if self.at_start == 0:
+            return min(since) >= min(*before, 0.0)
+        return min(since) > min(before) - self.tol * abs(cast(float, self.at_start))
 
     @property
     def n_best(self) -> int:

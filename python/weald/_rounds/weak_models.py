@@ -33,8 +33,12 @@ def fitted(
     progress: Callable[[int], object] | None,
     n_grown: int,
     observer: Rounds | None = None,
+    grown: _weald.Boosted | None = None,
 ) -> tuple[_weald.Boosted, list[Any]]:
-    """The model and its weak models, of which the first `n_grown` exist; `observer` is called after other stages."""
+    """The model and its weak models, of which the first `n_grown` exist; `observer` is called after other stages.
+
+    The steps of the weak models that exist are those of the model `grown`, or else are searched again.
+    """
     name = type(boosting.estimator).__name__
     n_columns = boosting._n_columns(target)
     if (
@@ -47,7 +51,7 @@ def fitted(
             "use another estimator, or output_strategy='projected'"
         )
     n_samples = X.shape[0]
-    # The stages do not depend on warm starts: existing weak models predict again and are not fitted again.
+    # Existing weak models predict again and are not fitted again.
     weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
 
     def predict(estimator: BaseEstimator, X: Matrix, n_targets: int) -> Float:
@@ -84,7 +88,9 @@ def fitted(
             observer(stage, train, validation, out_of_bag, None, None)
 
     told = None if observer is None else after
-    model = _weald.fit_boosting_with(fit_predict, X.shape, target.engine, weights, config, held_out, progress, told)
+    model = _weald.fit_boosting_with(
+        fit_predict, X.shape, target.engine, weights, config, held_out, progress, told, grown
+    )
     return model, weak[: model.n_stages]
 
 

@@ -280,13 +280,14 @@ pub(crate) fn refit_leaves<'py>(
 
 /// Boosts weak models. `shape` is the shape of X, which only `fit_predict` knows. `fit_predict` is called with the
 /// stage, the samples, their targets and their weights, fits a model, and returns its predictions for all training
-/// samples and for those of the validation set.
+/// samples and for those of the validation set. With `grown`, a fitted model, only the stages that it does not have yet
+/// are fitted; for the others, `fit_predict` is called without samples and only predicts.
 ///
 /// `observer` is called after each stage with (stage, training loss, validation loss or None, (out-of-bag loss,
 /// improvement) or None). Both functions run on the calling thread. An exception that they raise, such as that of
 /// Ctrl-C, ends the fit.
 #[pyfunction]
-#[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None, observer=None))]
+#[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None, observer=None, grown=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting_with<'py>(
     py: Python<'py>,
@@ -298,6 +299,7 @@ pub(crate) fn fit_boosting_with<'py>(
     validation: Option<PyValidationTargets<'py>>,
     progress: Option<Bound<'py, PyAny>>,
     observer: Option<Py<PyAny>>,
+    grown: Option<Py<PyBoosted>>,
 ) -> PyResult<PyBoosted> {
     let (y, (config, loss)) = (y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
@@ -306,7 +308,8 @@ pub(crate) fn fit_boosting_with<'py>(
         Some((y, _)) => Some((y.view()?, held_weights.as_deref())),
         None => None,
     };
-    let mut learner = Callback { fit_predict, progress: progress.clone().map(Bound::unbind), observer, raised: None };
+    let unbound = progress.clone().map(Bound::unbind);
+    let mut learner = Callback { fit_predict, progress: unbound, observer, grown, raised: None };
     let entry = Entry { n_threads: 1, cost: 0, progress };
     let outcome = entry.run(py, |control| {
         loss.stops(control);
@@ -325,6 +328,7 @@ struct Callback {
     fit_predict: Py<PyAny>,
     progress: Option<Py<PyAny>>,
     observer: Option<Py<PyAny>>,
+    grown: Option<Py<PyBoosted>>,
     /// The exception that a function raised. The engine is told that the work was interrupted, and Python gets this
     /// exception.
     raised: Option<PyErr>,
@@ -364,6 +368,10 @@ impl Callback {
 }
 
 impl WeakLearner for Callback {
+    fn model(&self) -> Option<&Boosted> {
+        self.grown.as_ref().map(|model| &*model.get().0)
+    }
+
     fn fit_predict(
         &mut self,
         stage: usize,

@@ -68,11 +68,12 @@ impl BoostConfig {
     }
 
     /// Adds the stages `model.n_stages()..self.n_estimators` to a model. With the same data and parameters, the result
-    /// is that of [`BoostConfig::fit_controlled`], or of [`BoostConfig::fit_with_validation`].
+    /// is that of [`BoostConfig::fit_controlled`], or of [`BoostConfig::fit_with_validation`]. With other data, the
+    /// constants and the stages of the model stay as they are.
     ///
     /// # Errors
     /// The same as for [`BoostConfig::fit_controlled`], and [`crate::ErrorKind::Invalid`] when the model has other
-    /// features, outputs or another strategy, or more than `n_estimators` stages.
+    /// features or outputs, another strategy or learning rate, or more than `n_estimators` stages.
     pub fn fit_more<'d>(
         &self,
         model: &Boosted,
@@ -102,8 +103,8 @@ impl BoostConfig {
     }
 
     /// [`fit_observed`](Self::fit_observed) for fits that are done in several parts: `so_far` keeps the scores after the
-    /// last stage, so that the next part, with the model of this one, does not compute them again. It must not be used with
-    /// other data. A part that fails leaves it as it was.
+    /// last stage, so that the next part, with the model of this one, does not compute them again. With another model they
+    /// are computed again. It must not be used with other data. A part that fails leaves it as it was.
     ///
     /// # Errors
     /// The same as for [`BoostConfig::fit_more`].
@@ -183,7 +184,7 @@ impl BoostConfig {
         let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
         let problem = Problem::new(config, outputs, known.as_deref())?;
         if let Some(model) = model {
-            problem.check_model(self, model, data.x())?;
+            problem.check_model(self, model, data.x().n_features())?;
         }
         let (x, y, sample_weight) = (data.x().view(), data.y().view(), data.weight_of_worker()?);
         let sample_weight = workers::weights_of_all(workers, sample_weight, data.n_samples())?;

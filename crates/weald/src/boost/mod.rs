@@ -100,6 +100,8 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_of_continued;
+#[cfg(test)]
 mod tests_of_workers;
 mod trees;
 mod weak;

@@ -3,8 +3,8 @@
 use super::config::{BoostConfig, OutputStrategy};
 use super::model::{Boosted, Combine};
 use super::step_sizes::StepDtype;
+use crate::data::Outputs;
 use crate::data::targets::n_scores;
-use crate::data::{Matrix, Outputs};
 use crate::error::{Error, Purpose, Result};
 use crate::loss::Link;
 use crate::loss::known_cells::KnownCells;
@@ -93,10 +93,10 @@ impl<'a> Problem<'a> {
     }
 
     /// Returns an error if stages cannot be added to `model`, because it is of another kind.
-    pub(crate) fn check_model(&self, config: &BoostConfig, model: &Boosted, x: &Matrix<'_>) -> Result<()> {
+    pub(crate) fn check_model(&self, config: &BoostConfig, model: &Boosted, n_features: usize) -> Result<()> {
         const WHAT: &str = "model";
-        if model.n_features != x.n_features() {
-            return Err(Error::shape("each row of X", model.n_features, x.n_features()));
+        if model.n_features != n_features {
+            return Err(Error::shape("each row of X", model.n_features, n_features));
         }
         if model.outputs != self.outputs {
             return Err(Error::invalid(WHAT, "other outputs", "have the same outputs and classes"));

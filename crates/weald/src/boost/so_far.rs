@@ -1,10 +1,13 @@
 //! The scores of a fit that is done in several parts, so that no part computes those of the parts before again.
 
+use std::sync::Arc;
+
 use super::model::Boosted;
 use super::scores::booster::Booster;
 use super::scores::{Held, Scored, Scores};
 use crate::error::{Purpose, Result};
 use crate::loss::kernels::float::Float;
+use crate::tree::Tree;
 
 const SCORES: Purpose = Purpose("the scores of the stages so far");
 
@@ -12,16 +15,17 @@ const SCORES: Purpose = Purpose("the scores of the stages so far");
 /// [`fit_part_of`](super::BoostConfig::fit_part_of) goes on. It takes 8 bytes for each score.
 #[derive(Clone, Debug, Default)]
 pub struct ScoresSoFar {
-    n_stages: usize,
+    /// The trees of the part: scores of another model are computed again.
+    trees: Vec<Arc<Tree>>,
     /// Those of the training and of the held-out samples, for each group of scores that are boosted together. Empty if
     /// scores are not stored during the fit.
     of_each: Vec<[Option<Vec<f64>>; 2]>,
 }
 
 impl ScoresSoFar {
-    /// Returns the scores after these stages.
+    /// Returns the scores after the stages of this model.
     pub(super) fn after<'a, T: Float, S: Scores<'a, T>>(
-        n_stages: usize,
+        model: &Boosted,
         boosters: &[Booster<'a, T, S>],
     ) -> Result<Self> {
         let of = |scored: &Scored<'a, T, S>| {
@@ -33,7 +37,14 @@ impl ScoresSoFar {
             let Some(of_training) = of(train)? else { return Ok(ScoresSoFar::default()) };
             of_each.push([Some(of_training), validation.as_ref().map(of).transpose()?.flatten()]);
         }
-        Ok(ScoresSoFar { n_stages, of_each })
+        Ok(ScoresSoFar { trees: SCORES.collected(model.trees.iter().map(Arc::clone))?, of_each })
+    }
+
+    /// Adds a number to all scores, to find out whether they are used.
+    #[cfg(test)]
+    pub(super) fn shift(&mut self, by: f64) {
+        let known = self.of_each.iter_mut().flatten().flatten();
+        known.flat_map(|scores| scores.iter_mut()).for_each(|score| *score += by);
     }
 
     /// Brings scores to their values after the stages of `model`, if they are known. Returns whether they are.
@@ -43,7 +54,9 @@ impl ScoresSoFar {
         boosters: &mut [Booster<'a, T, S>],
     ) -> bool {
         let n_stages = model.n_stages();
-        if self.n_stages != n_stages || self.of_each.len() != boosters.len() {
+        let is_of_model = self.trees.len() == model.trees.len()
+            && self.trees.iter().zip(&model.trees).all(|(known, tree)| Arc::ptr_eq(known, tree));
+        if !is_of_model || self.of_each.len() != boosters.len() {
             return false;
         }
         let is_validated = boosters.iter().any(|booster| booster.validation.is_some());

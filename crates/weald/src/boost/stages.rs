@@ -37,10 +37,15 @@ use crate::tree::Tree;
 
 /// What the loop over stages asks for.
 pub(super) trait Learner {
-    /// Brings the scores to their values after the stages of an existing model, and returns it with its losses of the
-    /// held-out samples, if the fit adds stages to a model.
+    /// Returns the model to which the fit adds stages, if there is one.
+    fn model(&self) -> Option<&Boosted> {
+        None
+    }
+
+    /// Brings the scores to their values after the stages of the existing model, and returns it with its losses of the
+    /// held-out samples, if there is one. The scores are at its constants.
     fn resume<'y, T: Float, S: Scores<'y, T>>(
-        &self,
+        &mut self,
         _: &Fitting<'_>,
         _: &mut [Booster<'y, T, S>],
     ) -> Result<Option<Boosted>> {
@@ -172,9 +177,19 @@ impl<'f> Fitting<'f> {
 
     /// Fits the model with the weak models of `learner`.
     pub(super) fn fit(&self, learner: &mut impl Learner) -> Result<Boosted> {
+        if let Some(model) = learner.model() {
+            self.check_rate(model)?;
+        }
         let y = self.columns(self.y)?;
         let held_out = self.validation.map(|held_out| self.columns(&held_out.y)).transpose()?;
         with_kind!(self, self.fit_columns(&y, held_out.as_deref(), learner))
+    }
+
+    /// Returns an error if stages of another rate are added: the model multiplies all its steps by its own.
+    fn check_rate(&self, model: &Boosted) -> Result<()> {
+        let rate = self.config.learning_rate;
+        let is_same = rate == model.learning_rate();
+        if is_same { Ok(()) } else { Err(Error::invalid("learning_rate", rate, "be that of the model")) }
     }
 
     fn fit_columns<'y, T: Float, S: Scores<'y, T>>(
@@ -184,7 +199,9 @@ impl<'f> Fitting<'f> {
         learner: &mut impl Learner,
     ) -> Result<Boosted> {
         let (config, control) = (self.config, self.control);
-        let mut boosters = self.boosters::<T, S>(y, held_out, learner.wants_scores())?;
+        // A model that is continued keeps its constants: those of other data would move the stages that it has.
+        let start = learner.model().map(|model| START.copied(&model.start)).transpose()?;
+        let mut boosters = self.boosters::<T, S>(y, held_out, start.as_deref(), learner.wants_scores())?;
         if config.subsample < 1.0 {
             let mut each = boosters.iter_mut().map(|booster| &mut booster.train);
             each.try_for_each(|Scored { data, scores }| scores.tell_losses_out_of_bag(data))?;
@@ -257,21 +274,23 @@ impl<'f> Fitting<'f> {
     }
 
     /// Returns a booster for each of these columns of y: one for all scores, or one for each score of single targets.
+    /// Scores are at the constants `start`, or at those of least loss.
     pub(super) fn boosters<'y, T: Float, S: Scores<'y, T>>(
         &'y self,
         y: &'y [Targets<'_>],
         held_out: Option<&'y [Targets<'_>]>,
+        start: Option<&[f64]>,
         wants_scores: bool,
     ) -> Result<Vec<Booster<'y, T, S>>> {
-        let booster = |(t, y)| self.booster(t, y, held_out.map(|y| &y[t]), wants_scores);
+        let booster = |(t, y)| self.booster((t, start), y, held_out.map(|y| &y[t]), wants_scores);
         Purpose("the columns of y").results(y.iter().enumerate().map(booster))
     }
 
-    /// Returns the scores of these columns of y, the `t`-th group that is boosted together, at the constants of least
-    /// loss or at the given margins.
+    /// Returns the scores of these columns of y, the `t`-th group that is boosted together, at the constants `start` or
+    /// those of least loss, or at the given margins.
     fn booster<'y, T: Float, S: Scores<'y, T>>(
         &'y self,
-        t: usize,
+        (t, start): (usize, Option<&[f64]>),
         y: &'y Targets<'_>,
         held_out: Option<&'y Targets<'_>>,
         wants_scores: bool,
@@ -280,9 +299,10 @@ impl<'f> Fitting<'f> {
         let width = if problem.combine == Combine::Columns { 1 } else { problem.width };
         let (shares, weights) = (problem.shares(), self.weights.try_clone()?);
         let data = Data::new(y, (loss, shares), weights, width)?;
-        let start = match self.margins {
-            None => loss.start(&data.y, width, &self.rows, &data.weights, self.control)?,
-            Some(_) => START.filled(0.0, width)?,
+        let start = match (start, &self.margins) {
+            (Some(start), _) => START.copied(&start[t..t + width])?,
+            (None, None) => loss.start(&data.y, width, &self.rows, &data.weights, self.control)?,
+            (None, Some(_)) => START.filled(0.0, width)?,
         };
         let columns = t..t + width;
         let of_columns = |margins: ArrayView2<'y, f64>| margins.slice_axis_move(Axis(1), columns.clone().into());

@@ -35,8 +35,9 @@ impl<'c> Stopping<'c> {
         let (Some(patience), Some(at_start)) = (self.config.n_iter_no_change, self.at_start) else { return false };
         let Some(before) = self.losses.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
         let least = |losses: &[f64]| losses.iter().copied().fold(f64::INFINITY, f64::min);
-        // A loss of zero cannot improve.
-        at_start == 0.0 || least(&self.losses[before..]) > least(&self.losses[..before]) - self.config.tol * at_start
+        let (best, since) = (least(&self.losses[..before]), least(&self.losses[before..]));
+        // Losses may be negative. From a loss of zero, only those below zero are better.
+        if at_start == 0.0 { since >= best.min(0.0) } else { since > best - self.config.tol * at_start.abs() }
     }
 }
 
@@ -54,5 +55,35 @@ impl Boosted {
         let losses = &self.validation_score;
         let least = (0..losses.len()).reduce(|best, i| if losses[i] < losses[best] { i } else { best });
         if config.n_iter_no_change.is_some() { self.truncated(least.unwrap_or(0) + 1) } else { Ok(self) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::LossKind;
+
+    /// Returns the number of stages after which a fit with these validation losses ends.
+    fn n_rounds(at_start: f64, losses: &[f64]) -> usize {
+        let config = BoostConfig::new(LossKind::SquaredError).n_iter_no_change(3).tol(0.01);
+        let is_ended = Cell::new(false);
+        let mut stopping = Stopping::new(&config, Some(at_start), &[], &is_ended).unwrap();
+        let mut ends = |&(stage, loss): &(usize, &f64)| stopping.after(stage, Some(*loss)).is_break();
+        losses.iter().enumerate().find(|one| ends(one)).map_or(losses.len(), |(last, _)| last + 1)
+    }
+
+    #[test]
+    fn worse_stages_are_no_improvement_of_a_loss_of_any_sign() {
+        let falls = |at_start: f64, by: f64| (1..6).map(|i| at_start - by * f64::from(i)).collect::<Vec<_>>();
+        for at_start in [5.0_f64, 1e-9, 0.0, -1e-9, -5.0, -1e9] {
+            // The improvement that counts is a hundredth of the loss before the first stage.
+            let size = f64::max(at_start.abs(), 1e-12);
+            assert_eq!(n_rounds(at_start, &falls(at_start, 0.1 * size)), 5, "{at_start}");
+            let [little, none, worse] = [1e-3, 0.0, -0.1].map(|by| n_rounds(at_start, &falls(at_start, by * size)));
+            assert_eq!([none, worse], [4; 2], "{at_start}");
+            assert_eq!(little, if at_start == 0.0 { 5 } else { 4 }, "{at_start}");
+        }
+        // A loss that is never below zero does not improve from zero.
+        assert_eq!(n_rounds(0.0, &[3.0, 2.0, 1.0, 0.5, 0.2]), 4);
     }
 }

@@ -18,7 +18,7 @@ use crate::criterion::Criterion;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::data::{Matrix, Outputs, Targets};
 use crate::error::{Purpose, Result};
-use crate::exact::{Total, exact_means_of_all};
+use crate::exact::exact_means_of_all;
 use crate::forest::bootstrap::tree_key;
 use crate::loss::kernels::float::Float;
 use crate::pool;
@@ -27,7 +27,7 @@ use crate::rounds::{Unobserved, rounds};
 use crate::tree::Tree;
 use crate::tree::config::TreeConfig;
 use crate::tree::constraints::MonotonicColumns;
-use crate::tree::growth::grower::{Grower, Sample, TreeTargets, of_a_sample};
+use crate::tree::growth::grower::{Grower, Sample, TreeTargets};
 use crate::tree::rows::Rows;
 
 /// What the trees of all stages are grown from.
@@ -62,8 +62,12 @@ const GROWTH: u64 = 1;
 const FEATURES: u64 = 2;
 
 impl Learner for Growing<'_, '_> {
+    fn model(&self) -> Option<&Boosted> {
+        self.model
+    }
+
     fn resume<'y, T: Float, S: Scores<'y, T>>(
-        &self,
+        &mut self,
         fitting: &Fitting<'_>,
         boosters: &mut [Booster<'y, T, S>],
     ) -> Result<Option<Boosted>> {
@@ -135,7 +139,7 @@ impl Learner for Growing<'_, '_> {
         boosters: &[Booster<'y, T, S>],
     ) -> Result<()> {
         if let Some(so_far) = &mut self.so_far {
-            **so_far = ScoresSoFar::after(grown.n_stages(), boosters)?;
+            **so_far = ScoresSoFar::after(grown, boosters)?;
         }
         Ok(())
     }
@@ -206,12 +210,12 @@ impl<'f> Trees<'f> {
         let values = curved.as_ref().map_or(&**targets, |curved| curved.ratios());
         let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
         let parts = |row: usize| curved.as_ref().map_or(units(row), |curved| curved.parts(row, units(row)));
-        let mut sample = Sample::new(rows, n, parts, weights.of_one(), &y, workers, control.n_threads())?;
+        let mut sample =
+            Sample::new(rows, n, parts, (weights.of_one(), weights.exact), &y, workers, control.n_threads())?;
         if let Some(curved) = &curved {
             // A sample counts towards the minimum weight of a leaf by its second derivative, relative to the largest
             // one.
-            let total = Total::of_all(rows.iter().map(|&row| units(row as usize)), workers)?;
-            sample.of_a_sample = curved.most_parts(of_a_sample(rows, total, weights.of_one(), workers)?);
+            sample.of_one = curved.most_parts(weights.of_one());
         }
         let growth = key.child(GROWTH);
         let of_drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
@@ -298,7 +302,7 @@ impl<'f> Trees<'f> {
         model: &Boosted,
     ) -> Result<Boosted> {
         let fitting = self.fitting;
-        let mut boosters = fitting.boosters::<T, S>(y, None, false)?;
+        let mut boosters = fitting.boosters::<T, S>(y, None, None, false)?;
         let mut refitted = Boosted::empty(&fitting.problem, fitting.n_features, fitting.config.learning_rate);
         refitted.start = fitting.start(&boosters)?;
         let n_boosters = boosters.len();

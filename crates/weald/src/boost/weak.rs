@@ -29,6 +29,12 @@ const STRATEGIES: &str = "be Joint, or Projected without relabelled leaves, for 
 
 /// A weak model of the caller, other than a tree.
 pub trait WeakLearner: Send {
+    /// Returns the model to which the fit adds stages, if there is one. For each of its stages,
+    /// [`fit_predict`](WeakLearner::fit_predict) is called without samples, and only predicts.
+    fn model(&self) -> Option<&Boosted> {
+        None
+    }
+
     /// Fits stage `stage` to `targets` (one row for each of the samples `rows`, which are increasing, with `weights`),
     /// and returns its predictions.
     ///
@@ -119,6 +125,9 @@ impl BoostConfig {
         }
         let mut problem = Problem::new(self, outputs, None)?;
         problem.combine = combine;
+        if let Some(model) = weak.model() {
+            problem.check_model(self, model, n_features)?;
+        }
         // Samples are drawn by their positions, because their content is not known here.
         let places = Purpose("the places of rows").filled(0.0f32, n_samples)?;
         let places = Matrix::Dense(ArrayView2::from_shape((n_samples, 1), &places).expect("a place for each row"));
@@ -136,6 +145,32 @@ impl BoostConfig {
 struct Asking<'w>(&'w mut dyn WeakLearner);
 
 impl Learner for Asking<'_> {
+    fn model(&self) -> Option<&Boosted> {
+        self.0.model()
+    }
+
+    fn resume<'y, T: Float, S: Scores<'y, T>>(
+        &mut self,
+        fitting: &Fitting<'_>,
+        boosters: &mut [Booster<'y, T, S>],
+    ) -> Result<Option<Boosted>> {
+        let Some(model) = self.0.model() else { return Ok(None) };
+        let mut grown = model.truncated(model.n_stages())?;
+        grown.validation_score.clear();
+        let [booster] = boosters else { unreachable!("all scores have one weak model") };
+        let q = if fitting.problem.combine == Combine::OtherRankOne { 1 } else { fitting.problem.width };
+        let none = ArrayView2::from_shape((0, q), &[]).expect("no targets");
+        for stage in 0..grown.n_stages() {
+            let predictions = self.0.fit_predict(stage, &[], none, &[])?;
+            let direction = grown.direction(stage, 0..fitting.problem.width)?;
+            let added = Added { predictions: &predictions, direction: &direction, q };
+            let (leaf_of, moved) = added.to_training::<T, S>(fitting.n_samples)?;
+            booster.advance(Some((leaf_of, &moved)), None, &mut Vec::new(), None, fitting.control)?;
+            grown.validation_score.extend(added.validate(booster, fitting.control)?);
+        }
+        Ok(Some(grown))
+    }
+
     fn stages<'y, T: Float, S: Scores<'y, T>>(
         &mut self,
         fitting: &Fitting<'_>,
@@ -167,29 +202,52 @@ impl Learner for Asking<'_> {
         let fit = Fit { data, leaves: &leaves, config, control };
         let steps = searched(fit, &held.scores, &of_rows(&values)?)?;
         let steps = problem.step_dtype.cut(steps);
-        let moves = |values: Vec<f64>| {
-            let leaf_of = Purpose("the leaves of rows").collected(0..(values.len() / q) as u32)?;
-            let direction =
-                Purpose("the steps of a stage").collected(steps.iter().map(|step| config.learning_rate * step))?;
-            Ok::<_, Error>((leaf_of, S::moves_of_rows(values, direction)?))
-        };
-        let (leaf_of, moved) = moves(values)?;
+        let direction = Purpose("the steps of a stage").collected(steps.iter().map(|s| config.learning_rate * s))?;
+        let added = Added { predictions: &predictions, direction: &direction, q };
+        let (leaf_of, moved) = added.to_training::<T, S>(n)?;
         let in_bag = fitting.in_bag(rows)?;
         let losses =
             booster.advance(Some((leaf_of, &moved)), next, targets, drawn.out_of_bag(in_bag.as_deref()), control)?;
-        let mut validation_loss = None;
-        if let Some(scored) = &booster.validation {
-            let missing = || Error::invalid(PURPOSE.0, "too few", "have predictions for all samples");
-            let values = predictions.validation.as_ref().ok_or_else(missing)?;
-            let (leaf_of, moved) = moves(checked(values, scored.data.n_samples, q)?)?;
-            validation_loss = booster.validate(Some((leaf_of, &moved)), control)?;
-        }
+        let validation_loss = added.validate(booster, control)?;
         Ok(vec![Stage { tree: None, steps, losses, validation_loss }])
     }
 
     fn after(&mut self, report: &StageReport<'_>) -> Result<ControlFlow<()>> {
         self.0.after(report)?;
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// What a weak model adds to the scores: a direction times its predictions, of which there are `q` for each sample.
+struct Added<'a> {
+    predictions: &'a WeakPredictions,
+    direction: &'a [f64],
+    q: usize,
+}
+
+impl Added<'_> {
+    /// Returns the moves of these predictions, as if each sample were in a leaf of its own.
+    fn moves<'y, T: Float, S: Scores<'y, T>>(&self, values: Vec<f64>) -> Result<(Vec<u32>, S::Moves)> {
+        let leaf_of = Purpose("the leaves of rows").collected(0..(values.len() / self.q) as u32)?;
+        let direction = Purpose("the steps of a stage").copied(self.direction)?;
+        Ok((leaf_of, S::moves_of_rows(values, direction)?))
+    }
+
+    fn to_training<'y, T: Float, S: Scores<'y, T>>(&self, n: usize) -> Result<(Vec<u32>, S::Moves)> {
+        self.moves::<T, S>(checked(&self.predictions.train, n, self.q)?)
+    }
+
+    /// Adds the predictions to the scores of the held-out samples and returns their loss; see [`Booster::validate`].
+    fn validate<'y, T: Float, S: Scores<'y, T>>(
+        &self,
+        booster: &mut Booster<'y, T, S>,
+        control: &Control,
+    ) -> Result<Option<f64>> {
+        let Some(scored) = &booster.validation else { return Ok(None) };
+        let missing = || Error::invalid(PURPOSE.0, "too few", "have predictions for all samples");
+        let values = self.predictions.validation.as_ref().ok_or_else(missing)?;
+        let (leaf_of, moved) = self.moves::<T, S>(checked(values, scored.data.n_samples, self.q)?)?;
+        booster.validate(Some((leaf_of, &moved)), control)
     }
 }
 

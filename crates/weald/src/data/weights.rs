@@ -46,9 +46,9 @@ const FAR: f64 = two_to(600);
 const PURPOSE: Purpose = Purpose("sample weights");
 
 impl Weights {
-    /// Returns the weight one in units, if weights are exact multiples of the unit.
-    pub(crate) fn of_one(&self) -> Option<f64> {
-        self.exact.then(|| 1.0 / self.unit)
+    /// Returns the weight one in units.
+    pub(crate) fn of_one(&self) -> f64 {
+        (1.0 / self.unit).min(f64::MAX)
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {

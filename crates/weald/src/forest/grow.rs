@@ -224,7 +224,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
             rows,
             self.n_samples,
             units,
-            weights.of_one(),
+            (weights.of_one(), weights.exact),
             split_y,
             weights.workers(),
             control.n_threads(),

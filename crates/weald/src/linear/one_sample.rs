@@ -53,9 +53,10 @@ pub struct LinearScorer {
     rows: Vec<f32>,
 }
 
-/// The memory that a [`LinearScorer`] uses for a sample.
+/// The memory that a [`LinearScorer`] uses for a sample. It fits scorers of as many features and columns.
 #[derive(Debug)]
 pub struct LinearScratch {
+    n_features: usize,
     /// The prepared sample.
     x: Vectors,
     scores: Vec<f64>,
@@ -92,6 +93,7 @@ impl LinearScorer {
     /// Returns [`crate::ErrorKind::OutOfMemory`].
     pub fn scratch(&self) -> Result<LinearScratch> {
         Ok(LinearScratch {
+            n_features: self.model.n_features(),
             x: Vectors::of_one_row(self.model.n_features())?,
             scores: PURPOSE.filled(0.0, self.model.n_columns())?,
             ranking: Ranking::new(self.model.n_columns(), None)?,
@@ -123,7 +125,8 @@ impl LinearScorer {
     ///
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] for features that do not increase or that the model does not have and for
-    /// values that are not finite, and [`crate::ErrorKind::Shape`] for another number of scores. `scores` is then unchanged.
+    /// values that are not finite, and [`crate::ErrorKind::Shape`] for another number of scores and for a scratch of another
+    /// number of features or columns. `scores` is then unchanged.
     pub fn scores(
         &self,
         sample: impl Iterator<Item = (u32, f32)> + Clone,
@@ -134,7 +137,7 @@ impl LinearScorer {
         if scores.len() != width {
             return Err(Error::shape("scores", width, scores.len()));
         }
-        self.prepare(sample, &mut scratch.x)?;
+        self.prepare(sample, scratch)?;
         self.add(&scratch.x, scores);
         Ok(())
     }
@@ -156,8 +159,8 @@ impl LinearScorer {
         if columns.len() != scores.len() || columns.len() > width {
             return Err(Error::shape("the best scores", columns.len().min(width), scores.len()));
         }
-        let LinearScratch { x, scores: of_columns, ranking } = scratch;
-        self.prepare(sample, x)?;
+        self.prepare(sample, scratch)?;
+        let LinearScratch { x, scores: of_columns, ranking, .. } = scratch;
         if columns.is_empty() {
             return Ok(());
         }
@@ -165,9 +168,15 @@ impl LinearScorer {
         ranking.rank(0, of_columns.iter().copied(), (columns, scores))
     }
 
-    fn prepare(&self, sample: impl Iterator<Item = (u32, f32)> + Clone, x: &mut Vectors) -> Result<()> {
+    fn prepare(&self, sample: impl Iterator<Item = (u32, f32)> + Clone, scratch: &mut LinearScratch) -> Result<()> {
         let mut least = 0;
-        let n_features = self.model.n_features();
+        let (n_features, width) = (self.model.n_features(), self.model.n_columns());
+        if scratch.n_features != n_features {
+            return Err(Error::shape("the features of the scratch", n_features, scratch.n_features));
+        }
+        if scratch.scores.len() != width {
+            return Err(Error::shape("the columns of the scratch", width, scratch.scores.len()));
+        }
         for (feature, value) in sample.clone() {
             if feature < least || feature as usize >= n_features {
                 return Err(Error::invalid("the sample", feature, "have increasing features of the model"));
@@ -177,7 +186,7 @@ impl LinearScorer {
             }
             least = feature + 1;
         }
-        x.set_row(sample, self.model.features.preparation(self.model.idf()))
+        scratch.x.set_row(sample, self.model.features.preparation(self.model.idf()))
     }
 
     /// Writes the scores of a prepared sample. Columns do not depend on one another, and each is a sum in the order of features.

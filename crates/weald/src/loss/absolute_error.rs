@@ -2,11 +2,11 @@
 
 use super::column::ColumnLoss;
 use super::steps::newton::Regularization;
-use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, ROWS};
+use super::{Bounds, Domain, LineProblem, Loss, ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::Rounding;
-use crate::loss::steps::line_search::{LineSearch, weighted_median};
+use crate::loss::steps::line_search::{LARGEST_MOVE, LineSearch, weighted_median};
 
 /// The absolute error.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,9 @@ impl Loss for AbsoluteError {
     /// Returns the lower median of r / g with weights w |g|, or 0 if all directions are zero.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
-        let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
+        // The unit of steps is that of y: only moves that overflow are too long.
+        let most = LARGEST_MOVE / problem.largest_direction();
+        let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-most, most);
         let mut pairs = ROWS.with_capacity(problem.y.len())?;
         pairs.extend(problem.moving().map(|(y, f, g, w)| (ratio(y, f, g), grid.product(w, g.abs()))));
         problem.unless_worse(self, weighted_median(&mut pairs, problem.control)?)

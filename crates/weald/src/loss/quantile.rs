@@ -4,9 +4,9 @@
 //! Source: Koenker and Bassett, *Regression quantiles* (1978).
 
 use super::column::ColumnLoss;
-use super::steps::line_search::{LineSearch, first_with_weight};
+use super::steps::line_search::{LARGEST_MOVE, LineSearch, first_with_weight};
 use super::steps::newton::Regularization;
-use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, LossKind, LossParameter, ROWS};
+use super::{Bounds, Domain, LineProblem, Loss, LossKind, LossParameter, ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::Rounding;
@@ -87,7 +87,9 @@ impl Loss for Quantile {
     /// decreasing g, and each kink adds w |g|. The result is 0 if all directions are zero.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
-        let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
+        // The unit of steps is that of y: only moves that overflow are too long.
+        let most = LARGEST_MOVE / problem.largest_direction();
+        let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-most, most);
         let mut pairs = ROWS.with_capacity(problem.y.len())?;
         let (mut rising, mut falling) = (0.0, 0.0);
         for (y, f, g, w) in problem.moving() {

@@ -1,9 +1,9 @@
 //! The memory of a fit of a centroid forest: samples of X, points of y, the largest nodes, and the trees.
 
-use super::trees::{Growth, STORED, gaps, leaf_bytes, n_projections};
+use super::trees::{Growth, STORED, gaps, leaf_bytes, n_projections, objects};
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
-use crate::centroid::CentroidForestConfig;
 use crate::centroid::config::MOST_DIRECTIONS;
+use crate::centroid::{CentroidForestConfig, CentroidTree};
 
 /// The bytes of an entry of a centroid, with the spare capacity of its lists.
 const CENTROID_ENTRY: f64 = 6.0;
@@ -44,6 +44,7 @@ impl CentroidForestConfig {
         let stores_rows = !shapes.is_dense_numbers && shapes.n_unknown == 0;
         let of_leaves = if stores_rows { bytes::<u32>() * n_rows } else { leaf_bytes(shapes, leaves, n_rows) };
         found.extend([
+            objects::<CentroidTree>(n_trees),
             MemoryTerm::new("the points of growing trees", at_once * n_rows * of_point),
             MemoryTerm::new("the centroids of growing nodes", at_once * p * of_feature),
             MemoryTerm::new("the centroids of all trees", n_trees * (CENTROID_ENTRY * n_entries) as u128),

@@ -1,6 +1,6 @@
 //! The memory of the compression of a forest.
 
-use super::trees::most_leaves;
+use super::trees::{TREES, most_leaves};
 use super::{FitShapes, MemoryTerm, bytes, count};
 use crate::compress::CompressConfig;
 use crate::forest::ForestConfig;
@@ -21,8 +21,9 @@ impl CompressConfig {
         n_threads: usize,
     ) -> Vec<MemoryTerm> {
         let growth = if n_fitted.is_some() { Vec::new() } else { grow.fit_memory(shapes, n_threads) };
-        // Not all of it is still there when the forest is compressed.
-        let mut found: Vec<MemoryTerm> = growth.into_iter().map(|term| term.certain_if(false)).collect();
+        // Only the trees are certain to be there when the forest is compressed.
+        let at_end = |term: MemoryTerm| term.certain_if(term.is_certain && term.what == TREES);
+        let mut found: Vec<MemoryTerm> = growth.into_iter().map(at_end).collect();
         let (n, n_trees) = (count(shapes.n_samples), count(n_fitted.unwrap_or(grow.n_trees)));
         let n_nodes = n_trees * 2 * most_leaves(&grow.tree, n);
         let of_node = NODE + bytes::<f64>() * count(shapes.width.min(MOST_GRADIENTS));

@@ -1,7 +1,7 @@
 //! The memory of a fit of a forest, of which a single tree is a case.
 
 use super::trees::{
-    Growth, STORED, columns, gaps, leaf_bytes, most_leaves, n_projections, of_each, sets_of_categories,
+    Growth, STORED, columns, gaps, leaf_bytes, most_leaves, n_projections, objects, of_each, sets_of_categories,
 };
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::criterion::variance;
@@ -74,6 +74,7 @@ impl ForestConfig {
         let leaves = most_leaves(&self.tree, n_rows);
         let n_nodes = 2 * leaves;
         found.extend([
+            objects::<Tree>(n_trees),
             MemoryTerm::new("the leaves of all trees", n_trees * leaf_bytes(shapes, leaves, n_rows)),
             MemoryTerm::new("the nodes of all trees", n_trees * n_nodes * Tree::BYTES_OF_A_NODE as u128),
             MemoryTerm::new("the nodes of growing trees", at_once * n_nodes * grow::BYTES_OF_A_NODE as u128),

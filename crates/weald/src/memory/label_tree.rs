@@ -2,9 +2,9 @@
 //! weights.
 
 use super::linear::LANES;
-use super::trees::STORED;
+use super::trees::{STORED, objects};
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
-use crate::label_tree::LabelTreeConfig;
+use crate::label_tree::{LabelTree, LabelTreeConfig};
 
 /// The most features of the point of a label.
 const MOST_OF_POINT: u128 = 1024;
@@ -34,6 +34,7 @@ impl LabelTreeConfig {
         // A feature has a weight in the columns of its samples, in two or three levels, and in few others.
         let n_weights = (3 * of_labels).min(2 * p * width) * count(self.n_trees);
         found.extend([
+            objects::<LabelTree>(count(self.n_trees)),
             MemoryTerm::new("the labels of samples", 4 * bytes::<u32>() * entries),
             MemoryTerm::new("the unknown labels of samples", 4 * bytes::<u32>() * count(shapes.n_unknown)),
             MemoryTerm::new("the nodes that samples reach", n * nodes * (3 * bytes::<(f64, u32)>() + bytes::<u32>())),

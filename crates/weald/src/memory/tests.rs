@@ -2,18 +2,18 @@
 
 use super::{FitShapes, LayoutOfX, MemoryTerm};
 use crate::boost::{BoostConfig, OutputStrategy};
-use crate::centroid::CentroidForestConfig;
+use crate::centroid::{CentroidForestConfig, CentroidTree};
 use crate::compress::CompressConfig;
 use crate::criterion::Criterion;
 use crate::forest::{ForestConfig, Sampling};
-use crate::label_tree::LabelTreeConfig;
+use crate::label_tree::{LabelTree, LabelTreeConfig};
 use crate::linear::{Features, LinearConfig};
 use crate::loss::LossKind;
 use crate::model::StepDtype;
 use crate::projection::{NProjections, OutputProjection, Projection};
 use crate::rng::{Key, Stream};
 use crate::split::Splitter;
-use crate::tree::{MaxFeatures, growth::grow};
+use crate::tree::{MaxFeatures, Tree, growth::grow};
 
 fn forest() -> ForestConfig {
     ForestConfig::random_forest(Criterion::Variance).sampling(Sampling::All).n_trees(3)
@@ -42,6 +42,7 @@ fn a_forest_of_dense_numbers() {
             ("the sorted columns of other trees", 8 * 10 * 4, false),
             ("the targets of a tree", 10 * (28 + 8 * 3), true),
             ("the targets of other trees", 10 * (28 + 8 * 3), false),
+            ("the trees", 3 * (size_of::<Tree>() as u64 + 8), true),
             ("the leaves of all trees", 3 * 5 * 2 * 8, false),
             ("the nodes of all trees", 3 * 10 * 32, false),
             ("the nodes of growing trees", 2 * 10 * growing, false),
@@ -88,6 +89,7 @@ fn a_label_tree_of_sparse_labels() {
             ("the samples in their order", 8 * 300 + 16 * 100, false),
             ("the samples of nodes", 16 * 300, false),
             ("the transposed X", 8 * 300, false),
+            ("the trees", 2 * (size_of::<LabelTree>() as u64 + 8), true),
             ("the labels of samples", 16 * 150, false),
             ("the unknown labels of samples", 16 * 7, false),
             // Two nodes of 16 bytes, while new ones and their scratch replace them, and a number of four bytes in each.
@@ -128,6 +130,7 @@ fn a_forest_of_sparse_labels_with_gaps_and_categories() {
         found(&terms),
         [
             ("the transposed X", 8 * 300, true),
+            ("the trees", 3 * (size_of::<Tree>() as u64 + 8), true),
             // Four leaves of 20 labels are smaller than a list of all labels. If cells are unknown, they are frequencies.
             ("the leaves of all trees", 3 * (8 * 4 * 20), false),
             ("the nodes of all trees", 3 * 8 * 32, false),
@@ -249,6 +252,7 @@ fn centroids_and_compression() {
         [
             ("X by samples", 8 * 400, false),
             ("the transposed X", 8 * 400, false),
+            ("the trees", 3 * (size_of::<CentroidTree>() as u64 + 8), true),
             ("the points of growing trees", 2 * 100 * (2 * 128 + 32), false),
             ("the centroids of growing nodes", 2 * 50 * (4 * 10 + 20), false),
             // 20 leaves, and as many other nodes.
@@ -267,7 +271,8 @@ fn centroids_and_compression() {
     let with_growth = CompressConfig::fit_memory(&grow, None, &shapes, 2);
     assert_eq!(sum(&with_growth), of_path.iter().map(|term| term.1).sum::<u64>() + sum(&grow.fit_memory(&shapes, 2)));
     assert_eq!(found(&with_growth)[with_growth.len() - 3..], of_path);
-    assert!(with_growth[..with_growth.len() - 3].iter().all(|term| !term.is_certain));
+    let of_growth = &with_growth[..with_growth.len() - 3];
+    assert!(of_growth.iter().all(|term| term.is_certain == (term.what == "the trees")));
 }
 
 /// Draws numbers below those that are passed.

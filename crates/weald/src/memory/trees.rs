@@ -54,6 +54,14 @@ fn samples_of_a_tree(sampling: Sampling, n: usize) -> usize {
     }
 }
 
+/// The trees themselves, without their nodes and leaves: so many are there whatever the data are.
+pub(super) const TREES: &str = "the trees";
+
+/// Returns the objects of so many trees and the lists that they are collected in.
+pub(super) fn objects<T>(n_trees: u128) -> MemoryTerm {
+    MemoryTerm::new(TREES, n_trees * (bytes::<T>() + bytes::<usize>())).certain_if(true)
+}
+
 /// Returns a table that each growing tree has. That of one tree is certain.
 pub(super) fn of_each([what, of_others]: [&'static str; 2], n_bytes: u128, at_once: u128) -> [MemoryTerm; 2] {
     [MemoryTerm::new(what, n_bytes).certain_if(true), MemoryTerm::new(of_others, (at_once - 1) * n_bytes)]

@@ -389,7 +389,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let sets = Sets { order, are_few: by_mean.is_none() && order.places.len() <= FEW };
         let further = FurtherSets::of(order.places.len());
         self.refused_score = f64::NEG_INFINITY;
-        let n = self.weight / self.rules.of_a_sample;
+        let n = self.weight / self.rules.of_one;
         self.by_chance = decrease_by_chance(order.places.len(), order.share, self.impurity, n);
         // Missing values are on the side that is not moved, then on the side that is moved, and then they are moved
         // alone.

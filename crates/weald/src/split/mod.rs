@@ -95,7 +95,7 @@ pub(crate) struct Rules {
     /// Largest weight of a sample, in units.
     pub(crate) largest_weight: f64,
     /// Weight of a sample of weight one, in units.
-    pub(crate) of_a_sample: f64,
+    pub(crate) of_one: f64,
 }
 
 impl Rules {

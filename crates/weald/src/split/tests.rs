@@ -215,7 +215,7 @@ impl Problem {
                 categories: self.categories.contains(&true).then(|| self.categories.clone().into()),
                 total: Total::of_all(units.iter().copied(), &Workers::One).unwrap(),
                 largest_weight: units.iter().copied().max().unwrap() as f64,
-                of_a_sample: units.iter().copied().max().unwrap() as f64,
+                of_one: units.iter().copied().max().unwrap() as f64,
             },
             units,
         }

@@ -74,8 +74,7 @@ pub struct TreeConfig {
     /// The minimum weight in each child of a split, as a fraction of the total weight; in [0, 0.5].
     pub min_weight_fraction_leaf: f64,
     /// The minimum weight in each child of a split, in units of the sample weights; finite and at least 0. A sample of
-    /// weight 2 counts as two, while [`TreeConfig::min_samples_leaf`] counts it as one. Weights that are not multiples of
-    /// 1/64, or of one larger power of two, are relative to their mean.
+    /// weight 2 counts as two, while [`TreeConfig::min_samples_leaf`] counts it as one.
     pub min_weight_leaf: f64,
     /// The number of features drawn at each node, without replacement.
     pub max_features: MaxFeatures,

@@ -130,6 +130,33 @@ fn what_is_no_sample_is_an_error_that_changes_nothing() {
 }
 
 #[test]
+fn scratch_of_another_model_is_refused() {
+    let weights = |n_features: usize| vec![vec![1.0; 70]; n_features];
+    let scorer = |(n_features, width): (usize, usize)| {
+        LinearScorer::new(Arc::new(model(Features::Given, width, &weights(n_features), &[-1.0; 70], false))).unwrap()
+    };
+    let shapes = [(3, 40), (3, 7), (3, 70), (2, 40), (5, 40)];
+    for of_model in shapes {
+        for of_scratch in shapes {
+            let (scorer, mut scratch) = (scorer(of_model), scorer(of_scratch).scratch().unwrap());
+            let mut scores = vec![9.0; of_model.1];
+            let (mut columns, mut best) = ([99; 2], [9.0; 2]);
+            let sample = || [(0, 1.0), (1, 2.0)].into_iter();
+            let found = [
+                scorer.scores(sample(), &mut scratch, &mut scores),
+                scorer.topk(sample(), &mut scratch, &mut columns, &mut best),
+            ];
+            for found in found {
+                assert_eq!(found.is_ok(), of_model == of_scratch, "{of_model:?} {of_scratch:?}");
+                let Err(refused) = found else { continue };
+                assert!(matches!(refused.kind(), ErrorKind::Shape { .. }), "{refused}");
+                assert!(scores.iter().chain(&best).all(|score| *score == 9.0) && columns == [99; 2]);
+            }
+        }
+    }
+}
+
+#[test]
 fn rows_cost_less_than_lists_and_unknown_features_nothing() {
     let mut listed = vec![0.0; 70];
     listed[..9].fill(1.0);

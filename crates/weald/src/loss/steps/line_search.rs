@@ -128,7 +128,7 @@ pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
 /// Maximum number of halvings of a step that increases the loss: at a kink, no number of halvings may be sufficient.
 const MOST_HALVINGS: i32 = 10;
 /// Largest change of a score in a search: the largest magnitude of targets.
-const LARGEST_MOVE: f64 = 1e150;
+pub(crate) const LARGEST_MOVE: f64 = 1e150;
 /// The search first changes a score by one, and then enlarges the step by this factor. Losses may overflow far away.
 const FURTHER: f64 = 8.0;
 

@@ -180,7 +180,7 @@ impl Problem {
             categories: self.kinds().map(Into::into),
             total: Total::of_all(data.units.iter().copied(), &Workers::One).unwrap(),
             largest_weight: data.units.iter().copied().max().unwrap() as f64,
-            of_a_sample: data.units.iter().copied().max().unwrap() as f64,
+            of_one: data.units.iter().copied().max().unwrap() as f64,
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct Sample<'a> {
     /// Whether units are integer multiples of a sample (see `data::weights`).
     exact: bool,
     /// The weight one in the minimum weight of leaves, in units.
-    pub(crate) of_a_sample: f64,
+    pub(crate) of_one: f64,
     total: Total,
     largest: u64,
     pub(crate) workers: &'a Workers,
@@ -45,13 +45,13 @@ pub(crate) struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     /// Makes a sample of the rows of X. `units` contains the weight of each of `n_samples` samples, which is zero
-    /// outside `rows`; `of_one` is the weight one in these units if they are exact, see `Weights::of_one`; `y` is the
-    /// targets on which the tree splits.
+    /// outside `rows`; `of_one` is the weight one in these units, and `exact` whether they are not rounded (see
+    /// `data::weights`); `y` is the targets on which the tree splits.
     pub(crate) fn new(
         rows: &'a [u32],
         n_samples: usize,
         units: impl Fn(usize) -> u64 + Sync,
-        of_one: Option<f64>,
+        (of_one, exact): (f64, bool),
         y: &TrainY<'_>,
         workers: &'a Workers,
         n_threads: usize,
@@ -68,8 +68,7 @@ impl<'a> Sample<'a> {
         } else {
             RowUnits::Wide(collected(n_samples, n_threads, units)?)
         };
-        let of_a_sample = of_a_sample(rows, total, of_one, workers)?;
-        Ok(Sample { rows, units, exact: of_one.is_some(), of_a_sample, total, largest, workers })
+        Ok(Sample { rows, units, exact, of_one, total, largest, workers })
     }
 }
 
@@ -94,15 +93,6 @@ fn collected<T: Copy + Default + Send>(
         },
     )?;
     Ok(all)
-}
-
-/// Returns the weight one in the minimum weight of leaves, in units, or, if weights are rounded, the mean weight of `rows`,
-/// whose total over all workers is `total`.
-pub(crate) fn of_a_sample(rows: &[u32], total: Total, of_one: Option<f64>, workers: &Workers) -> Result<f64> {
-    match of_one {
-        Some(units) => Ok(units),
-        None => Ok(total.as_f64() / workers.sum_of(rows.len() as u64)? as f64),
-    }
 }
 
 /// The targets with which splits are searched, or leaves are filled.
@@ -133,6 +123,10 @@ pub(crate) struct Grower<'a> {
 /// the drawn columns at each node costs less than partitioning all columns. `benches/rust/extraction.rs` measures equal
 /// times between 0.1 and 0.2.
 const CARRY_SHARE: f64 = 0.2;
+
+/// The share of a minimum weight that is enough if weights are rounded: six samples of weight 1/3 have weight 2, whether
+/// their units are a little more or less.
+const ENOUGH: f64 = 1.0 - 1.0 / (1u64 << 30) as f64;
 
 impl<'a> Grower<'a> {
     /// Converts `x`, which must be validated, to the form that trees with this configuration need.
@@ -388,6 +382,7 @@ impl<'a> Grower<'a> {
 
     fn rules(&self, config: &TreeConfig, monotonic: Option<&MonotonicColumns>, sample: &Sample<'_>) -> Result<Rules> {
         let total_weight = sample.total.as_f64();
+        let of_one = if sample.exact { sample.of_one } else { sample.of_one * ENOUGH };
         Ok(Rules {
             splitter: config.splitter,
             max_depth: config.max_depth.unwrap_or(usize::MAX),
@@ -395,8 +390,7 @@ impl<'a> Grower<'a> {
             constraints: Constraints {
                 leaf_sizes: LeafSizes {
                     min_samples: u32::try_from(config.min_samples_leaf).unwrap_or(u32::MAX),
-                    min_weight: (config.min_weight_fraction_leaf * total_weight)
-                        .max(config.min_weight_leaf * sample.of_a_sample),
+                    min_weight: (config.min_weight_fraction_leaf * total_weight).max(config.min_weight_leaf * of_one),
                 },
                 monotonic: monotonic.map(|columns| columns.held(&self.features)).transpose()?.map(Arc::new),
                 interactions: config.groups(&self.features, self.n_held())?,
@@ -407,7 +401,7 @@ impl<'a> Grower<'a> {
             categories: self.held_categories()?,
             total: sample.total,
             largest_weight: sample.largest as f64,
-            of_a_sample: sample.of_a_sample,
+            of_one: sample.of_one,
         })
     }
 }
@@ -527,7 +521,7 @@ mod tests {
         let y = TrainY::new(&targets).unwrap();
         let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
         let grower = Grower::binned(config, x, x.n_features(), max_bins, None, |row| units[row], control).unwrap();
-        let sample = Sample::new(&rows, units.len(), |row| units[row], Some(1.0), &y, &Workers::One, 1).unwrap();
+        let sample = Sample::new(&rows, units.len(), |row| units[row], (1.0, true), &y, &Workers::One, 1).unwrap();
         let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
         let grow = || grower.structure(config, &targets, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
@@ -586,7 +580,7 @@ mod tests {
             let y = TrainY::new(&targets).unwrap();
             let units: Vec<u64> = (0..n).map(|_| stream.below(3)).collect();
             let rows: Vec<u32> = (0..n as u32).filter(|&row| units[row as usize] > 0).collect();
-            let sample = Sample::new(&rows, n, |row| units[row], Some(1.0), &y, &Workers::One, 1).unwrap();
+            let sample = Sample::new(&rows, n, |row| units[row], (1.0, true), &y, &Workers::One, 1).unwrap();
             let config = TreeConfig {
                 max_features: if seed % 3 == 0 { MaxFeatures::Fraction(0.5) } else { MaxFeatures::All },
                 max_leaf_nodes: (seed % 2 == 0).then_some(10),
