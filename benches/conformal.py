@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import weald
 from scipy import sparse
+from sklearn.metrics import precision_score, recall_score
 from weald.conformal import ConformalLabels, ConformalRegressor, coverage
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
@@ -143,8 +144,10 @@ def labels(name: str, n_splits: int, n_trees: int, table: Table) -> None:
                 weald.RandomForestClassifier(n_trees, n_jobs=2, random_state=seed), control=control, alpha=alpha
             )
             seconds.append(timed(lambda m=model, t=train: m.fit(X[t], Y[t]), time.perf_counter)[0])
-            reached.append(model.score(X[test], Y[test]))
-            sizes.append(model.predict(X[test]).sum() / len(test))
+            named = model.predict(X[test])
+            score, without = (recall_score, np.nan) if control == "recall" else (precision_score, 1.0)
+            reached.append(score(Y[test], named, average="samples", zero_division=without))
+            sizes.append(named.sum() / len(test))
             frequent.append(float(len(model.frequent_)))
         case, side = f"{name}, {Y.shape[0]} x {Y.shape[1]}", f"{control} {1 - alpha:.1f}"
         table.row(case, side, f"{statistics.mean(seconds):.1f}", *map(with_error, (reached, sizes, frequent)))

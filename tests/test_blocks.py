@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -350,3 +351,36 @@ def test_entries_outside_the_matrix_are_refused_by_a_fit(tmp_path):
     np.save(tmp_path / "X" / "indices.npy", indices)
     with pytest.raises(ValueError, match="not a valid sparse matrix"):
         weald.GradientBoostingRegressor(n_estimators=1).fit(load_blocks(tmp_path / "X"), np.arange(4))
+
+
+@pytest.mark.parametrize("name", ["X.npy", "a.npz"])
+def test_headers_with_a_wrong_byte_raise_a_value_error(name, tmp_path):
+    folder, path = tmp_path / "X", tmp_path / name
+    if name == "X.npy":
+        dump_blocks([np.ones((3, 2))], folder)
+        path = folder / name
+    else:
+        sparse.save_npz(path, sparse.csr_array(np.eye(3)), compressed=False)
+    good = path.read_bytes()
+    n_refused = 0
+    for at in range(0, min(len(good), 400), 1 if name == "X.npy" else 7):
+        for byte in (b"(", b"[", b"{", b"'", b"\\", b"\n", b"\x00", b"\xff", b"9"):
+            path.write_bytes(good[:at] + byte + good[at + 1 :])
+            calls = [lambda: list(weald.datasets._blocks._checked([path]))]
+            if name == "X.npy":
+                calls.append(lambda: load_blocks(folder))
+            for call in calls:
+                try:
+                    call()
+                except (ValueError, OSError):
+                    n_refused += 1
+    assert n_refused > 100
+    for name in ("X_train", "X_test", "Y_train", "Y_test"):
+        np.savez(tmp_path / f"{name}.npz", a=np.eye(2))
+    (tmp_path / "meta.json").write_text("{}")
+    assert_array_equal(weald.datasets.load_npz_folder(tmp_path).X_train, np.eye(2))
+    content = (tmp_path / "X_test.npz").read_bytes()
+    for at in range(0, len(content), 5):
+        (tmp_path / "X_test.npz").write_bytes(content[:at] + b"(" + content[at + 1 :])
+        with suppress(ValueError, OSError):
+            weald.datasets.load_npz_folder(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import matplotlib as mpl
 import numpy as np
@@ -14,10 +15,12 @@ from estimator_checks import OF_VALUES, name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
-from sklearn.model_selection import GroupKFold, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
@@ -214,6 +217,14 @@ def test_coverage_of_whole_fits_without_held_out_samples(params):
     assert abs(np.mean(found) - 0.8) < 0.05 + 4 * error
 
 
+def assert_outwards(found, expected):
+    """The bounds are those that are expected, rounded outwards by a few last bits."""
+    assert (found[..., 0] <= expected[..., 0]).all()
+    assert (found[..., 1] >= expected[..., 1]).all()
+    # Eight times the rounding of the largest number in a bound, which is below 8 here.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=64 * np.finfo(float).eps)
+
+
 def plain_intervals(model, estimator, X, y, X_new, alpha):
     """Intervals by folds, sample by sample."""
     residuals = []
@@ -233,7 +244,7 @@ def test_intervals_by_folds_are_those_of_the_twin(estimator):
     model = ConformalRegressor(estimator, cv=4, random_state=0).fit(X, y)
     for alpha in (0.1, 0.35):
         expected = plain_intervals(model, estimator, X, y, X[:9], alpha)
-        np.testing.assert_array_equal(model.predict_interval(X[:9], alpha), expected)
+        assert_outwards(model.predict_interval(X[:9], alpha), expected)
     np.testing.assert_array_equal(model.predict(X), clone(estimator).fit(X, y).predict(X))
 
 
@@ -246,7 +257,7 @@ def test_out_of_bag_intervals_are_those_of_oob_prediction():
     for j in range(3):
         at = plain_quantile(residuals[:, j], [1] * len(Y), 20)
         expected = np.stack([plain.predict(X[:5])[:, j] - at, plain.predict(X[:5])[:, j] + at], axis=1)
-        np.testing.assert_array_equal(bounds[:, j], expected)
+        assert_outwards(bounds[:, j], expected)
     assert model.n_calibration_.tolist() == [80.0] * 3
 
 
@@ -289,7 +300,7 @@ def test_conformalized_quantiles():
     at = plain_quantile(scores, [1] * 120, 20)
     middle = (low + high) / 2
     expected = np.column_stack([np.minimum(low - at, middle), np.maximum(high + at, middle)])
-    np.testing.assert_array_equal(model.predict_interval(X), expected)
+    assert_outwards(model.predict_interval(X), expected)
 
 
 # --- regions ----------------------------------------------------------------------------------------------------------
@@ -444,7 +455,8 @@ def test_unknown_values_are_left_out(cv):
         known = ~mask[:, j]
         residuals = np.abs(Y[known, j] - held.predict(X[known])[:, j])
         at = plain_quantile(residuals, [1] * known.sum(), 10)
-        np.testing.assert_array_equal(frozen.predict_interval(X)[:, j, 1], held.predict(X)[:, j] + at)
+        center = held.predict(X)[:, j]
+        assert_outwards(frozen.predict_interval(X)[:, j], np.column_stack([center - at, center + at]))
     complete = ~mask.any(axis=1)
     alone = ConformalRegressor(held).fit(X[complete], Y[complete])
     assert frozen._ranks.n_samples(3) == complete.sum() == alone._ranks.n_samples(3)
@@ -508,7 +520,7 @@ def test_names_groups_frames_and_pipelines():
     plain = ConformalRegressor(forest(30), conformity_score="normalized").fit(scaled, Y)
     np.testing.assert_array_equal(piped.predict_interval(X), plain.predict_interval(scaled))
     outer = make_pipeline(StandardScaler(), ConformalRegressor(forest(30))).fit(X, Y)
-    assert 0.5 < outer.score(X, Y) <= 1
+    assert 0.5 < coverage(Y, outer[-1].predict_interval(outer[:-1].transform(X))) <= 1
 
 
 # --- classes ----------------------------------------------------------------------------------------------------------
@@ -522,7 +534,7 @@ def classes(n=120, seed=0):
 def plain_scores(p, method, share=1.0):
     if method == "lac":
         return [1 - q for q in p]
-    return [sum(other for other in p if other > q) + share * q for q in p]
+    return [sum(other for other in p if other > q) + share * q if q else 2.0 for q in p]
 
 
 @settings(max_examples=100, deadline=None)
@@ -545,7 +557,7 @@ def test_shares_are_uniform_and_depend_on_nothing_else():
     assert abs(np.corrcoef(found, class_scores.uniform(proba, 8))[0, 1]) < 0.04  # five standard errors
 
 
-@pytest.mark.parametrize("params", [{}, {"method": "aps"}, {"method": "aps", "randomized": True}])
+@pytest.mark.parametrize("params", [{}, {"method": "aps", "randomized": False}, {"method": "aps"}])
 @pytest.mark.parametrize("cv", ["oob", 4])
 def test_sets_of_classes_are_those_of_the_twin(params, cv):
     X, y = classes()
@@ -561,18 +573,20 @@ def test_sets_of_classes_are_those_of_the_twin(params, cv):
             fold = clone(inner).fit(X[train], y[train])
             proba[np.ix_(test, np.searchsorted(names, fold.classes_))] = fold.predict_proba(X[test])
     method, seed = params.get("method", "lac"), model._seed
-    shares = class_scores.uniform(proba, seed) if params.get("randomized") else np.ones(120)
+    shares = class_scores.uniform(proba, seed) if model.randomized else np.ones(120)
     place = np.searchsorted(names, y)
     scores = [plain_scores(p, method, u)[at] for p, u, at in zip(proba, shares, place, strict=True)]
     for alpha in (0.1, 0.4):
         at = plain_quantile(scores, [1] * 120, round(100 * alpha))
         new = full.predict_proba(X[:20])
-        shares_new = class_scores.uniform(new, seed) if params.get("randomized") else np.ones(20)
+        shares_new = class_scores.uniform(new, seed) if model.randomized else np.ones(20)
         found = model.predict_sets(X[:20], alpha)
         for p, u, one in zip(new, shares_new, found, strict=True):
             for score, is_in in zip(plain_scores(p, method, u), one, strict=True):
                 assert is_in == (score <= at) or abs(score - at) < 1e-12  # sums in another order
-    assert model.score(X, y) == coverage(y, model.predict_sets(X), classes=names)
+    sets = model.predict_sets(X)
+    missed = 1 - coverage(y, sets, classes=names)
+    assert model.score(X, y) == pytest.approx(-size(sets) - max(0, missed - 0.1) / 0.1, rel=1e-12)
     np.testing.assert_array_equal(model.predict(X), full.predict(X))
 
 
@@ -583,7 +597,8 @@ def test_randomized_sets_are_nearer_to_the_level():
         held = FrozenEstimator(trees_of_classes(n_estimators=5, max_depth=3).fit(X[:60], y[:60]))
         for randomized, values in found.items():
             model = ConformalClassifier(held, method="aps", alpha=0.2, randomized=randomized, random_state=seed)
-            values.append(model.fit(X[60:160], y[60:160]).score(X[160:], y[160:]))
+            sets = model.fit(X[60:160], y[60:160]).predict_sets(X[160:])
+            values.append(coverage(y[160:], sets, classes=model.classes_))
     mean = {key: np.mean(values) for key, values in found.items()}
     # Four standard errors: of 100 calibration and 100 further samples, coverage deviates by 0.057.
     assert 0.8 - 0.042 < mean[True] < 0.8 + 1 / 101 + 0.042
@@ -601,7 +616,10 @@ def test_several_outputs_of_classes_with_unknown_values():
     assert [part.shape for part in sets] == [(120, 3)] * 3
     for one, two in zip(sets, other.predict_sets(X), strict=True):
         np.testing.assert_array_equal(one, two)
-    assert model.score(X, gaps) == coverage(gaps, sets, classes=model.classes_) == other.score(X, Y, y_mask=mask)
+    shares = coverage(gaps, sets, classes=model.classes_, multioutput="raw_values")
+    sizes = [np.mean(part.sum(axis=1)[known]) for part, known in zip(sets, ~mask.T, strict=True)]
+    expected = -np.mean(sizes + np.maximum(0.9 - shares, 0) / 0.1)
+    assert model.score(X, gaps) == other.score(X, Y, y_mask=mask) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_array_equal(model.n_calibration_, (~mask).sum(axis=0))
     assert size(sets, multioutput="raw_values").shape == (3,)
 
@@ -611,7 +629,10 @@ def test_classes_that_a_fold_lacks_and_unknown_ones():
     y = np.where(np.arange(60) == 7, "rare", y)
     model = ConformalClassifier(LogisticRegression(), cv=3, random_state=0).fit(X, y)
     assert model.classes_.tolist() == ["a", "b", "c", "d", "rare"]
-    assert model.score(X, np.full(60, "other")) == 0
+    unknown = np.full(60, "other")
+    assert coverage(unknown, model.predict_sets(X), classes=model.classes_) == 0
+    # All is missed, nine times the fraction alpha too much.
+    assert model.score(X, unknown) == pytest.approx(-size(model.predict_sets(X)) - 9, rel=1e-12)
     held = FrozenEstimator(LogisticRegression().fit(*classes(60)))
     with pytest.raises(ValueError, match="y must have classes of the estimator, got 'rare'"):
         ConformalClassifier(held).fit(X, y)
@@ -711,7 +732,9 @@ def test_precision_is_reached_and_what_cannot_be_is_told():
     model = ConformalLabels(inner, control="precision", alpha=0.3).fit(X[100:300], Y[100:300])
     named, truth = model.predict(X[300:]).toarray(), Y[300:].toarray()
     shares = np.where(named.any(axis=1), (named & truth).sum(axis=1) / np.maximum(named.sum(axis=1), 1), 1.0)
-    assert model.score(X[300:], Y[300:]) == pytest.approx(shares.mean(), rel=1e-12)
+    recall = (named & truth).sum(axis=1)[truth.any(axis=1)] / truth.sum(axis=1)[truth.any(axis=1)]
+    expected = recall.mean() - max(0, 0.7 - shares.mean()) / 0.3
+    assert model.score(X[300:], Y[300:]) == pytest.approx(expected, rel=1e-12)
     assert shares.mean() > 0.7 - 4 * shares.std() / np.sqrt(200)  # four standard errors
     assert named.any()
     with pytest.warns(UserWarning, match=r"No threshold is sure to have a precision of 0\.99"):
@@ -742,7 +765,10 @@ def test_labels_that_scores_cannot_reach_are_taken_by_frequency():
     assert model.threshold_ == 0
     assert len(model.frequent_) > 0
     assert model.predict(X).toarray()[:, model.frequent_].all()
-    assert model.score(X, Y) > 0.95
+    named, truth = model.predict(X).toarray(), Y.toarray()
+    there = truth.any(axis=1)
+    assert ((named & truth).sum(axis=1)[there] / truth.sum(axis=1)[there]).mean() > 0.98
+    assert model.score(X, Y) == -named.sum(axis=1).mean()
     again = weald.loads(weald.dumps(model))
     np.testing.assert_array_equal(again.predict(X).toarray(), model.predict(X).toarray())
 
@@ -882,7 +908,9 @@ def test_scorers_are_those_of_cross_validation():
         assert found["test_joint"][k] == model.contains(X[test], Y[test]).mean()
     X, y = classes(150)
     model = make_pipeline(StandardScaler(), ConformalClassifier(trees_of_classes(), alpha=0.2)).fit(X, y)
-    assert make_coverage_scorer()(model, X, y) == model.score(X, y)
+    inner = model[-1]
+    sets = inner.predict_sets(model[:-1].transform(X))
+    assert make_coverage_scorer()(model, X, y) == coverage(y, sets, classes=inner.classes_)
     assert repr(make_size_scorer(0.3)) == "make_size_scorer(alpha=0.3, joint=False)"
     with pytest.raises(TypeError, match="estimator must be a ConformalRegressor"):
         make_size_scorer()(LinearRegression(), X, y)
@@ -975,3 +1003,145 @@ def test_bad_input_is_named():
         ({"min_score": 2}, "min_score must be a number from 0 to 1"),
     ):
         refused(ConformalLabels(trees_of_classes(), **params), ValueError, message, X, Y)
+
+
+# --- ties, and what searches choose ------------------------------------------------------------------------------------
+
+
+class Gauge(RegressorMixin, BaseEstimator):
+    """Predicts the first features, in tenths."""
+
+    def __init__(self, outputs=1):
+        self.outputs = outputs
+
+    def fit(self, X, y):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        found = np.asarray(X, dtype=float)[:, : self.outputs]
+        return found[:, 0] if self.outputs == 1 else found
+
+
+def tenths(seed, n, outputs=1):
+    """Readings that are too low by the same tenths, for most samples."""
+    rng = np.random.default_rng(seed)
+    low, offset = (np.round(rng.uniform(-4, 4, outputs), 1) for _ in range(2))
+    X = np.tile(low, (n, 1)) * (1 + (outputs > 1) * rng.integers(0, 3, (n, 1)))
+    Y = np.round(X + np.where(rng.random((n, 1)) < 0.97, offset, 0.0), 1)
+    return X.round(1), Y if outputs > 1 else Y[:, 0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_whose_score_is_the_quantile_are_inside(seed):
+    X, y = tenths(seed, 400)
+    model = ConformalRegressor(FrozenEstimator(Gauge().fit(X, y)), alpha=0.1).fit(X[:200], y[:200])
+    assert coverage(y[200:], model.predict_interval(X[200:])) > 0.9
+    assert coverage(y[200:], model.predict_region(X[200:])) > 0.9
+    X, Y = tenths(seed, 400, 3)
+    model = ConformalRegressor(FrozenEstimator(Gauge(3).fit(X, Y)), alpha=0.1).fit(X[:200], Y[:200])
+    assert (coverage(Y[200:], model.predict_interval(X[200:]), multioutput="raw_values") > 0.9).all()
+    for region in ("box", "ellipsoid"):
+        # One sample at a time, too: matrix products round otherwise.
+        inside = [model.contains(X[[i]], Y[[i]], region=region)[0] for i in range(200, 400)]
+        assert np.mean(inside) > 0.9
+        assert model.contains(X[200:], Y[200:], region=region).mean() > 0.9
+
+
+@pytest.mark.parametrize("score", ["absolute", "normalized", "quantile"])
+def test_ties_of_forests_are_inside(score):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (400, 2)).astype(float)
+    y = (X[:, 0] + 0.1 * rng.integers(-2, 3, 400)).round(1)
+    inner = forest(10, keep_rows=True, min_samples_leaf=5).fit(X[:100], y[:100])
+    model = ConformalRegressor(FrozenEstimator(inner), conformity_score=score, alpha=0.2).fit(X[100:], y[100:])
+    # The samples of the calibration: more than the fraction have a score up to the quantile.
+    for rows in (slice(100, 400), slice(100, 131)):
+        bounds = model.predict_interval(X[rows])
+        parts = model._parts_of(X[rows])
+        lower, upper, unit = model._around(parts)
+        scores = (np.maximum(lower[:, 0] - y[rows], y[rows] - upper[:, 0]) / unit[:, 0]).ravel()
+        inside = (bounds[:, 0] <= y[rows]) & (y[rows] <= bounds[:, 1])
+        assert inside[scores <= model._quantiles(None)[0]].all()
+    assert coverage(y[100:], model.predict_interval(X[100:])) >= 0.8
+
+
+def test_equal_samples_in_other_blocks_have_the_same_sets_and_labels():
+    rng = np.random.default_rng(0)
+    X = np.tile(rng.normal(size=(1, 30)), (300, 1))
+    y = np.array(["a", "b"])[(rng.random(300) < 0.03).astype(int)]
+    fitted = LogisticRegression().fit(rng.normal(size=(50, 30)), np.resize(["a", "b"], 50))
+    model = ConformalClassifier(FrozenEstimator(fitted), alpha=0.1).fit(X[:150], y[:150])
+    # Libraries of linear algebra round products of one row and of many otherwise.
+    for rows in (X[:1], X[:2], X[:7], X):
+        assert model.predict_sets(rows)[:, 0].all()
+    Y = np.column_stack([np.ones(300), rng.random(300) < 0.5]).astype(int)
+    others = OneVsRestClassifier(LogisticRegression()).fit(rng.normal(size=(60, 30)), rng.integers(0, 2, (60, 2)))
+    labelled = ConformalLabels(FrozenEstimator(others), alpha=0.3).fit(X[:150], Y[:150])
+    assert {labelled.predict(rows)[0].tobytes() for rows in (X[:1], X[:2], X[:7], X)} == {
+        labelled.predict(X)[0].tobytes()
+    }
+
+
+def test_the_interval_score_is_that_of_its_definition():
+    X, Y = numbers(100)
+    mask = np.random.default_rng(0).random(Y.shape) < 0.3
+    weights = np.arange(100) % 3 + 1.0
+    model = ConformalRegressor(forest(20), alpha=0.2).fit(X, Y)
+    bounds = model.predict_interval(X)
+    expected = []
+    for j in range(3):
+        values = []
+        for i in np.flatnonzero(~mask[:, j]):
+            low, high = bounds[i, j]
+            value = (
+                high - low + 2 / 0.2 * (low - Y[i, j]) * (Y[i, j] < low) + 2 / 0.2 * (Y[i, j] - high) * (Y[i, j] > high)
+            )
+            values.append((value, weights[i]))
+        expected.append(np.average(*np.transpose(values)[:1], weights=np.transpose(values)[1]))
+    assert model.score(X, Y, weights, y_mask=mask) == pytest.approx(-np.mean(expected), rel=1e-12)
+    assert model.score(X, np.where(mask, np.nan, Y), weights) == model.score(X, Y, weights, y_mask=mask)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_searches_choose_the_model_with_the_smaller_intervals_and_sets(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(240, 4))
+    y = 3 * X[:, 0] + 0.2 * rng.normal(size=240)
+    grid = {"estimator__min_samples_leaf": [2, 70]}
+    found = GridSearchCV(ConformalRegressor(forest(20), random_state=0), grid, cv=3).fit(X, y)
+    assert found.best_params_["estimator__min_samples_leaf"] == 2
+    labels = (X[:, :3] + 0.2 * rng.normal(size=(240, 3)) > 0.3).astype(int)
+    classes = np.digitize(y, [-2, 0, 2])
+    trees = trees_of_classes(n_estimators=20)
+    for method in ("lac", "aps"):
+        model = ConformalClassifier(trees, method=method, random_state=0)
+        assert GridSearchCV(model, grid, cv=3).fit(X, classes).best_params_["estimator__min_samples_leaf"] == 2
+    for control in ("recall", "precision"):
+        model = ConformalLabels(trees, control=control, alpha=0.3, random_state=0)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "No threshold is sure")
+            search = GridSearchCV(model, grid, cv=3).fit(X, labels)
+        assert search.best_params_["estimator__min_samples_leaf"] == 2
+
+
+def test_sets_that_miss_more_than_was_asked_for_do_not_win():
+    X, y = classes(300)
+    held = FrozenEstimator(trees_of_classes(n_estimators=30).fit(X[:100], y[:100]))
+    honest = ConformalClassifier(held, alpha=0.1).fit(X[100:200], y[100:200])
+    # The scores of the samples of the fit are too good: its sets are small, and miss too much.
+    fooled = ConformalClassifier(held, alpha=0.1).fit(X[:100], y[:100])
+    assert size(fooled.predict_sets(X[200:])) < size(honest.predict_sets(X[200:]))
+    assert fooled.score(X[200:], y[200:]) < honest.score(X[200:], y[200:])
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+def test_no_class_of_probability_zero_is_in_a_set_beside_a_sure_one(randomized):
+    X, y = load_digits(return_X_y=True)
+    inner = trees_of_classes(n_estimators=40)
+    model = ConformalClassifier(inner, alpha=0.05, method="aps", randomized=randomized, random_state=0)
+    sets = model.fit(X[:800], y[:800]).predict_sets(X[800:])
+    proba = model.predict_proba(X[800:])
+    assert not sets[(proba == 0) & (proba.sum(axis=1, keepdims=True) > 0.999)].any()
+    assert coverage(y[800:], sets, classes=model.classes_) > 0.95 - 0.03  # four standard errors
+    assert ConformalClassifier(inner, method="aps").randomized is True

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -244,3 +245,78 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
         distribute.cross_validate(model, X, y, InTurn(), settings=[])
     with pytest.raises(TypeError, match=r"scoring must be .*got a dict"):
         distribute.cross_validate(model, X, y, InTurn(), scoring={"a": "f1"})
+
+
+class Others:
+    """A model whose methods return all kinds of things."""
+
+    def fit(self, X, y):
+        return self
+
+    def pair(self, X):
+        return X[:, 0], X[:, 1:]
+
+    def constant(self, X):
+        return np.arange(10)
+
+    def pair_with_a_constant(self, X):
+        return X[:, 0], np.arange(10)
+
+    def transposed(self, X):
+        return X.T
+
+    def number(self, X):
+        return float(X.sum())
+
+    def zero_dimensions(self, X):
+        return np.asarray(X.sum())
+
+    def generator(self, X):
+        return (row for row in X)
+
+    def of_samples(self, X):
+        return [str(row) for row in X]
+
+    def dictionary(self, X):
+        return {"a": X[:, 0]}
+
+    def named(self, X):
+        return Pair(X[:, 0], X[:, 1])
+
+
+class Pair(NamedTuple):
+    one: np.ndarray
+    other: np.ndarray
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 3, 4, 10])
+def test_results_are_joined_only_if_they_have_a_row_for_each_sample(n_parts):
+    X = np.random.default_rng(0).normal(size=(40, 4))  # ten samples in each of four blocks
+    model = Others()
+    with ThreadPoolExecutor(2) as executor:
+
+        def apart(method, model=model):
+            return distribute.predict(model, X, executor, method=method, n_parts=n_parts)
+
+        for found, expected in ((apart("pair"), model.pair(X)), (apart("named"), model.named(X))):
+            assert type(found) is type(expected)
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+        for method in (
+            "constant",
+            "pair_with_a_constant",
+            "transposed",
+            "number",
+            "zero_dimensions",
+            "generator",
+            "of_samples",
+            "dictionary",
+        ):
+            with pytest.raises(TypeError, match=f"method must return arrays with a row for each sample, but {method}"):
+                apart(method)
+        forest = weald.RandomForestClassifier(9, random_state=0).fit(X, X[:, 0] > 0)
+        with pytest.raises(TypeError, match="but decision_path returned an array of shape"):
+            apart("decision_path", forest)
+        np.testing.assert_array_equal(apart("apply", forest), forest.apply(X))
+        tree = weald.DecisionTreeClassifier(random_state=0).fit(X, X[:, 0] > 0)
+        np.testing.assert_array_equal(apart("decision_path", tree).toarray(), tree.decision_path(X).toarray())

@@ -24,6 +24,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from test_multilabel import forest, hostile, problem
 from weald._labels.calibration import calibrated
 from weald._labels.thresholds import Objective, tuned
+from weald.conformal import ConformalLabels, ConformalRegressor
 from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
 
 KINDS = [
@@ -470,7 +471,8 @@ def test_weights_of_any_size_give_finite_functions_of_scores(kind, low, high):
 def test_enormous_shrinkage_is_infinite_shrinkage():
     X, Y = problem(n=120)
     for objective in OBJECTIVES:
-        models = [TunedThresholds(forest(), objective=objective, shrinkage=s).fit(X, Y) for s in (1e308, np.inf)]
+        tuned = [TunedThresholds(forest(), objective=objective, shrinkage=s, min_score=0) for s in (1e308, np.inf)]
+        models = [model.fit(X, Y) for model in tuned]
         assert np.array_equal(models[0].threshold_, models[1].threshold_), objective
 
 
@@ -482,3 +484,29 @@ def test_every_sparse_format_gives_the_model_of_dense_X(kind):
     for form in (sparse.coo_array, sparse.bsr_array, sparse.lil_array, sparse.dok_array, sparse.csc_matrix):
         found = kind(forest(), cv=2, random_state=0).fit(form(dense), Y).predict_proba(form(dense))
         assert np.array_equal(found, expected), form
+
+
+@pytest.mark.parametrize("around", ["thresholds", "calibration", "hierarchy", "conformal", "mean", "numbers"])
+def test_a_frozen_estimator_has_outputs_of_the_names_of_y(around):
+    X, Y = problem(n=120)
+    names = [f"label {j}" for j in range(Y.shape[1])]
+    frame = pd.DataFrame(Y.toarray(), columns=names)
+    other = frame[names[::-1]]
+    if around == "numbers":
+        frozen = FrozenEstimator(weald.RandomForestRegressor(3, random_state=0).fit(X, frame.astype(float)))
+        model, frame, other = ConformalRegressor(frozen), frame.astype(float), other.astype(float)
+    else:
+        frozen = FrozenEstimator(forest().fit(X, frame))
+        model = {
+            "thresholds": TunedThresholds(frozen),
+            "calibration": CalibratedLabels(frozen, too_few="keep"),
+            "hierarchy": HierarchicalLabels(frozen, LabelHierarchy([(1, 0)], n_labels=len(names))),
+            "conformal": ConformalLabels(frozen, alpha=0.5),
+            "mean": weald.Mean([("only", frozen)]),
+        }[around]
+    model.fit(X, frame)
+    with pytest.raises(ValueError, match="y must have the name 'label 0' at position 0"):
+        model.fit(X, other)
+    if around != "numbers":
+        with pytest.raises(ValueError, match="y must have the name"):
+            model.fit(X, Y, label_names=names[::-1])

@@ -7,6 +7,7 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics
 import weald
@@ -584,3 +585,21 @@ def test_matrices_whose_arrays_contradict_each_other_are_refused(form):
     ):
         with pytest.raises(ValueError, match=f"{name} is not a valid sparse matrix"):
             call()
+
+
+def test_scores_with_the_names_of_other_labels_are_refused():
+    rng = np.random.default_rng(0)
+    Y = pd.DataFrame((rng.random((40, 3)) < 0.5).astype(int), columns=["a", "b", "c"])
+    scores = pd.DataFrame(rng.random((40, 3)), columns=["a", "b", "c"])
+    of_scores = ["roc_auc", "average_precision", "log_loss", "brier", "coverage_error", "one_error"]
+    at_k = ["precision_at_k", "recall_at_k", "ndcg_at_k", "label_coverage_at_k"]
+    for name in [*of_scores, *at_k, "micro_f1", "macro_f1"]:
+        metric = getattr(weald.metrics, name)
+        options = {"k": 2} if name in at_k else {}
+        found = (scores > 0.5).astype(int) if name.endswith("f1") else scores
+        expected = metric(Y.to_numpy(), found.to_numpy(), **options)
+        assert metric(Y, found, **options) == metric(Y, found.to_numpy(), **options) == expected
+        with pytest.raises(
+            ValueError, match="must have the name 'a' at position 0, got 'c': its columns must be those of"
+        ):
+            metric(Y, found[["c", "a", "b"]], **options)

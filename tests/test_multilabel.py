@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import warnings
 from functools import partial
 
 import matplotlib
@@ -14,7 +15,7 @@ from conftest import BOOSTING, CLASSIFIERS, COMPRESSED, cases, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import _sigmoid_calibration
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -30,6 +31,7 @@ from sklearn.utils import estimator_checks
 from weald._labels.calibration import calibrated
 from weald._labels.thresholds import Objective, tuned
 from weald._ranking.ranks import ranking_precision
+from weald.conformal import ConformalLabels
 from weald.model_selection import MultilabelStratifiedKFold
 from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
 
@@ -588,7 +590,9 @@ def test_parameters_of_the_estimator_are_checked_whatever_scores_it(around, inne
 def test_cross_validated_scores_are_of_the_other_folds(name):
     X, Y = problem()
     cv = KFold(3, shuffle=True, random_state=1)
-    found = TunedThresholds(small(name), cv=cv, min_score=0.05).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "objective='f1' takes all stored scores")
+        found = TunedThresholds(small(name), cv=cv, min_score=0.05).fit(X, Y)
     scores = np.zeros(Y.shape)
     for train, test in cv.split(X):
         scores[test] = small(name).fit(X[train], Y[train]).predict_proba(X[test])
@@ -714,7 +718,7 @@ def test_bad_input_is_named(kind):
     for cv in ("prefit", 1, True):
         refused(ValueError, r"cv must be 'oob', an integer of at least 2.*got ", cv=cv)
     for bad in (-0.1, 2, "a"):
-        refused(ValueError, "min_score must be a number from 0 to 1, got ", min_score=bad)
+        refused(ValueError, "min_score must be ('auto' or )?a number from 0 to 1, got ", min_score=bad)
     refused(ValueError, r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension", y=np.ones(120))
     refused(ValueError, "must have the values 0 and 1", y=Y.toarray() * 2)
     refused(ValueError, "inconsistent numbers of samples", y=Y[:5])
@@ -905,3 +909,142 @@ def test_folds_that_are_stratified_by_labels_are_told_y(kind, masked):
     expected = kind(forest(n_estimators=5), cv=folds, **rules).fit(X, Y, y_mask=mask)
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
     np.testing.assert_array_equal(found.predict(X).toarray(), expected.predict(X).toarray())
+
+
+# Floors of scores, and weights in any order
+
+
+def rare_labels(n=900):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 8)).astype(np.float32)
+    logit = 1.3 * X[:, :4] - 4.0 + 0.5 * X[:, 4:5]
+    return X, (rng.random((n, 4)) < 1 / (1 + np.exp(-logit))).astype(int)
+
+
+def log_loss_of(Y, proba):
+    return -np.mean(np.log(np.where(Y == 1, proba, 1 - proba)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        weald.RandomForestClassifier(30, min_samples_leaf=2, random_state=0),
+        weald.LabelTreeClassifier(random_state=0),
+        OneVsRestClassifier(LogisticRegression()),
+    ],
+    ids=["forest", "label tree", "others"],
+)
+def test_labels_without_a_stored_score_have_a_probability(model, method, form):
+    X, Y = rare_labels()
+    around = CalibratedLabels(model, method=method, cv=3, random_state=0, too_few="keep")
+    proba = around.fit(X[:600], form(Y[:600])).predict_proba(X[600:])
+    before = around.estimator_.predict_proba(X[600:])
+    truth = Y[600:]
+    # Isotonic functions may be 0 or 1 where no sample of the calibration was of the other kind.
+    if method == "sigmoid":
+        assert ((proba > 0) & (proba < 1)).all()
+    # Those of logistic regression are right already, and a sigmoid of probabilities is none of log-odds.
+    if method == "sigmoid" and not isinstance(model, OneVsRestClassifier):
+        assert log_loss_of(truth, proba) <= log_loss_of(truth, np.clip(before, 1e-6, 1 - 1e-6))
+    # In sparse form, and in the order of the probabilities.
+    for floor in (0.02, 0.3):
+        np.testing.assert_array_equal(
+            around.predict_sparse(X[600:], floor).toarray(), np.where(proba < floor, 0, proba)
+        )
+    np.testing.assert_array_equal(dense_labels(around.predict(X[600:])), proba > 0.5)
+    indices, found = around.predict_topk(X[600:], 3)
+    np.testing.assert_array_equal(found, np.sort(proba, axis=1)[:, ::-1][:, :3])
+    np.testing.assert_array_equal(np.take_along_axis(proba, indices, axis=1), found)
+    if form is np.asarray:
+        np.testing.assert_array_equal(around.predict_sparse(X[600:]).toarray(), proba)
+
+
+def dense_labels(found):
+    return found.toarray() if sparse.issparse(found) else found
+
+
+def test_the_floor_of_scores_depends_on_y_and_on_the_model():
+    X, Y = rare_labels(200)
+    labels = sparse.csr_array(Y)
+    for around, floor in ((TunedThresholds, 0.01), (CalibratedLabels, 0.01), (ConformalLabels, 0.001)):
+        rules = {"too_few": "keep"} if around is CalibratedLabels else {}
+        assert around(forest(), **rules).fit(X, Y)._floor() == 0
+        assert around(forest(), **rules).fit(X, labels)._floor() == floor
+        assert around(forest(), min_score=0.2, **rules).fit(X, labels)._floor() == 0.2
+        tree = weald.LabelTreeClassifier(random_state=0)
+        assert around(tree, cv=2, random_state=0, **rules).fit(X, labels)._floor() == 0
+        with pytest.raises(ValueError, match="min_score must be 'auto' or a number from 0 to 1, got 'none'"):
+            around(forest(), min_score="none").fit(X, Y)
+
+
+def test_as_many_labels_as_are_asked_for_or_a_warning():
+    rng = np.random.default_rng(0)
+    n, d, p = 1200, 400, 300
+    words, tags = rng.integers(0, p, size=(d, 3)), rng.integers(0, d, size=(n, 2))
+    found = np.where(rng.random((n, 1)) < 0.5, words[tags[:, 0]], rng.integers(0, p, size=(n, 3)))
+    X = sparse.csr_array((np.ones(3 * n), (np.arange(n).repeat(3), found.ravel())), shape=(n, p))
+    Y = (sparse.csr_array((np.ones(2 * n), (np.arange(n).repeat(2), tags.ravel())), shape=(n, d)) > 0).astype(np.int8)
+    tree = weald.LabelTreeClassifier(random_state=0)
+    tuned_tree = TunedThresholds(tree, objective="label_count", cv=3, random_state=0).fit(X, Y)
+    assert tuned_tree.n_labels_named_ == pytest.approx(Y.sum() / n, rel=0.05)
+    with pytest.warns(
+        UserWarning, match=r"objective='label_count' takes all stored scores .* below 0\.3 may predict more"
+    ):
+        few = TunedThresholds(tree, objective="label_count", min_score=0.3, cv=3, random_state=0).fit(X, Y)
+    assert few.n_labels_named_ < 1
+    with pytest.warns(UserWarning, match="objective='label_count=500' takes all .* it has no further ones"):
+        TunedThresholds(tree, objective="label_count=500", cv=3, random_state=0).fit(X, Y)
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """Its probabilities are the features."""
+
+    def fit(self, X, y):
+        self.classes_, self.n_features_in_ = np.arange(y.shape[1]), X.shape[1]
+        return self
+
+    def predict_proba(self, X):
+        return np.asarray(X, float)
+
+    def predict(self, X):
+        return (np.asarray(X) > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("objective", ["f1", "micro_f1", "macro_f1", "precision>=.5", "label_count", "label_count=1.5"])
+@pytest.mark.parametrize("shrinkage", [0.0, 50.0])
+def test_fractional_weights_do_not_depend_on_the_order_of_samples(objective, shrinkage):
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        P, Y = np.round(rng.random((9, 3)) * 4) / 4, (rng.random((9, 3)) < 0.5).astype(int)
+        w, mask = rng.choice([0.1, 0.2, 0.3, 0.7, 1 / 3], 9), rng.random((9, 3)) < 0.2
+        if not (Y * ~mask).any(axis=0).all():
+            continue
+        given, order = FrozenEstimator(Given().fit(P, Y)), rng.permutation(9)
+        for told in (None, mask):
+            found = []
+            for rows in (np.arange(9), order, order[::-1]):
+                model = TunedThresholds(given, objective=objective, shrinkage=shrinkage)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", "objective=")
+                    model.fit(P[rows], Y[rows], w[rows], y_mask=None if told is None else told[rows])
+                found.append((model.threshold_.tobytes(), model.common_threshold_))
+            assert len(set(found)) == 1, (seed, told is None)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_calibration_by_fractional_weights_does_not_depend_on_the_order_of_samples(method):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        P, Y = np.round(rng.random((40, 3)) * 8) / 8, (rng.random((40, 3)) < 0.4).astype(int)
+        w = rng.choice([0.1, 0.2, 0.3, 0.7, 1 / 3], 40)
+        given, order = FrozenEstimator(Given().fit(P, Y)), rng.permutation(40)
+        one, other = (CalibratedLabels(given, method=method).fit(P[i], Y[i], w[i]) for i in (np.arange(40), order))
+        np.testing.assert_array_equal(one.predict_proba(P), other.predict_proba(P))
+        # Weight 2 is two samples, in halves too.
+        halves = rng.integers(0, 4, 40) / 2
+        twice = np.concatenate([P, P]), np.concatenate([Y, Y]), np.concatenate([halves, halves])
+        double = CalibratedLabels(given, method=method, too_few="keep").fit(P, Y, 2 * halves)
+        again = CalibratedLabels(given, method=method, too_few="keep").fit(*twice)
+        np.testing.assert_array_equal(again.predict_proba(P), double.predict_proba(P))

@@ -7,6 +7,7 @@ import pickle
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import weald
@@ -217,3 +218,34 @@ def test_what_is_no_model_is_refused_in_a_short_message(tmp_path):
             weald.load(tmp_path / "pickle")
     with pytest.raises(NotFittedError):
         weald.dumps(weald.RandomForestClassifier())
+
+
+def test_parts_whose_outputs_have_other_names_are_refused():
+    names = ["temperature", "rain"]
+    forest = weald.RandomForestRegressor(4, random_state=0)
+    Y = pd.DataFrame(X[:, :2], columns=names)
+    one = clone(forest).fit(X, Y, trees=range(2))
+    same = clone(forest).fit(X, Y, trees=range(2, 4))
+    assert weald.merge([one, same]).target_names_in_.tolist() == names
+    for other, message in (
+        (Y.set_axis(names[::-1], axis=1), "trees 0 to 1 have 'temperature' at position 0, and trees 2 to 3 'rain'"),
+        (Y.to_numpy(), "trees 0 to 1 have 'temperature' at position 0, and trees 2 to 3 none"),
+    ):
+        part = clone(forest).fit(X, other, trees=range(2, 4))
+        with pytest.raises(ValueError, match=f"parts must have the same names of outputs, but {message}"):
+            weald.merge([one, part])
+    # A single output, too.
+    single = [
+        clone(forest).fit(X, pd.Series(X[:, 0], name=name), trees=range(2 * i, 2 * i + 2))
+        for i, name in enumerate(["a", "b"])
+    ]
+    with pytest.raises(ValueError, match="'a' at position 0, and trees 2 to 3 'b'"):
+        weald.merge(single)
+    labels = (X.mean(axis=0) < X).astype(int)
+    linear = weald.LinearClassifier(C=1, features="given", calibrate=False, random_state=0)
+    parts = [
+        clone(linear).fit(X, labels, labels=range(i, i + 1 + i), label_names=list(told))
+        for i, told in enumerate(["abcdefghij"[: labels.shape[1]], "jihgfedcba"[: labels.shape[1]]])
+    ]
+    with pytest.raises(ValueError, match="parts must have the same names of outputs"):
+        weald.merge(parts)

@@ -566,3 +566,21 @@ def test_absent_features_of_pipelines_are_those_of_the_first_step():
     for wrong in ("none", 0, None):
         with pytest.raises(ValueError, match="absent must be 'error' or 'zero', got"):
             weald.Predictor(pipeline, absent=wrong)
+
+
+@pytest.mark.parametrize("name", ["linear", "mean", "calibrated", "pipeline", "thresholds around steps"])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_array])
+def test_rows_of_sparse_arrays_have_one_dimension(name, form):
+    model = weald.LinearClassifier(random_state=0) if name == "linear" else clone(MODELS[name][0])
+    model.fit(X, LABELS if name == "linear" else MODELS[name][1])
+    predictor = weald.Predictor(model)
+    for i in range(0, 80, 17):
+        row = form(sp.csr_array(X[i]))
+        assert row.ndim == 1
+        whole = sp.csr_array(X[i : i + 1])
+        assert_same(predictor.predict(row), predictor.predict(whole))
+        assert_same(predictor.predict_proba(row), predictor.predict_proba(whole))
+        for one, other in zip(predictor.predict_topk(row, k=2), predictor.predict_topk(whole, k=2), strict=True):
+            assert_same(one, other)
+    with pytest.raises(ValueError, match="features"):
+        predictor.predict(sp.csr_array(X[0, :2]))

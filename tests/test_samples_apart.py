@@ -549,3 +549,36 @@ def test_an_all_reduce_that_returns_its_sums_is_refused():
         with pytest.raises(TypeError, match=rf"all_reduce must return None .*, got {name}$"):
             fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op, found=returned: found, n_samples=N)
     fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: buffer, n_samples=N)
+
+
+def test_text_in_any_array_is_one_model_and_text_beside_numbers_is_refused():
+    X, numbers, _ = data()
+    text = np.array(["a", "bb", "ccc"])[np.digitize(numbers[:, 0], [0.5, 2.0])]
+    model = GradientBoostingClassifier(**SMALL)
+    half = N // 2
+
+    def apart(*targets):
+        def work(worker, all_reduce):
+            own = slice(worker * half, None if worker else half)
+            return fit_part(clone(model), X[own], targets[worker], all_reduce, n_samples=N)
+
+        return on_workers(2, work)[0]
+
+    # Texts of other lengths have other types.
+    forms = [text, text.astype("U9"), text.astype(object), text.tolist()]
+    for one in forms:
+        for other in forms:
+            found = apart(one[:half], other[half:])
+            # That of all samples together.
+            whole = weald.dumps(clone(model).fit(X, np.concatenate([one[:half], other[half:]])))
+            assert [weald.dumps(part) == whole for part in found] == [True, True]
+    codes = np.digitize(numbers[:, 0], [0.5, 2.0])
+    for one, other in ((codes, text), (text.astype(object), codes.astype(float)), (codes > 0, text)):
+        for error in apart(one[:half], other[half:]):
+            assert isinstance(error, ValueError)
+            assert "y must have classes of one type on all workers, got" in str(error)
+            assert {"numbers", "text"} <= set(str(error).split())
+    # Numbers of any type are numbers.
+    found = apart(codes[:half], codes[half:].astype(float))
+    assert found[0].classes_.tolist() == [0, 1, 2]
+    assert weald.dumps(found[0]) == weald.dumps(found[1])

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics as theirs
 import weald
@@ -49,9 +50,18 @@ def ways(kind: str) -> dict[str, tuple[Any, Any]]:
         "other values under y_mask": (junk, mask),
         "sparse y_mask": (junk, sparse.coo_array(mask)),
         "NaN and y_mask": (np.where(mask & (np.arange(3) > 0), NAN, junk), mask),
+        "a code under y_mask": (np.where(mask, -1, y), mask),
+        "infinity under y_mask": (np.where(mask, np.inf, y), mask),
+        "text under y_mask": (np.where(mask, "unknown", y.astype(object)), mask),
+        "None under y_mask": (np.where(mask, None, y.astype(object)), mask),
+        "frames with columns in another order": (
+            pd.DataFrame(np.where(mask, -1, y), columns=["a", "b", "c"]),
+            pd.DataFrame(mask, columns=["a", "b", "c"])[["c", "a", "b"]],
+        ),
     }
     if kind == "labels":
         found["sparse y"] = (sparse.csr_array(junk), sparse.csc_matrix(mask))
+        found["sparse y with a code under y_mask"] = (sparse.csr_array(np.where(mask, -1, y)), sparse.csc_matrix(mask))
     return found
 
 
@@ -277,6 +287,8 @@ def test_every_estimator_learns_from_known_values_or_says_that_it_does_not(name:
         return
     expected = predictions(model.fit(X, np.where(mask, NAN, y)), X)
     np.testing.assert_array_equal(predictions(model.fit(X, junk, y_mask=sparse.csr_array(mask)), X), expected)
+    coded = np.where(mask, -1, y)
+    np.testing.assert_array_equal(predictions(model.fit(X, coded, y_mask=mask), X), expected)
     score = model.score(X, np.where(mask, NAN, y))
     assert score == model.score(X, junk, y_mask=mask)
 
@@ -473,3 +485,65 @@ def test_scores_by_name_are_those_of_known_values() -> None:
     assert KnownScorer("f1_macro")(model, X, gaps) == pytest.approx(np.mean(f1), rel=1e-12)
     with pytest.raises(ValueError, match="sample_weight must be None with scoring='f1_micro'"):
         KnownScorer("f1_micro")(model, X, gaps, w)
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (name, kind)
+        for name, entry in EVERY.items()
+        for kind in KINDS
+        if kind in entry.outputs and kind in entry.masks and entry.weights and not name.endswith("frozen")
+    ],
+    ids=str,
+)
+def test_samples_of_weight_zero_do_not_get_what_is_under_the_mask_of_another(name: str, kind: str) -> None:
+    X, y, mask, _ = problem(kind)
+    mask[0] = [True, False, False]
+    weights = np.where(np.arange(N) % 6 == 1, 0.0, 1.0)
+    model = EVERY[name].build()
+    expected = predictions(model.fit(X, y, weights, y_mask=mask), X)
+    for under in (-1.0, np.inf):
+        found = model.fit(X, np.where(mask, under, y), weights, y_mask=mask)
+        np.testing.assert_array_equal(predictions(found, X), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_masks_go_by_the_names_of_their_columns(kind: str) -> None:
+    X, y, mask, _ = problem(kind)
+    names = ["a", "b", "c"]
+    frame, told = pd.DataFrame(y, columns=names), pd.DataFrame(mask, columns=names)
+    model = forest(kind).fit(X, frame, y_mask=told)
+    expected = predictions(model, X)
+    score = model.score(X, frame, y_mask=mask)
+    for other in (told[["b", "c", "a"]], told[["c", "b", "a"]].astype(int)):
+        np.testing.assert_array_equal(predictions(forest(kind).fit(X, frame, y_mask=other), X), expected)
+        # Without names of y, those of the fit.
+        assert model.score(X, frame, y_mask=other) == model.score(X, y, y_mask=other) == score
+    strange = told.rename(columns={"b": "other"})
+    for call in (lambda: forest(kind).fit(X, frame, y_mask=strange), lambda: model.score(X, frame, y_mask=strange)):
+        with pytest.raises(ValueError, match="y_mask must have the names of the columns of y, got the column 'other'"):
+            call()
+    if kind == "labels":
+        with pytest.raises(ValueError, match="y_mask must have the name 'a' at position 0, got 'c'"):
+            forest(kind).fit(X, y, y_mask=told[["c", "a", "b"]], label_names=names)
+    # By place, where one of them has no names.
+    unnamed = forest(kind).fit(X, y, y_mask=told[["c", "b", "a"]])
+    np.testing.assert_array_equal(predictions(unnamed, X), predictions(forest(kind).fit(X, y, y_mask=mask[:, ::-1]), X))
+
+
+@pytest.mark.parametrize("under", [None, NAN, "?", -1])
+def test_one_output_with_anything_under_the_mask(under: Any) -> None:
+    X, y, mask, _ = problem("classes")
+    names, hidden = np.array(["a", "b", "c"])[y[:, 0].astype(int) - 2].astype(object), mask[:, 0]
+    expected = predictions(forest("classes").fit(X[~hidden], names[~hidden]), X)
+    coded = names.copy()
+    coded[hidden] = under
+    model = forest("classes").fit(X, coded, y_mask=hidden)
+    np.testing.assert_array_equal(predictions(model, X), expected)
+    assert model.score(X, coded, y_mask=hidden) == model.score(X[~hidden], names[~hidden])
+    numbers = X[:, 0].astype(object)
+    numbers[hidden] = under
+    found = predictions(forest("numbers").fit(X, numbers, y_mask=hidden), X)
+    np.testing.assert_array_equal(found, predictions(forest("numbers").fit(X[~hidden], X[~hidden, 0]), X))

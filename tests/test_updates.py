@@ -112,3 +112,16 @@ def test_unknown_values_of_new_samples_are_left_out(kind):
     if kind == "classes":
         with pytest.raises(ValueError, match="y must have classes of the training data, got 'z'"):
             forest.update(X[NEW], np.where(mask, y, "z")[NEW], y_mask=mask[NEW], retire=1)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "labels", "classes"])
+def test_outputs_must_have_the_names_of_the_fit(kind):
+    y = {"numbers": X[:, :2], "labels": (X[:, :2] > 0).astype(int), "classes": np.digitize(X[:, :2], [-0.5, 0.5])}[kind]
+    y = pd.DataFrame(y, columns=["a", "b"])
+    forest = (weald.RandomForestRegressor if kind == "numbers" else weald.RandomForestClassifier)(4, random_state=0)
+    forest.fit(X[OLD], y.iloc[OLD])
+    before = weald.dumps(forest)
+    with pytest.raises(ValueError, match="y must have the name 'a' at position 0, got 'b'"):
+        forest.update(X[NEW], y.iloc[NEW][["b", "a"]], retire=2)
+    assert weald.dumps(forest) == before
+    assert forest.update(X[NEW], y.iloc[NEW], retire=2).target_names_in_.tolist() == ["a", "b"]

@@ -43,7 +43,7 @@ from weald._parameters.types import (
     RandomState,
     available_if,
 )
-from weald._ranking import best, ranks
+from weald._ranking import best, outputs, ranks
 from weald._rounds import linear_start
 from weald.linear import LinearClassifier
 from weald.tree import DecisionTreeRegressor
@@ -1269,17 +1269,31 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
                     f"init must have the method {methods} after a fit to this y with loss={self._loss.name!r}, got "
                     f"{type(estimator).__name__}"
                 )
-            found = columns_of(estimator.decision_function(X), X.shape[0])
+            found = self._in_order_of_classes(estimator, columns_of(estimator.decision_function(X), X.shape[0]))
             return found / self._unit()
-        proba = estimator.predict_proba(X)
-        if isinstance(proba, list):
-            # Several outputs: for labels, the arrays hold the probabilities of their classes.
-            if self._label_format is not None:
-                proba = [best.of_one_label(*pair) for pair in zip(proba, estimator.classes_, strict=True)]
-            proba = np.column_stack(proba)
-        elif self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ == 2:
-            proba = columns_of(proba, X.shape[0])[:, 1:]
-        return self._scores_of_proba(columns_of(proba, X.shape[0]))
+        if self._label_format is not None:
+            several = self.n_outputs_ > 1
+            proba = outputs.of_labels(estimator, "predict_proba", X) if several else estimator.predict_proba(X)
+            return self._scores_of_proba(columns_of(proba, X.shape[0]))
+        classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
+        parts = outputs.probabilities(estimator, X, X.shape[0])
+        if len(parts) != len(classes):
+            raise ValueError(f"init must predict {len(classes)} output(s) of classes, got {len(parts)}")
+        pairs = zip(parts, classes, strict=True)
+        wide = np.hstack([outputs.in_columns(part, known, wanted, "init") for (part, known), wanted in pairs])
+        is_binary = self.n_outputs_ == 1 and self.n_classes_ == 2
+        return self._scores_of_proba(wide[:, 1:] if is_binary else wide)
+
+    def _in_order_of_classes(self, estimator: BaseEstimator, margins: Float) -> Float:
+        """Margins of one output of classes, of a classifier whose classes may be in another order."""
+        known = getattr(estimator, "classes_", None)
+        is_one = self._label_format is None and self.n_outputs_ == 1
+        if not is_one or not isinstance(known, np.ndarray) or known.shape != self.classes_.shape:
+            return margins
+        order = outputs.places_of(self.classes_, known, "y", "init")
+        if margins.shape[1] == 1:
+            return -margins if len(order) == 2 and order[0] == 1 else margins
+        return margins[:, order] if margins.shape[1] == len(order) else margins
 
     def _scores_of_proba(self, proba: Float) -> Float:
         """Scores in the unit of the stages: logarithms for the softmax, else half the log-odds, for both losses."""

@@ -134,7 +134,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
     # Nodes do not test single features, so that impurity importances are not defined.
     feature_importances_ = Absent(
         "its nodes do not test single features; see weald.inspection.export_centroids, or "
-        "sklearn.inspection.permutation_importance"
+        "weald.inspection.permutation_importance"
     )
     decision_path = Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
     prune_reduced_error = Absent("fit with a larger max_leaf_samples, or a smaller max_depth")

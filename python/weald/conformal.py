@@ -28,8 +28,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
-from weald._conformal import label_risk, measures, ranked
-from weald._conformal.classes import BaseConformalClassifier, classes_of
+from weald._conformal import class_scores, label_risk, measures, ranked
+from weald._conformal.classes import BaseConformalClassifier
 from weald._conformal.coverage_display import CoverageDisplay
 from weald._conformal.measures import Scorer
 from weald._conformal.numbers import BaseConformalRegressor, Region, Scores
@@ -46,6 +46,7 @@ from weald._labels import label_scores
 from weald._labels.around import without
 from weald._labels.unseen import WithScores
 from weald._parameters.types import MatrixLike, Prediction, RandomState
+from weald._ranking import outputs
 from weald.forest import RandomForestClassifier, RandomForestRegressor
 
 __all__ = [
@@ -153,12 +154,12 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.model_selection import train_test_split
     >>> import weald
-    >>> from weald.conformal import ConformalRegressor
+    >>> from weald.conformal import ConformalRegressor, coverage
     >>> X, X_new, y, y_new = train_test_split(*load_diabetes(return_X_y=True), random_state=0)
     >>> model = ConformalRegressor(weald.RandomForestRegressor(random_state=0), alpha=0.2).fit(X, y)
     >>> model.predict_interval(X_new).shape
     (111, 2)
-    >>> 0.7 < model.score(X_new, y_new) < 0.9
+    >>> bool(0.7 < coverage(y_new, model.predict_interval(X_new)) < 0.9)
     True
     """
 
@@ -360,7 +361,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         for index, hidden in enumerate(patterns):
             rows = np.flatnonzero(at.ravel() == index)
             # The shadow of an ellipsoid on some of its axes is the ellipsoid of their part of the matrix.
-            found[rows] = self._ellipsoid(~hidden).lengths(residuals[np.ix_(rows, ~hidden)]) <= radius
+            found[rows] = self._ellipsoid(~hidden).holds(residuals[np.ix_(rows, ~hidden)], radius)
         return found
 
     @of_one_fit
@@ -425,9 +426,12 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
     def score(
         self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
-        """Return the coverage: the fraction of values that are inside their intervals, averaged over the outputs.
+        """Return minus the mean interval score of the intervals, averaged over the outputs: larger is better.
 
-        It should be near 1 − alpha: larger is not better. `sklearn.metrics.r2_score` of `predict` scores the predictions.
+        The interval score of a value is the width of its interval, and 2 / alpha times the distance by which the value is
+        outside (Winkler 1972), in the unit of y. Searches can choose by it, except for `alpha` itself: intervals of another
+        level answer another question. Outputs of different units should be scaled before.
+        `coverage` measures how often intervals hold the value, and `sklearn.metrics.r2_score` of `predict` the predictions.
 
         Parameters
         ----------
@@ -443,13 +447,13 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         Returns
         -------
         float
-            The coverage of the intervals.
+            Minus the mean interval score, at most 0; NaN if no value is known.
         """
         found = self.predict_interval(X)
         truth, mask = self._truth(y, y_mask, len(found))
         weights = checks.score_weights(sample_weight, len(found))
-        inside = measures.inside_intervals(truth, found)
-        return float(measures.averaged(measures.by_output(inside, mask, weights), "uniform_average"))
+        scores = measures.interval_scores(truth, found, self._level(None))
+        return -float(measures.averaged(measures.by_output(scores, mask, weights), "uniform_average"))
 
 
 class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ignore[misc]
@@ -473,10 +477,11 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
           average, may be empty, and miss difficult samples more often than easy ones;
         - "aps": the sum of the probabilities of all classes that are at least as probable (adaptive prediction sets, Romano,
           Sesia and Candès 2020). Sets are larger, and miss difficult and easy samples about equally often.
-    randomized : bool, default=False
+    randomized : bool, default=True
         Whether "aps" counts a random share of the probability of the class itself, so that sets are smaller and their coverage
         is near 1 − alpha in place of above it. The share depends on the probabilities of a sample and on `random_state`, and
-        not on other samples. It has no effect with "lac".
+        not on other samples. Without it, a model that is sure of most samples has sets of many classes. It has no effect with
+        "lac".
     cv : "oob", int, cross-validation generator or None, default=None
         How calibration samples are predicted by models that were not fitted to them, as in `ConformalRegressor`. Classes that
         are missing in the samples of a fit have probability 0 in its fold.
@@ -492,7 +497,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
     estimator_ : estimator
         The estimator, fitted on all samples, or the frozen estimator.
     classes_ : ndarray or list of ndarray
-        The classes of the fitted estimator in increasing order; for several outputs, a list of one array for each output.
+        The classes of the fitted estimator, in its order; for several outputs, a list of one array for each output.
     n_calibration_ : ndarray of shape (n_outputs,)
         The number of calibration samples of each output, or the sum of their weights.
     n_outputs_ : int
@@ -520,12 +525,12 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.model_selection import train_test_split
     >>> import weald
-    >>> from weald.conformal import ConformalClassifier
+    >>> from weald.conformal import ConformalClassifier, coverage
     >>> X, X_new, y, y_new = train_test_split(*load_digits(return_X_y=True), random_state=0)
     >>> model = ConformalClassifier(weald.RandomForestClassifier(random_state=0), alpha=0.05).fit(X, y)
     >>> model.predict_sets(X_new).shape
     (450, 10)
-    >>> model.score(X_new, y_new) > 0.93
+    >>> bool(coverage(y_new, model.predict_sets(X_new), classes=model.classes_) > 0.93)
     True
     """
 
@@ -541,7 +546,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         *,
         alpha: float = 0.1,
         method: Literal["lac", "aps"] = "lac",
-        randomized: bool = False,
+        randomized: bool = True,
         cv: object = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -680,16 +685,19 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         check_fitted(self)
         at = self._quantiles(alpha)
         parts = self._by_output(self._predicted(X))
-        sets = [self._scored(part) <= most for part, most in zip(parts, at, strict=True)]
+        sets = [class_scores.inside(self._scored(part), most) for part, most in zip(parts, at, strict=True)]
         return sets[0] if self.n_outputs_ == 1 else sets
 
     @of_one_fit
     def score(
         self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
-        """Return the coverage: the fraction of samples whose true class is in their set, averaged over the outputs.
+        """Return minus the mean size of the sets at the promised coverage, averaged over the outputs: larger is better.
 
-        It should be near 1 − alpha: larger is not better. `sklearn.metrics.accuracy_score` of `predict` scores the predictions.
+        Sets that miss more true classes than the fraction alpha count as larger, by one class for each fraction alpha that is
+        missed in addition: a class that is added where it has the probability alpha costs as much. Searches can choose by it,
+        except for `alpha` itself. `coverage` measures how often sets hold the true class, and
+        `sklearn.metrics.accuracy_score` of `predict` the predictions.
 
         Parameters
         ----------
@@ -705,18 +713,20 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         Returns
         -------
         float
-            The coverage of the sets. A class that the estimator does not know is in no set.
+            Minus the mean number of classes in a set, and minus max(0, missed − alpha) / alpha for the fraction of true classes
+            that is missed. A class that the estimator does not know is in no set. NaN if no class is known.
         """
         sets = self.predict_sets(X)
         sets = sets if isinstance(sets, list) else [sets]
-        classes = classes_of(self.estimator_)
+        classes = outputs.classes_of(self.estimator_)
         names = getattr(self, "target_names_in_", None)
         sizes = [len(found) for found in classes]
         known = Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
         truth, mask = known.read(y, len(sets[0]), type(self).__name__, y_mask=y_mask)
         weights = checks.score_weights(sample_weight, len(sets[0]))
-        inside = measures.inside_sets(truth, sets, classes, mask)
-        return float(measures.averaged(measures.by_output(inside, mask, weights), "uniform_average"))
+        missed = 1 - measures.by_output(measures.inside_sets(truth, sets, classes, mask), mask, weights)
+        n_in_sets = measures.by_output(np.stack([part.sum(axis=1) for part in sets], axis=1), mask, weights)
+        return -float(measures.averaged(n_in_sets + measures.beyond(missed, self._level(None)), "uniform_average"))
 
 
 class ConformalLabels(WithScores):
@@ -747,8 +757,9 @@ class ConformalLabels(WithScores):
         The probability that calibration samples are misleading, above 0 and below 1. It has no effect on recall.
     cv : "oob", int, cross-validation generator or None, default=None
         How the scores of calibration samples are computed, as in `TunedThresholds`.
-    min_score : float, default=0.001
-        Scores below this value are not stored. If recall cannot be reached by all stored scores together, labels without a
+    min_score : float or "auto", default="auto"
+        Scores below this value are not stored. "auto" is 0 if y is dense or the estimator is a `LabelTreeClassifier`, and
+        0.001 otherwise. If recall cannot be reached by all stored scores together, labels without a
         stored score are predicted by their frequency, the most frequent ones first: see `frequent_`.
     random_state : int, RandomState instance or None, default=None
         Controls the folds if `cv` is an integer or None.
@@ -801,11 +812,14 @@ class ConformalLabels(WithScores):
     >>> Y = sparse.csr_array(X @ rng.normal(size=(20, 30)) > 4)
     >>> forest = weald.RandomForestClassifier(50, random_state=0)
     >>> model = ConformalLabels(forest, control="recall", alpha=0.2).fit(X[:400], Y[:400])
-    >>> 0.7 < model.score(X[400:], Y[400:]) < 0.9
+    >>> from sklearn.metrics import recall_score
+    >>> recall = recall_score(Y[400:], model.predict(X[400:]), average="samples", zero_division=np.nan)
+    >>> bool(0.7 < recall < 0.9)
     True
     """
 
     _fitted = ("threshold_", "frequent_", "n_calibration_")
+    _floor_of_sparse = 0.001
 
     threshold_: float
     frequent_: NDArray[np.int64]
@@ -819,7 +833,7 @@ class ConformalLabels(WithScores):
         alpha: float = 0.1,
         delta: float = 0.1,
         cv: object = None,
-        min_score: float = 0.001,
+        min_score: float | Literal["auto"] = "auto",
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -908,7 +922,7 @@ class ConformalLabels(WithScores):
         self.frequent_ = np.zeros(0, dtype=np.int64)
         if self.control == "precision":
             self.n_calibration_ = float(weights.sum())
-            rules = (alpha, float(self.delta), float(self.min_score))
+            rules = (alpha, float(self.delta), self._floor())
             self.threshold_ = label_risk.precision_threshold(scores, truth, weights, *rules)
             if np.isinf(self.threshold_):
                 warned.warn(
@@ -950,7 +964,7 @@ class ConformalLabels(WithScores):
 
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         check_fitted(self)
-        least = min(1.0, max(self.threshold_, float(self.min_score)))
+        least = min(1.0, max(label_risk.reached(self.threshold_), self._floor()))
         scores = label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
         return label_risk.named_by(scores, self.threshold_, self.frequent_)
 
@@ -958,9 +972,11 @@ class ConformalLabels(WithScores):
     def score(
         self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
-        """Return the recall or the precision of the predicted sets, averaged over samples.
+        """Score the predicted sets by what is not promised, so that larger is better and searches can choose by it.
 
-        It should be near 1 − alpha, or for precision above it: larger is not better.
+        With the recall promised, the fewer labels are predicted the better; with the precision promised, the more true labels
+        are found the better. Sets that miss the promise lose the fraction by which they do, divided by `alpha`. The promise
+        itself is measured by `sklearn.metrics.recall_score` or `precision_score` of `predict` with `average="samples"`.
 
         Parameters
         ----------
@@ -976,14 +992,22 @@ class ConformalLabels(WithScores):
         Returns
         -------
         float
-            For `control="recall"`, the mean fraction of true labels that are predicted, over samples that have a label; NaN if
-            none has. For "precision", the mean fraction of predicted labels that are true, 1 for samples without predictions.
+            For `control="recall"`, minus the mean number of predicted labels, and minus max(0, missed − alpha) / alpha for each
+            true label of a sample, where the mean fraction of true labels of a sample is missed. For "precision", the mean
+            fraction of true labels that are predicted, minus max(0, wrong − alpha) / alpha, where the mean fraction of the
+            predicted labels of a sample is wrong. NaN if no sample has a label.
         """
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
+        named = without(named, mask)
         weights = checks.score_weights(sample_weight, named.shape[0])
         weights = np.ones(named.shape[0]) if weights is None else weights
-        return label_risk.mean_fraction(without(named, mask), truth, weights, self.control)
+        recall = label_risk.mean_fraction(named, truth, weights, "recall")
+        if self.control == "precision":
+            wrong = 1 - label_risk.mean_fraction(named, truth, weights, "precision")
+            return float(recall - measures.beyond(wrong, float(self.alpha)))
+        n_named, n_true = (float(np.average(np.diff(cells.indptr), weights=weights)) for cells in (named, truth))
+        return float(-n_named - n_true * measures.beyond(1 - recall, float(self.alpha)))
 
 
 def coverage(

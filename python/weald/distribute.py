@@ -38,6 +38,7 @@ from weald._fitted.at_once import FittedAsOne, fitted_at_once
 from weald._input import frames, targets
 from weald._input.checks import check_has_fit, count_samples, named, shown
 from weald._input.described import kind_of
+from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
@@ -257,7 +258,12 @@ def predict(
         n_rows = sum(n for *_, n in blocks)
         with Progress(type(apart(estimator)[0]).__name__, "sample", n_rows, check_verbose(verbose)) as progress:
             told = lambda i: progress(progress.n_done + blocks[i][2])  # noqa: E731
-            found = _joined(tasks.submit(calls, (model, method, options), told)(), method)
+            parts = tasks.submit(calls, (model, method, options), told)()
+        if len(parts) > 1 and len({n for *_, n in blocks}) == 1 and blocks[0][2] > 1:
+            # An array of another meaning may have as many rows as each block by chance; it has no other number for one sample.
+            one = safe_indexing(blocks[0][1], [0])
+            _predicted((model, method, options), one)
+        found = parts[0] if len(parts) == 1 else _joined(parts)
     return found if container is None else frames.built(container, found, model, method, X)
 
 
@@ -465,7 +471,21 @@ def cross_validate(
 
 def _predicted(data: tuple[Any, ...], rows: Any) -> Any:
     model, method, options = data
-    return getattr(model, method)(rows, **options)
+    found = getattr(model, method)(rows, **options)
+    _check_rows(found, count_samples(rows), method)
+    return found
+
+
+def _check_rows(found: Any, n: int, method: str) -> None:
+    """Raise unless it is an array with a row for each of n samples, or a list or tuple of such arrays."""
+    if isinstance(found, list | tuple) and len(found):
+        for part in found:
+            _check_rows(part, n, method)
+        return
+    is_array = isinstance(found, np.ndarray) or is_sparse(found)
+    if not is_array or found.ndim < 1 or found.shape[0] != n or (is_sparse(found) and found.ndim != 2):
+        got = f"an array of shape {found.shape} for {n} sample(s)" if is_array else kind_of(found)
+        raise TypeError(f"method must return arrays with a row for each sample, but {method} returned {got}")
 
 
 def _best_of_rows(data: tuple[Any, ...], rows: Any, exclude: Any) -> Any:
@@ -484,16 +504,16 @@ def _scored(
 # --- in the calling process ------------------------------------------------------------------------------------------
 
 
-def _joined(parts: list[Any], method: str) -> Any:
+def _joined(parts: list[Any]) -> Any:
     """The predictions of blocks of samples as those of all samples."""
     first = parts[0]
     if isinstance(first, np.ndarray):
         return np.concatenate(parts)
     if is_sparse(first):
         return sparse.vstack(parts, format=first.format)
-    if isinstance(first, list | tuple):
-        return type(first)(_joined(list(of_blocks), method) for of_blocks in zip(*parts, strict=True))
-    raise TypeError(f"method must return arrays with a row for each sample, but {method} returned {kind_of(first)}")
+    joined = [_joined(list(of_blocks)) for of_blocks in zip(*parts, strict=True)]
+    # Tuples with names.
+    return first._make(joined) if hasattr(first, "_make") else type(first)(joined)
 
 
 def _count_labels(y: Any) -> int:

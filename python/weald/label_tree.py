@@ -213,7 +213,7 @@ class LabelTreeClassifier(OfPreparedX):
     _model: _weald.LabelTreeModel
 
     feature_importances_ = Absent(
-        "each node has weights of its own for each of its children or labels; see sklearn.inspection.permutation_importance"
+        "each node has weights of its own for each of its children or labels; see weald.inspection.permutation_importance"
     )
 
     def __init__(

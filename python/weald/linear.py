@@ -243,7 +243,7 @@ class LinearClassifier(OfPreparedX):
 
     feature_importances_ = Absent(
         "each label has weights of its own; see coef_, weald.inspection.top_features, or "
-        "sklearn.inspection.permutation_importance"
+        "weald.inspection.permutation_importance"
     )
 
     def __init__(
@@ -299,8 +299,7 @@ class LinearClassifier(OfPreparedX):
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are
             not read. A sample has no part in the fit of the labels that are unknown for it. A sample without any known
-            value is treated as if it were absent, and an output without any known value raises a ValueError. Not supported
-            with `class_weight`.
+            value is treated as if it were absent, and an output without any known value raises a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
             which model files contain. If y is a frame, they must be the names of its columns. Only for labels.

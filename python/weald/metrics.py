@@ -442,7 +442,7 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     """
     if ranks.is_pair(y_score):
         raise ValueError("y_score must be scores of all labels, got labels and their scores")
-    labels, mask = ranks.known_labels(y_true, y_mask)
+    labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
     check_real(y_score, "y_score")
     with named("y_score"):
         y_score = check_array(y_score, accept_sparse=True, input_name="y_score")

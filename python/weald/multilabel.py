@@ -107,9 +107,11 @@ class TunedThresholds(WithScores):
 
         It has no effect if the estimator is frozen. `C` and `features` of a `LinearClassifier` are chosen once, by the fit to
         all samples, and the fits to folds take them.
-    min_score : float, default=0.01
+    min_score : float or "auto", default="auto"
         Scores below this value are not stored, and no label is predicted by them. With 0 all scores that are not zero
-        are stored, which for estimators other than trees and forests usually is every entry of a dense matrix.
+        are stored, which for estimators other than trees and forests usually is every entry of a dense matrix. "auto" is 0 if
+        y is dense or the estimator is a `LabelTreeClassifier`, and 0.01 otherwise. `fit` warns if a smaller value would
+        predict more of the labels that the objective asks for.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
     verbose : int, default=0
@@ -180,7 +182,7 @@ class TunedThresholds(WithScores):
         shrinkage: float = 50.0,
         toward: Literal["share", "threshold"] = "share",
         cv: object = None,
-        min_score: float = 0.01,
+        min_score: float | Literal["auto"] = "auto",
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -251,7 +253,7 @@ class TunedThresholds(WithScores):
         with fitted_at_once(self, anew=True) as new:
             target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
             scores, weights = new._unseen(fits, X, target, weights, cv)
-            floor = float(new.min_score)
+            floor = new._floor()
             # Thresholds of consistent scores respect the same hierarchy.
             hierarchy = getattr(apart(new.estimator_)[0], "_label_hierarchy", None)
             ordered = None if hierarchy is None else hierarchy._ordered
@@ -259,6 +261,12 @@ class TunedThresholds(WithScores):
             found = tuned(scores, labels, weights, objective, shrinkage, new.toward, floor, target.mask, ordered)
             new.threshold_, new.common_threshold_ = found.of_labels, found.common
             new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
+            if found.at_floor:
+                lower = f"a min_score below {floor:g} may predict more" if floor else "it has no further ones"
+                warned.warn(
+                    f"objective={new.objective!r} takes all stored scores of the estimator, {found.n_named:.3g} label(s) per "
+                    f"sample, and not all that it asks for: {lower}."
+                )
 
     def _validate_params(self) -> None:
         Objective.parsed(self.objective)
@@ -345,8 +353,9 @@ class CalibratedLabels(LabelsOnUnseen):
     """Multi-label classifier whose probabilities are calibrated separately for each label.
 
     The calibration is fitted on scores of samples that the scoring model was not fitted on. This is
-    `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False` for label matrices, except that probabilities
-    below `min_score` before calibration are zero after it, so that sparse probabilities remain sparse.
+    `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False` for label matrices. Labels that the estimator has no
+    score for have the probability that is calibrated for the score 0, and not 0: those of labels that a search does not reach,
+    for example.
 
     Parameters
     ----------
@@ -369,8 +378,9 @@ class CalibratedLabels(LabelsOnUnseen):
     too_few : {"raise", "keep"}, default="raise"
         What happens if labels have fewer than `min_positives` samples: "raise" raises an error with their names, "keep"
         leaves their scores uncalibrated.
-    min_score : float, default=0.01
-        Scores below this value count as zero, and remain zero after calibration.
+    min_score : float or "auto", default="auto"
+        Scores below this value count as zero, which is calibrated as any other score. "auto" is 0 if y is dense or the
+        estimator is a `LabelTreeClassifier`, and 0.01 otherwise.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
     verbose : int, default=0
@@ -429,7 +439,7 @@ class CalibratedLabels(LabelsOnUnseen):
         cv: object = None,
         min_positives: int = 5,
         too_few: Literal["raise", "keep"] = "raise",
-        min_score: float = 0.01,
+        min_score: float | Literal["auto"] = "auto",
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -554,8 +564,9 @@ class CalibratedLabels(LabelsOnUnseen):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
         min_score : float, default=0
-            Probabilities below this value, between 0 and 1, are not stored. Independently of it, no entry is stored
-            for labels whose score before calibration is below the parameter `min_score` of the classifier.
+            Probabilities below this value, between 0 and 1, are not stored. If y was sparse, the labels of a sample whose score
+            before calibration is below the parameter `min_score` of the classifier are only stored with a probability of at
+            least 0.01, or of `min_score` if that is larger.
 
         Returns
         -------
@@ -564,7 +575,9 @@ class CalibratedLabels(LabelsOnUnseen):
         """
         check_fitted(self)
         floor = best.checked_min_score(min_score)
-        found = self._maps(label_scores.scores_at_least(self.estimator_, X, float(self.min_score), self.n_outputs_))
+        # Where y is sparse, most labels are far below this, and stay apart.
+        least = 0.0 if self._label_format.container is None else max(self._floor(), self._floor_of_sparse)
+        found = self._probabilities(X, max(least, floor))
         if floor > 0:
             found.data[found.data < floor] = 0.0
             found.eliminate_zeros()
@@ -582,10 +595,19 @@ class CalibratedLabels(LabelsOnUnseen):
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
-            The probabilities of `predict_sparse`, and 0 for the labels that it does not store.
+            The probabilities of all labels.
         """
-        found: Float = self.predict_sparse(X).toarray()
+        check_fitted(self)
+        found: Float = self._probabilities(X, 0.0).toarray()
         return found
+
+    def _probabilities(self, X: MatrixLike, least: float) -> sparse.csr_array:
+        """Probabilities by stored scores, and those of labels without a stored score that are at least this."""
+        scores, rest = self._stored(X), self._maps.at_zero()
+        return calibration.with_rest(self._maps(scores), scores, rest, np.flatnonzero(rest >= least))
+
+    def _stored(self, X: MatrixLike) -> sparse.csr_array:
+        return label_scores.scores_at_least(self.estimator_, X, self._floor(), self.n_outputs_)
 
     @of_one_fit
     def decision_function(self, X: MatrixLike) -> Float:
@@ -654,4 +676,15 @@ class CalibratedLabels(LabelsOnUnseen):
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         if as_margins:
             return ranks.k_best(self.decision_function(X), k, marked)
-        return ranks.k_best(self.predict_sparse(X), k, marked)
+        scores, rest = self._stored(X), self._maps.at_zero()
+        stored = self._maps(scores)
+        indices, found = ranks.k_best(stored, k, marked)
+        # The samples with fewer labels of a probability above those of labels without a stored score.
+        few = np.flatnonzero(found[:, -1] <= rest.max())
+        if len(few) and rest.any():
+            some = marked if marked is None or marked.shape[0] < len(found) else marked[few]
+            n_more = k + np.diff(scores[few].indptr).max() + (0 if some is None else np.diff(some.indptr).max())
+            often = np.sort(np.argsort(-rest, kind="stable")[:n_more])
+            of_few = calibration.with_rest(stored[few], scores[few], rest, often)
+            indices[few], found[few] = ranks.k_best(of_few, k, some)
+        return indices, found

@@ -160,9 +160,9 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
-        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
-        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
-        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Bins need
+        not save time. None: all features are split exactly. Not supported with random thresholds: `splitter="random"` and
+        extra-trees forests.
 
     Attributes
     ----------
@@ -402,9 +402,9 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
-        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
-        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
-        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Bins need
+        not save time. None: all features are split exactly. Not supported with random thresholds: `splitter="random"` and
+        extra-trees forests.
 
     Attributes
     ----------
@@ -606,9 +606,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
-        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
-        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
-        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Bins need
+        not save time. None: all features are split exactly. Not supported with random thresholds: `splitter="random"` and
+        extra-trees forests.
 
     Attributes
     ----------
@@ -802,9 +802,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     max_bins : int or None, default=None
         Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
         weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
-        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
-        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
-        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Bins need
+        not save time. None: all features are split exactly. Not supported with random thresholds: `splitter="random"` and
+        extra-trees forests.
 
     Attributes
     ----------

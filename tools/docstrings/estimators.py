@@ -210,9 +210,9 @@ n_jobs : int or None, default={default}
 max_bins : int or None, default={default}
     Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
     weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
-    Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
-    of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
-    exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+    Features with at most this number of distinct values are split exactly, as are categorical features. Bins need
+    not save time. None: all features are split exactly. Not supported with random thresholds: `splitter="random"` and
+    extra-trees forests.
 """,
     "tree_": """
 tree_ : Tree

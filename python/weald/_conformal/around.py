@@ -108,6 +108,7 @@ class BaseConformal(NamedOutputs, Around):
         """
         name, estimator = type(self).__name__, self._given()
         label_scores.check_takes_masks(estimator, target.mask, cv)
+        label_scores.check_names(estimator, target.names)
         weights = masks.weights_of_known(target.mask, weights, target.names)
         weights = None if weights is None else checks.count_weights(weights)
         n = checks.count_samples(X)

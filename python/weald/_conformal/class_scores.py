@@ -9,6 +9,11 @@ from weald._input.checks import Float
 
 METHODS = ("aps", "lac")
 
+# Probabilities of the same sample that other libraries compute with other samples differ by less than this fraction.
+_SLACK = 1e-12
+# The score of classes of probability 0 with APS.
+_OF_NONE = 2.0
+
 # Constants of the mixing function of splitmix64 (Steele, Lea and Flood 2014).
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -34,7 +39,11 @@ def uniform(proba: Float, seed: int) -> Float:
 
 
 def scores(proba: Float, method: str, seed: int | None) -> Float:
-    """The score of each class, of the shape of `proba`. With a seed, APS takes a random share of the class itself."""
+    """The score of each class, of the shape of `proba`. With a seed, APS takes a random share of the class itself.
+
+    A class of probability 0 has a score of its own with APS, above that of the last class with another probability, which
+    may be the only one: both would have the sum of all probabilities.
+    """
     if method == "lac":
         return 1.0 - proba
     order = np.argsort(-proba, axis=1, kind="stable")
@@ -48,5 +57,10 @@ def scores(proba: Float, method: str, seed: int | None) -> Float:
     before = np.take_along_axis(before, first, axis=1)
     share = 1.0 if seed is None else uniform(proba, seed)[:, None]
     found = np.empty(proba.shape)
-    np.put_along_axis(found, order, before + share * ranked, axis=1)
+    np.put_along_axis(found, order, np.where(ranked > 0, before + share * ranked, _OF_NONE), axis=1)
     return found
+
+
+def inside(found: Float, most: float) -> NDArray[np.bool_]:
+    """Which classes have a score up to `most`, whose last bits may be others in another block of samples."""
+    return found <= most * (1 + _SLACK)

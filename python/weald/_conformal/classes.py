@@ -18,6 +18,8 @@ from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
+from weald._ranking import outputs
+from weald._ranking.outputs import classes_of
 
 
 class BaseConformalClassifier(BaseConformal):
@@ -62,7 +64,7 @@ class BaseConformalClassifier(BaseConformal):
                 "y must be classes, got labels, a matrix of 0 and 1: ConformalLabels is for labels, and an estimator with "
                 "multi_label=False takes them for classes"
             )
-        targets.with_label_names(target, label_names)
+        targets.with_label_names(target, label_names, y_mask)
         self._seed = checks.draw_seed(self.random_state)
         told = target.original[:, 0] if target.n_outputs == 1 else target.original
         proba, weights = self._unseen(fits, X, told, target, weights, cv, groups)
@@ -70,11 +72,7 @@ class BaseConformalClassifier(BaseConformal):
         columns = []
         for j, (part, classes) in enumerate(zip(parts, classes_of(self.estimator_), strict=True)):
             known = (weights > 0) & (True if target.mask is None else ~_column(target.mask, j))
-            column = target.original[known, j]
-            at = np.searchsorted(classes, column)
-            at[at == len(classes)] = 0
-            if (strange := column[classes[at] != column]).size:
-                raise ValueError(f"y must have classes of the estimator, got {strange[:1].tolist()[0]!r}")
+            at = outputs.places_of(target.original[known, j], classes, "y")
             scores = np.full(n, np.nan)
             scores[known] = self._scored(part[known])[np.arange(len(at)), at]
             columns.append((scores, weights))
@@ -85,13 +83,9 @@ class BaseConformalClassifier(BaseConformal):
         return _read_classes
 
     def _aligned(self, found: Any, full: Any) -> Float:
-        parts = []
-        for (part, classes), wanted in zip(found, classes_of(full), strict=True):
-            values = np.zeros((len(part), len(wanted)))
-            # A fold may lack classes.
-            values[:, np.searchsorted(wanted, classes)] = np.asarray(part, dtype=np.float64)
-            parts.append(values)
-        return np.hstack(parts)
+        # A fold may lack classes.
+        pairs = zip(found, classes_of(full), strict=True)
+        return np.hstack([outputs.in_columns(part, known, wanted, "estimator") for (part, known), wanted in pairs])
 
     def _read_out_of_bag(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         found: tuple[Float, NDArray[np.uint32]] = forest._oob_predict(config, samples)
@@ -126,16 +120,9 @@ class BaseConformalClassifier(BaseConformal):
         self._prove_ranks(need, self.n_outputs_)
 
 
-def _read_classes(model: Any, X: Any) -> list[tuple[Any, NDArray[Any]]]:
+def _read_classes(model: Any, X: Any) -> list[tuple[Float, NDArray[Any]]]:
     """The probabilities of the classes of each output, and these classes."""
-    found = model.predict_proba(X)
-    return list(zip(found if isinstance(found, list) else [found], classes_of(model), strict=True))
-
-
-def classes_of(model: Any) -> list[NDArray[Any]]:
-    """The classes of each output of a classifier."""
-    classes = model.classes_
-    return classes if isinstance(classes, list) else [classes]
+    return outputs.probabilities(model, X, checks.count_samples(X))
 
 
 def _column(mask: Any, j: int) -> NDArray[np.bool_]:

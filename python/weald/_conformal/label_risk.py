@@ -14,7 +14,7 @@ from weald._conformal import ranked
 from weald._input.checks import Float
 from weald._ranking.ranks import are_entries_in
 
-# Sums of the same terms in another order differ by less than this fraction.
+# Sums of the same terms in another order, and scores of the same sample among others, differ by less than this fraction.
 _SLACK = 1e-12
 # More samples count as so many, which is what `bdtr` takes.
 _MOST_COUNTED = 2.0**62
@@ -127,9 +127,17 @@ def p_value(risk: float, n: float, alpha: float) -> float:
     return min(1.0, hoeffding, bentkus)
 
 
+def reached(threshold: float) -> float:
+    """The least score that reaches a threshold."""
+    return threshold * (1 - _SLACK)
+
+
 def named_by(scores: sparse.csr_array, threshold: float, frequent: NDArray[np.intp]) -> sparse.csr_array:
-    """The labels whose stored score reaches the threshold, and those that are frequent and have no stored score."""
-    named = scores.data >= threshold
+    """The labels whose stored score reaches the threshold, and those that are frequent and have no stored score.
+
+    The threshold is the score of a label, which may have other last bits in another block of samples.
+    """
+    named = scores.data >= reached(threshold)
     found = sparse.csr_array((named, scores.indices, scores.indptr), shape=scores.shape)
     found.eliminate_zeros()
     if not len(frequent):

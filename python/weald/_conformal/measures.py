@@ -105,15 +105,33 @@ def inside_sets(truth: Any, sets: list[Any], classes: list[NDArray[Any]], mask: 
     return inside
 
 
-def by_output(inside: NDArray[np.bool_], mask: Any, weights: Float | None) -> Float:
-    """The fraction of the known values of each output that are inside; NaN without known values of positive weight."""
-    weight = np.ones(inside.shape) if weights is None else np.repeat(weights[:, None], inside.shape[1], axis=1)
+def by_output(values: NDArray[Any], mask: Any, weights: Float | None) -> Float:
+    """The mean of what is known of each output, of shape (n_samples, n_outputs): of whether values are inside, for example.
+
+    It is NaN without known values of positive weight.
+    """
+    weight = np.ones(values.shape) if weights is None else np.repeat(weights[:, None], values.shape[1], axis=1)
     if mask is not None:
-        weight = np.where(mask, 0.0, weight)
+        weight, values = np.where(mask, 0.0, weight), np.where(mask, 0, values)
     total = weight.sum(axis=0)
-    found = np.full(inside.shape[1], np.nan)
-    np.divide((weight * inside).sum(axis=0), total, out=found, where=total > 0)
+    found = np.full(values.shape[1], np.nan)
+    np.divide((weight * values).sum(axis=0), total, out=found, where=total > 0)
     return found
+
+
+def interval_scores(truth: Float, intervals: Float, alpha: float) -> Float:
+    """The interval score of each value: the width, and 2 / alpha times the distance of a value that is outside.
+
+    Its mean is smallest for the quantiles alpha / 2 and 1 - alpha / 2 (Winkler 1972; Gneiting and Raftery 2007).
+    """
+    low, high = np.moveaxis(intervals.reshape(*truth.shape, 2), 2, 0)
+    found: Float = (high - low) + 2 / alpha * np.maximum(np.maximum(low - truth, truth - high), 0.0)
+    return found
+
+
+def beyond(missed: Any, alpha: float) -> Any:
+    """How much more is missed than the fraction alpha that was asked for, in units of alpha; 0 if it is less."""
+    return np.maximum(missed - alpha, 0.0) / alpha
 
 
 def together(inside: NDArray[np.bool_], mask: Any, weights: Float | None) -> float:

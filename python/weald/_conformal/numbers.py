@@ -21,6 +21,7 @@ from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
+from weald._ranking import outputs
 from weald._ranking.pipelines import apart
 
 Scores = Literal["absolute", "normalized", "quantile"]
@@ -32,6 +33,8 @@ _REGIONS = ("box", "ellipsoid")
 # Of 0.03, 0.1, 0.3, 1 and 3, it gave the smallest boxes or nearly so in the training parts of edm, enb, jura, wq, atp1d,
 # oes10 and oes97, each divided ten times.
 _SHARE_OF_MEAN = 0.3
+# Bounds are rounded outwards by this fraction of the largest of the numbers that they are computed from.
+_LAST_BITS = 8 * np.finfo(np.float64).eps
 
 
 class BaseConformalRegressor(BaseConformal):
@@ -71,7 +74,7 @@ class BaseConformalRegressor(BaseConformal):
         weights = checks.check_weights(sample_weight, n)
         rules: dict[str, Any] = {"warn_column": True, "weights": weights, "masks": True, "y_mask": y_mask}
         target = targets.numbers(y, n, type(self).__name__, **rules, keeps_sparse=True)
-        targets.with_label_names(target, label_names)
+        targets.with_label_names(target, label_names, y_mask)
         truth = target.original if target.container is None else target.original.toarray()
         told = truth[:, 0] if target.n_outputs == 1 else truth
         if target.container is not None and isinstance(final, BaseRegressor):
@@ -213,7 +216,13 @@ class BaseConformalRegressor(BaseConformal):
     def _bounds(self, parts: Float, at: Float) -> Float:
         """Intervals of the scores up to `at`, one for each output."""
         lower, upper, unit = self._around(parts)
-        low, high = lower - at * unit, upper + at * unit
+        reach = at * unit
+        # A value whose score is `at` is inside, although scores and bounds are rounded, and although predictions may have
+        # other last bits in another block of samples.
+        slack = np.where(
+            reach != 0, _LAST_BITS * np.maximum(np.abs(reach), np.maximum(np.abs(lower), np.abs(upper))), 0.0
+        )
+        low, high = lower - reach - slack, upper + reach + slack
         if self.conformity_score == "quantile":
             # Quantiles that are too wide become narrower, at most down to their middle.
             middle = (lower + upper) / 2
@@ -239,7 +248,8 @@ class BaseConformalRegressor(BaseConformal):
 
 def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model: Any, X: Any) -> Float:
     """What intervals are made of, of shape (n_samples, 1 to 3, n_outputs): predictions, and their spread or quantiles."""
-    center = _dense(model.predict(X))
+    n = checks.count_samples(X)
+    center = outputs.checked(model, "predict", model.predict(X), n).reshape(n, -1)
     parts = [center]
     if conformity_score != "absolute":
         final, before = apart(model)
@@ -247,12 +257,13 @@ def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model:
         if conformity_score == "normalized":
             parts.append(spread.spread(final, X, center))
         else:
-            found = final.predict_quantiles(X, quantile_levels).reshape(*center.shape, 2)
+            found = np.asarray(final.predict_quantiles(X, quantile_levels), dtype=np.float64)
+            outputs.check_values(found, outputs.called(final, "predict_quantiles"), is_proba=False)
+            if found.shape not in ((*center.shape, 2), (n, 2)):
+                raise ValueError(
+                    f"{outputs.called(final, 'predict_quantiles')} must return an array of shape {(*center.shape, 2)}, got "
+                    f"{found.shape}"
+                )
+            found = found.reshape(*center.shape, 2)
             parts += [found[:, :, 0], found[:, :, 1]]
     return np.stack(parts, axis=1)
-
-
-def _dense(found: Any) -> Float:
-    """Predictions of numerical outputs as an array of shape (n_samples, n_outputs)."""
-    values = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
-    return values.reshape(len(values), -1)

@@ -16,6 +16,8 @@ from weald._input.checks import Float, relative
 MOST_OUTPUTS = 1000
 # The root mean square of the residuals of an output, if it is not zero: float64 holds its square with all digits.
 LEAST_SIZE, MOST_SIZE = 2.0**-511, 2.0**511
+# Lengths of the same residual in d dimensions differ by less than this fraction times d.
+_LAST_BITS = 64 * np.finfo(np.float64).eps
 # More samples for each output than this count as so many: rounding would make the matrix indefinite.
 _MOST_SAMPLES = 2.0**40
 
@@ -66,6 +68,11 @@ class Ellipsoid:
         lengths = np.sqrt((solved**2).sum(axis=0))
         lengths[(parts[:, ~self.there] != 0).any(axis=1)] = np.inf
         found[known] = lengths
+        return found
+
+    def holds(self, residuals: Float, radius: float) -> NDArray[np.bool_]:
+        """Whether residuals are inside. One whose length is the radius is, although blocks of samples are rounded apart."""
+        found: NDArray[np.bool_] = self.lengths(residuals) <= radius * (1 + _LAST_BITS * len(self.covariance))
         return found
 
     def log_volume(self, radius: float) -> float:

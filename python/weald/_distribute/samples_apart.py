@@ -7,7 +7,7 @@ import os
 import platform
 import secrets
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
 from numbers import Real
@@ -31,6 +31,7 @@ from weald._input.schema import Schema
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
+from weald._input.y_columns import check_one_kind
 from weald._parameters import label_weight
 from weald._parameters.types import MatrixLike
 from weald._rounds import folds
@@ -227,30 +228,34 @@ def _stages_of_all(model: BaseModel, told: list[_Told]) -> _weald.Boosted | None
     return grown
 
 
+@dataclass(frozen=True)
 class _Told:
     """What a worker sends to the others: fields that must be equal on all workers, and others."""
 
-    def __init__(
-        self, n_given: int, same: dict[str, str], classes: list[NDArray[Any]] | None = None, n_stages: int = 0
-    ) -> None:
-        self.n_given, self.same, self.classes, self.n_stages = n_given, same, classes, n_stages
+    n_given: int
+    same: dict[str, str]
+    classes: list[NDArray[Any]] | None = None
+    n_stages: int = 0
+    # Whether y is an array of objects.
+    are_objects: bool = False
 
     def packed(self) -> bytes:
         found = BytesIO()
         for values in self.classes or ():
             np.save(found, values, allow_pickle=False)
         n_columns = None if self.classes is None else len(self.classes)
-        return json.dumps([self.n_given, self.same, n_columns, self.n_stages]).encode() + b"\n" + found.getvalue()
+        told = [self.n_given, self.same, n_columns, self.n_stages, self.are_objects]
+        return json.dumps(told).encode() + b"\n" + found.getvalue()
 
     @classmethod
     def unpacked(cls, message: bytes) -> _Told:
         line, _, rest = message.partition(b"\n")
-        n_given, same, n_columns, n_stages = json.loads(line)
+        n_given, same, n_columns, n_stages, are_objects = json.loads(line)
         classes = None
         if n_columns is not None:
             arrays = BytesIO(rest)
             classes = [np.load(arrays, allow_pickle=False) for _ in range(n_columns)]
-        return cls(n_given, same, classes, n_stages)
+        return cls(n_given, same, classes, n_stages, are_objects)
 
 
 class _Workers:
@@ -329,7 +334,7 @@ class _Workers:
                 raise ValueError(f"worker {i} of {self.n_workers} {other[1:].decode(errors='replace')}")
         try:
             self.told = [_Told.unpacked(other[1:]) for other in messages]
-        except (ValueError, TypeError, EOFError) as error:
+        except Exception as error:  # headers of arrays that are damaged raise errors of many types
             raise _other_sums() from error
         first = self.told[0].same
         for i, told in enumerate(self.told):
@@ -437,11 +442,11 @@ class _Part:
         n_stages = self.model._model.n_stages if self.model._goes_on() else 0
         if not is_classifier(self.model) or is_sparse(self.y):
             return _Told(self.n_given, same, None, n_stages)
-        return _Told(self.n_given, same, [self._of_column(j) for j in range(self._wide().shape[1])], n_stages)
+        classes = [self._of_column(j) for j in range(self._wide().shape[1])]
+        return _Told(self.n_given, same, classes, n_stages, self.y.dtype == object and len(self.y) > 0)
 
     def _wide(self) -> NDArray[Any]:
-        wide: NDArray[Any] = self.y if self.y.ndim == 2 else self.y[:, None]
-        return wide
+        return np.asarray(self.y if self.y.ndim == 2 else self.y[:, None])
 
     def _of_column(self, j: int) -> NDArray[Any]:
         values = self._wide()[:, j]
@@ -462,9 +467,11 @@ class _Part:
             columns = []
             for j in range(wide.shape[1]):
                 of_all = [other.classes[j] for other in told if other.classes is not None and len(other.classes[j])]
+                check_one_kind(of_all, "on all workers")
                 columns.append(np.unique(np.concatenate(of_all)) if of_all else np.zeros(1))
             rows = np.stack([np.resize(column, max(map(len, columns))) for column in columns], axis=1)
-            dtype = wide.dtype if wide.dtype == object else rows.dtype
+            # As all samples together would be.
+            dtype = np.dtype(object) if any(other.are_objects for other in told) else rows.dtype
             self.y, self.stand_ins = wide.astype(dtype) if n_there else rows[:1], rows.astype(dtype)
         if n_there:
             return self

@@ -253,13 +253,21 @@ def _faults_of(source: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, RecursionError) as error:
         # Errors of the operating system are not converted. Constructors and parameter checks raise TypeError.
-        raise ValueError(f"{source}: {error}") from error
+        raise _fault_of(source, error) from error
+
+
+def _fault_of(source: str, error: Exception) -> ValueError:
+    """The error with its source: in front, or behind the words that say what is wrong with the whole file."""
+    what, is_none, why = str(error).partition(_NOT_VALID)
+    return ValueError(f"{_NOT_VALID}{source}: {why}" if is_none and not what else f"{source}: {error}")
 
 
 # The number of bytes that tell what a file is that is not a model: the length of the header, and its first character.
 _N_START = 9
 # The engine refuses longer headers.
 _MOST_HEADER_BYTES = 100_000_000
+# The first words about a file that is no model, as the engine says them.
+_NOT_VALID = "not a valid weald model: "
 
 
 def _is_archive(start: bytes) -> bool:
@@ -272,7 +280,7 @@ def _is_archive(start: bytes) -> bool:
         return False
     if len(start) >= 2 and start[0] == 0x80 and 2 <= start[1] <= 5:  # protocols of pickle
         raise ValueError(
-            "not a valid weald model: the file must be one that weald.save wrote, got a pickle, which runs code "
+            f"{_NOT_VALID}the file must be one that weald.save wrote, got a pickle, which runs code "
             "when it is loaded; if you trust it, load it with pickle or joblib, and save it again with weald.save"
         )
     return archives.is_start_of(start)
@@ -465,7 +473,7 @@ def inspect_model(path: Path) -> _ModelSummary:
                     f"{name}: the file must contain a single estimator, got a zip archive, as which pipelines are "
                     "saved; weald.load reads pipelines, and skops.io.visualize shows their content"
                 ) from error
-        raise ValueError(f"{name}: {error}") from error
+        raise _fault_of(name, error) from error
 
 
 def _proven(summary: _ModelSummary) -> Any:
@@ -511,7 +519,7 @@ def _most_values(attribute: str, summary: _ModelSummary) -> float:
 def _mapped(name: str, accept: _Accept) -> _Parts:
     with open(name, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
-            raise ValueError("not a valid weald model: the file must not be empty")
+            raise ValueError(f"{_NOT_VALID}the file must not be empty")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             buffer = np.frombuffer(mapped, dtype=np.uint8)
             try:

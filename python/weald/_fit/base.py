@@ -468,7 +468,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         """Importance of each feature: its fraction of the total decrease of impurity, averaged over the trees.
 
         The importances sum to 1, or are all zero if no tree has a split. They favour features with many distinct
-        values: `sklearn.inspection.permutation_importance` does not. With `output_projection`, the impurity is that of
+        values: `weald.inspection.permutation_importance` does not. With `output_projection`, the impurity is that of
         the projected outputs; `weald.inspection.feature_importances` offers others. Computed in O(nodes) at each
         access.
         """

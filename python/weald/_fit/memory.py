@@ -16,6 +16,7 @@ from weald import _weald
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
 from weald._input.containers import check_collected
+from weald._input.frames import names_of
 from weald._input.sparse import Raw, is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target
@@ -303,16 +304,15 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | Non
 
 def _columns_of(estimator: BaseModel, y: Raw, y_mask: MatrixLike | None) -> _Columns:
     check_array_of_y(y, "y")
-    y = of_sparse_columns(y)
+    names, y = names_of(y), of_sparse_columns(y)
     if is_sparse(y):
         n, width = map(int, y.shape)
-        told = None if y_mask is None else masks.check(y_mask, (n, width))
+        told = None if y_mask is None else masks.check(y_mask, (n, width), names)
         n_unknown = 0 if told is None else int(told.sum())
         if not is_classifier(estimator) and _entries_of_numbers(estimator, y, n_unknown) is None:
             return _Columns(width, n * width, True, n * width, n_unknown)
         return _Columns(width, int(y.nnz), False, n * width, n_unknown)
-    columns = _targets.columns_of(y)
-    told = None if y_mask is None else masks.dense(masks.check(y_mask, columns.shape))
+    columns, told = _targets.known_columns(y, y_mask)
     # A single output with NaN raises an error in `fit`.
     missing = masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
     mask = masks.join(missing, told)

@@ -88,7 +88,7 @@ def prepare(
     weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
     target = estimator._check_y(y, weights, n, y_mask)
     if label_names is not None:
-        target = targets.with_label_names(target, label_names)
+        target = targets.with_label_names(target, label_names, y_mask)
     if y_mask is not None and not estimator._masks_y:
         masks.check_nothing(y_mask, target.original.shape, name)
     mask = None

@@ -14,6 +14,7 @@ from weald._fit import stored_samples
 from weald._fit.samples import prepare
 from weald._input.checks import integer
 from weald._input.described import described
+from weald._input.frames import different
 from weald._input.sparse import Raw
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
@@ -73,6 +74,8 @@ def _of_known_classes(forest: BaseForest, known: Target, target: Target, y: Matr
     if (target.kind, target.n_outputs) != (known.kind, known.n_outputs):
         expected = f"{known.n_outputs} outputs of {known.kind}, as in the fit"
         raise ValueError(f"y must have {expected}, got {target.n_outputs} outputs of {target.kind}")
+    if (where := different(target.names, known.names)) is not None:
+        raise ValueError(f"y must have {where}: outputs must be those of the fit, in the same order")
     if target.kind != "classes":
         return target
     if target.mask is None:

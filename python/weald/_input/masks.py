@@ -14,7 +14,9 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from weald._input.checks import Float, named, over_same_memory
+from weald._input.columns import as_frame
 from weald._input.containers import check_collected
+from weald._input.frames import names_of
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import Mask, MatrixLike, Raw, is_sparse
 
@@ -33,8 +35,11 @@ class Score(float):
         return float(self), self.n_cells
 
 
-def check(y_mask: MatrixLike | None, shape: tuple[int, int]) -> Any:
-    """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing."""
+def check(y_mask: MatrixLike | None, shape: tuple[int, int], names: NDArray[np.object_] | None = None) -> Any:
+    """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing.
+
+    `names` are those of the columns of y: a mask with the same names in another order is brought into theirs.
+    """
     if is_sparse(y_mask):
         entries = over_same_memory(y_mask, "y_mask", every_entry=True).tocoo()
         if entries.shape != shape:
@@ -45,6 +50,7 @@ def check(y_mask: MatrixLike | None, shape: tuple[int, int]) -> Any:
         mask.eliminate_zeros()
         return mask if mask.nnz else None
     check_collected(y_mask, "y_mask")
+    y_mask = _in_order_of(names, y_mask)
     with named("y_mask"):
         dense = np.asarray(y_mask)
     if dense.shape not in (shape, *([(shape[0],)] if shape[1] == 1 else [])):
@@ -52,6 +58,18 @@ def check(y_mask: MatrixLike | None, shape: tuple[int, int]) -> Any:
     _check_values(dense)
     cells = dense.astype(np.bool_).reshape(shape)
     return cells if cells.any() else None
+
+
+def _in_order_of(names: NDArray[np.object_] | None, y_mask: Raw) -> Raw:
+    """A mask that is a frame with its columns in the order of those of y, if both have names."""
+    own = names_of(y_mask, "y_mask")
+    if own is None or names is None or len(own) != len(names) or len(own) < 2 or np.array_equal(own, names):
+        return y_mask
+    if strange := sorted(set(own) - set(names)):
+        raise ValueError(f"y_mask must have the names of the columns of y, got the column {strange[0]!r}")
+    frame = as_frame(y_mask, "y_mask")
+    assert frame is not None
+    return frame.select(names.tolist()).to_native()
 
 
 def rows_of(y_mask: Raw, n_samples: int, rows: NDArray[np.intp] | None) -> Raw:

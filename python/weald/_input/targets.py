@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from weald._input import masks as _masks
 from weald._input import registry
-from weald._input.checks import Float, is_floats, named
+from weald._input.checks import Float, is_floats, named, rows_there
 from weald._input.columns import as_frame
 from weald._input.described import cut
 from weald._input.frames import different, label_names, names_of
@@ -26,13 +26,16 @@ from weald._input.sparse import Mask, Matrix, MatrixLike, Raw, is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
 from weald._input.y_columns import (
     check_array_of_y,
+    check_length,
     check_no_dates,
+    check_same_kind,
     dense,
     engine_of_numbers,
     first_text,
     is_binary,
     sparse_labels,
     sparse_numbers,
+    without_hidden,
 )
 
 if TYPE_CHECKING:
@@ -168,8 +171,13 @@ class Target:
         The result is a dense array of numbers or of classes, which may differ from those of the fit, or CSR labels.
         """
         check_array_of_y(y, what)
-        if (where := different(names_of(y, what), self.names)) is not None:
+        names = names_of(y, what)
+        if (where := different(names, self.names)) is not None:
             raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
+        names = self.names if names is None else names
+        if not is_sparse(y) and not has_sparse_columns(y):
+            y, y_mask = _without_hidden(y, y_mask, n_samples, None, names, what)
+        told: Any = y_mask
         rules: dict[str, Any] = {"what": what, "masks": masks, "y_mask": y_mask}
         if self.kind == "labels":
             if not is_sparse(y) and not has_sparse_columns(y) and np.ndim(y) == 1 and self.n_outputs == 1:
@@ -182,8 +190,11 @@ class Target:
             if is_sparse(y) or has_sparse_columns(y):
                 raise TypeError(f"{what} must be dense, since y contains classes, got a sparse matrix: pass toarray()")
             found = dense(y, None, n_samples, name, what=what, warn_column=False, masks=masks)
-            mask = _mask_of_dense(found, y_mask, None, None, what=what, each_output=False) if masks else None
-            return self._as_wide(found, what), mask
+            mask: Any = _mask_of_dense(found, told, None, None, what=what, each_output=False) if masks else None
+            for j, (column, classes) in enumerate(zip(self._as_wide(found, what).T, self.classes, strict=True)):
+                known = column if mask is None else column[~mask[:, j]]
+                check_same_kind(known, classes, what)
+            return found, mask
         return self._as_wide(target.original, what), target.mask
 
     def _as_wide(self, y: Raw, what: str) -> Matrix:
@@ -225,6 +236,8 @@ def numbers(
         names = names_of(y, what)
         if has_sparse_columns(y):
             y = of_sparse_columns(y).toarray()
+    y, told = _without_hidden(y, y_mask, n_samples, weights, names, what) if masks else (y, None)
+    if not of_floats:
         check_no_dates(y, what)
     try:
         found = dense(y, np.float64, n_samples, name, what=what, warn_column=warn_column, weights=weights, masks=masks)
@@ -234,7 +247,7 @@ def numbers(
         other = f": {name.removesuffix('Regressor')}Classifier is for classes" if name.endswith("Regressor") else ""
         raise ValueError(f"{what} must have numbers, got {cut(repr(text))}{other}") from error
     y = found
-    mask = _mask_of_dense(y, y_mask, weights, names, what=what, each_output=each_output) if masks else None
+    mask = _mask_of_dense(y, told, weights, names, what=what, each_output=each_output) if masks else None
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
 
 
@@ -243,20 +256,41 @@ _OF_ONE_OUTPUT = (
 )
 
 
+def _without_hidden(
+    y: Raw, y_mask: Any, n_samples: int, weights: Float | None, names: NDArray[np.object_] | None, what: str
+) -> tuple[Any, Any]:
+    """Dense y with known values in place of those that `y_mask` marks, which are not read, and the checked mask.
+
+    Samples of weight zero, which get the y of another sample, get its mask as well.
+    """
+    if y_mask is None:
+        return y, None
+    check_length(y, n_samples, what)
+    shape = np.shape(y)
+    told = _masks.dense(_masks.check(y_mask, (shape[0], shape[1] if len(shape) == 2 else 1), names))
+    if told is None or len(shape) > 2:
+        return y, None
+    y = without_hidden(y, told, weights)
+    there = rows_there(weights)
+    if there is not None:
+        told = told.copy()
+        told[weights == 0] = told[there[0]]
+    return y, told if told.any() else None
+
+
 def _mask_of_dense(
     y: NDArray[Any],
-    y_mask: MatrixLike | None,
+    told: NDArray[np.bool_] | None,
     weights: Float | None,
     names: NDArray[np.object_] | None,
     *,
     what: str = "y",
     each_output: bool = True,
 ) -> Mask:
-    """Mask of the values of y that are NaN or marked by `y_mask`.
+    """Mask of the values of y that are NaN or marked by a checked mask, that of `_without_hidden`.
 
     With `each_output`, raises for outputs without known values.
     """
-    told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
         raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
@@ -305,8 +339,9 @@ def classes(
             )
         return labels(y, n_samples, weights, each_output=True, **rules)
     names = names_of(y)
+    y, told = _without_hidden(y, y_mask, n_samples, weights, names, "y") if masks else (y, None)
     y = dense(y, None, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
-    mask = _mask_of_dense(y, y_mask, weights, names) if masks else None
+    mask = _mask_of_dense(y, told, weights, names) if masks else None
     if mask is not None:
         weights = _masks.weights_of_known(mask, weights, names)
         y = _masks.fill(y, _masks.dense(mask), weights)
@@ -358,8 +393,8 @@ def labels(
         if isinstance(y, WithGaps) and not masks and np.isnan(y.data).any():
             raise ValueError(f"{what} must have no unknown entries, which are not supported here, got some")
         y, missing = apart_from_gaps(y, n_samples, weights) if marks and masks else (y, None)
-        found, form = sparse_labels(y, n_samples, weights, what), LabelFormat(y.dtype, container)
-        told = None if y_mask is None or not masks else _masks.check(y_mask, found.shape)
+        told = None if y_mask is None or not masks else _masks.check(y_mask, y.shape, names)
+        found, form = sparse_labels(y, n_samples, weights, what, told), LabelFormat(y.dtype, container)
         if each_output and missing is not None and found.shape[1] == 1:
             _check_told(missing, told, what)
         mask = _masks.join(missing, told)
@@ -367,8 +402,8 @@ def labels(
             mask = sparse.csr_array(mask)
             found = sparse.csr_array(found > found.multiply(mask))
     else:
+        y, told = _without_hidden(y, y_mask, n_samples, weights, names, what) if masks else (y, None)
         y = dense(y, None, n_samples, "", what=what, warn_column=False, weights=weights, masks=masks)
-        told = None if y_mask is None or not masks else _masks.dense(_masks.check(y_mask, y.shape))
         missing = _masks.of_missing(y) if masks else None
         if each_output and missing is not None and y.shape[1] == 1:
             _check_told(missing, told, what)
@@ -399,8 +434,8 @@ def with_gaps(y: Raw, y_mask: MatrixLike | None) -> Any:
             return y
         gaps = sparse.csr_array((np.full(target.mask.nnz, np.nan), target.mask.indices, target.mask.indptr), y.shape)
         return WithGaps(target.original.astype(np.float64) + gaps)
-    names, found = names_of(y), columns_of(y)
-    mask = _masks.check(y_mask, found.shape)
+    names = names_of(y)
+    found, mask = known_columns(y, y_mask)
     if mask is None:
         return y
     if found.shape[1] == 1 or found.dtype.kind not in "biuf":
@@ -408,7 +443,7 @@ def with_gaps(y: Raw, y_mask: MatrixLike | None) -> Any:
             "y_mask is only supported for several columns of numbers here: samples with unknown y must be left out, "
             "and names of classes must be replaced by numbers"
         )
-    found = np.where(_masks.dense(mask), np.nan, found)
+    found = np.where(mask, np.nan, found)
     frame = as_frame(y)
     if names is None or frame is None:
         return found
@@ -417,9 +452,15 @@ def with_gaps(y: Raw, y_mask: MatrixLike | None) -> Any:
 
 def columns_of(y: MatrixLike) -> NDArray[Any]:
     """Dense y of any container as columns of an array, with NaN where it is unknown."""
+    return known_columns(y, None)[0]
+
+
+def known_columns(y: MatrixLike, y_mask: MatrixLike | None) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """The same with known values in place of those that `y_mask` marks, and the checked mask."""
     with named("y"):
         n_samples = num_samples(y)
-    return dense(y, None, n_samples, "", warn_column=False, masks=True)
+    known, hidden = _without_hidden(y, y_mask, n_samples, None, names_of(y), "y")
+    return dense(known, None, n_samples, "", warn_column=False, masks=True), hidden
 
 
 def filled(y: Raw) -> tuple[Any, NDArray[np.bool_] | None]:
@@ -464,8 +505,8 @@ def _not_binary(values: NDArray[Any], what: str) -> str:
     return f"{what} must have the values 0 and 1 for labels, got {shown}"
 
 
-def with_label_names(target: Target, names: object) -> Target:
-    """The target with the argument `label_names`, if it is given, as the names of its labels."""
+def with_label_names(target: Target, names: object, y_mask: Raw = None) -> Target:
+    """The target with the argument `label_names`, if it is given, as the names of its labels, and of the columns of a mask."""
     if names is None:
         return target
     if target.kind != "labels":
@@ -473,6 +514,8 @@ def with_label_names(target: Target, names: object) -> Target:
     found = label_names(names, target.n_outputs)
     if (where := different(target.names, found)) is not None:
         raise ValueError(f"y must have {where}: label_names must be the names of the columns of y, or None")
+    if target.names is None and (where := different(names_of(y_mask, "y_mask"), found)) is not None:
+        raise ValueError(f"y_mask must have {where}: its columns must be those of label_names, in the same order")
     return replace(target, names=found)
 
 

@@ -15,7 +15,7 @@ from weald._input import warned
 from weald._input.checks import Float, canonical, is_float, named, over_same_memory, rows_there
 from weald._input.columns import Columns, is_missing, unreal, with_nan
 from weald._input.containers import check_collected
-from weald._input.described import described
+from weald._input.described import cut, described
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import Raw, is_sparse
 
@@ -152,6 +152,30 @@ def dense(
     return columns
 
 
+def without_hidden(y: Raw, hidden: NDArray[np.bool_], weights: Float | None) -> NDArray[Any]:
+    """A dense copy of y with the first known value of a column, of positive weight, in place of those that are hidden.
+
+    The hidden values are not read: they may be of any type.
+    """
+    found = np.array(with_nan(y))
+    if isinstance(y, list | tuple) and found.dtype.kind in "US":
+        found = np.array(y, dtype=object)  # NumPy has made texts of numbers beside texts
+    found = np.asarray(with_nan(found))
+    columns = found.reshape(hidden.shape)
+    exists = np.ones(len(hidden), dtype=np.bool_) if weights is None else weights > 0
+    known = ~hidden & exists[:, None]
+    # In place of a column without known values, which nobody reads either.
+    other = columns[known][:1].tolist() if known.any() else [0]
+    for j in np.flatnonzero(hidden.any(axis=0)):
+        rows = np.flatnonzero(known[:, j])
+        columns[hidden[:, j], j] = columns[rows[0], j] if len(rows) else other[0]
+    if found.dtype.kind != "O" or isinstance(y, list | tuple) or not (cells := columns[known].tolist()):
+        return found
+    # The numbers of a column of objects that held others beside them.
+    kinds = set(map(type, cells))
+    return found if not all(issubclass(kind, _NUMBERS) for kind in kinds) else _of_objects(found, "y")
+
+
 def _with_nan(y: Raw) -> Raw:
     """Y with NaN in place of pandas' NA, which neither NumPy nor scikit-learn reads."""
     if hasattr(y, "iloc"):
@@ -198,6 +222,39 @@ def _of_objects(y: NDArray[Any], what: str) -> NDArray[Any]:
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
 
+def kind_of_classes(classes: NDArray[Any]) -> str:
+    """What classes are, numbers or text, which are never equal, whatever the types of their arrays; "" for none."""
+    if classes.dtype.kind != "O":
+        return "numbers" if classes.dtype.kind in "biuf" else "text" if classes.dtype.kind in "US" else "others"
+    kinds = set(map(type, classes.ravel().tolist()))
+    if not kinds:
+        return ""
+    for kind, types in (("numbers", (bool, int, float, np.number, np.bool_)), ("text", (str, bytes))):
+        if all(issubclass(found, types) for found in kinds):
+            return kind
+    return "others"
+
+
+def check_one_kind(parts: list[NDArray[Any]], where: str) -> None:
+    """Raise for parts of the classes of y of which some are texts and some are numbers."""
+    kinds = {kind_of_classes(classes): classes.dtype for classes in parts}
+    if len(kinds) > 1:
+        types = " and ".join(f"{kind} of type {dtype}" for kind, dtype in kinds.items())
+        raise ValueError(f"y must have classes of one type {where}, got {types}")
+
+
+def check_same_kind(classes: NDArray[Any], known: NDArray[Any], what: str) -> None:
+    """Raise for texts where the classes of a fit are numbers, and the reverse, of which none would be equal to any."""
+    if not len(classes) or not len(known):
+        return
+    one, other = kind_of_classes(classes), kind_of_classes(known)
+    if {one, other} == {"numbers", "text"}:
+        raise ValueError(
+            f"{what} must have classes that are {other}, as {cut(repr(known[:1].tolist()[0]))} in the fit, got {one}, as "
+            f"{cut(repr(classes[:1].tolist()[0]))}"
+        )
+
+
 def is_binary(y: NDArray[Any]) -> bool:
     """Whether y holds the numbers 0 and 1 only."""
     return y.dtype.kind in "biuf" and bool(((y == 0) | (y == 1)).all())
@@ -237,8 +294,10 @@ def engine_of_numbers(entries: sparse.csr_array) -> _Targets:
     return entries.indptr, entries.indices, entries.data, entries.shape[1]
 
 
-def sparse_labels(y: Raw, n_samples: int, weights: Float | None = None, what: str = "y") -> sparse.csr_array:
-    """A copy of the pattern of the ones of y. Samples with weight zero have none."""
+def sparse_labels(
+    y: Raw, n_samples: int, weights: Float | None = None, what: str = "y", hidden: Any = None
+) -> sparse.csr_array:
+    """A copy of the pattern of the ones of y. Samples with weight zero have none. Values that are hidden may be others."""
     _check_sparse_y(y, n_samples, "n_labels", "0/1 labels", what)
     entries = over_same_memory(y, what, every_entry=True).tocoo()
     if weights is not None and not weights.all():
@@ -247,6 +306,13 @@ def sparse_labels(y: Raw, n_samples: int, weights: Float | None = None, what: st
         there = weights[entries.row] > 0
         entries = sparse.coo_array((entries.data[there], (entries.row[there], entries.col[there])), shape=y.shape)
     wrong = ~np.isin(entries.data, (0, 1))
+    if wrong.any() and hidden is not None:
+        at = np.flatnonzero(wrong)
+        told = sparse.csr_matrix(hidden)[entries.row[at], entries.col[at]]
+        there = np.ones(len(wrong), dtype=np.bool_)
+        there[at[np.asarray(told).ravel().astype(np.bool_)]] = False
+        wrong = wrong[there]
+        entries = sparse.coo_array((entries.data[there], (entries.row[there], entries.col[there])), shape=y.shape)
     if wrong.any():
         value = float(entries.data[wrong][0])
         raise ValueError(

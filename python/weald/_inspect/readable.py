@@ -48,5 +48,6 @@ def check_tests_features(model: BaseEstimator) -> None:
         own = f"weald.inspection.{model._inspected_by}, and " if model._inspected_by else ""
         raise TypeError(
             f"estimator must have nodes that test single features, got a {type(model).__name__}; see "
-            f"{own}permutation_importance and partial_dependence(method='brute') of sklearn.inspection"
+            f"{own}weald.inspection.permutation_importance, or for dense X partial_dependence(method='brute') of "
+            "sklearn.inspection"
         )

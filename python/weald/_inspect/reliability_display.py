@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald._input import targets
 from weald._input.checks import MOST, Float, floats, integer, is_integer, named
+from weald._input.frames import different, names_of
 from weald._input.sparse import is_sparse
 from weald._inspect.displays import pyplot, style
 from weald._labels.label_scores import check_scores, scores_at_least
@@ -229,6 +230,8 @@ class LabelReliabilityDisplay:
             `y_true`, and for other values of `n_bins` and `strategy`.
         """
         target = targets.labels(y_true, what="y_true", y_mask=y_mask)
+        if (where := different(names_of(y_score, "y_score"), target.names)) is not None:
+            raise ValueError(f"y_score must have {where}: its columns must be those of y_true, in the same order")
         truth = target.original
         scores = sparse.csr_array(y_score if is_sparse(y_score) else floats(y_score, "y_score"))
         if scores.shape != truth.shape:

@@ -63,7 +63,8 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type:
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
         target = targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
-        target = targets.with_label_names(target, label_names)
+        target = targets.with_label_names(target, label_names, y_mask)
+        label_scores.check_names(self.estimator, target.names)
         weights = masks.weights_of_known(target.mask, weights, target.names)
         if not target.original.nnz:
             raise ValueError("y must have at least one label in a sample of positive weight, got none")

@@ -13,6 +13,7 @@ from weald._input import registry
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.elementary import expit, log, log1pexp
+from weald._ranking import ranks
 
 METHODS = ("isotonic", "sigmoid")
 # Maximum number of Newton steps for a sigmoid, which usually converges after about ten.
@@ -49,6 +50,14 @@ class Maps:
         found.sort_indices()
         return found
 
+    def at_zero(self) -> Float:
+        """What each label's function makes of the score 0, which is not stored."""
+        found = np.zeros(len(self.ptr) - 1)
+        # No score is negative, so that the first knot of a label is at 0, or above it.
+        has_knots = np.diff(self.ptr) > 0
+        found[has_knots] = self.y[self.ptr[:-1][has_knots]]
+        return found
+
 
 @registry.stored(registry.PARTS, "weald.multilabel")
 @dataclass(frozen=True)
@@ -64,6 +73,24 @@ class Sigmoids:
         found = sparse.csr_array((data, scores.indices, scores.indptr), shape=scores.shape)
         found.eliminate_zeros()
         return found
+
+    def at_zero(self) -> Float:
+        """What each label's function makes of the score 0, which is not stored."""
+        found: Float = np.where(np.isnan(self.a), 0.0, expit(self.b))
+        return found
+
+
+def with_rest(
+    found: sparse.csr_array, scores: sparse.csr_array, rest: Float, often: NDArray[np.intp]
+) -> sparse.csr_array:
+    """Calibrated scores, and the probabilities `rest` of those of the labels `often` that have no stored score."""
+    often = often[rest[often] > 0]
+    if not len(often):
+        return found
+    n = scores.shape[0]
+    ptr = np.arange(n + 1, dtype=np.int64) * len(often)
+    every = sparse.csr_array((np.tile(rest[often], n), np.tile(often, n), ptr), shape=scores.shape)
+    return sparse.csr_array(found + ranks.without(every, scores))
 
 
 def proven(arrays: object, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:

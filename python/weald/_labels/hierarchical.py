@@ -23,8 +23,8 @@ from weald._labels.around import LabelsAround, has
 from weald._labels.hierarchy import LabelHierarchy, checked_method, checked_weight
 from weald._parameters.types import MatrixLike, Prediction, available_if
 from weald._ranking import best
+from weald._ranking.outputs import of_labels
 from weald._ranking.pipelines import apart
-from weald._ranking.scorers import dense_scores
 from weald._rounds.progress import Progress
 
 # The least number of samples of an implication that `fit` infers, as in `LabelHierarchy.from_labels`.
@@ -316,7 +316,7 @@ class HierarchicalLabels(LabelsAround):
 
     def _dense(self, X: MatrixLike, method: str) -> Float:
         check_fitted(self)
-        scores = dense_scores(self.estimator_, X, method)
+        scores = of_labels(self.estimator_, method, X)
         if scores.shape[1] != self.n_outputs_:
             raise ValueError(f"estimator must predict scores of {self.n_outputs_} labels, got {scores.shape[1]}")
         found: Float = self.hierarchy_._consistent(scores, self.method)

@@ -274,7 +274,7 @@ def fmax(
     0.857
     """
     if hierarchy is None:
-        labels, mask = ranks.known_labels(y_true, y_mask)
+        labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
         scores = _all_scores(y_score, labels.shape)
     else:
         target = _checked(hierarchy)._labels(y_true, y_mask, "y_true")
@@ -348,7 +348,7 @@ def auprc(
     """
     if not isinstance(average, str) or average not in ("micro", "macro", "weighted"):
         raise ValueError(f"average must be 'micro', 'macro' or 'weighted', got {shown(average)}")
-    labels, mask = ranks.known_labels(y_true, y_mask)
+    labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
     found, n_true = curves.areas(labels, _all_scores(y_score, labels.shape), mask, average == "micro")
     some = n_true > 0
     if not some.any():

@@ -19,13 +19,14 @@ from weald._fitted.fits import Fits, fitted_last, with_folds
 from weald._input.checks import Float, Matrix, check_is_instance, count_samples, draw_seed, folds_of
 from weald._input.described import kind_of
 from weald._input.elementary import expit
+from weald._input.frames import different
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
-from weald._ranking import best
+from weald._ranking import best, outputs
+from weald._ranking.outputs import of_labels
 from weald._ranking.pipelines import apart
-from weald._ranking.scorers import dense_scores
 from weald._rounds.folds import Dealt
 from weald._rounds.progress import Progress
 
@@ -57,6 +58,15 @@ def check_takes_masks(estimator: BaseEstimator, mask: object, cv: object) -> Non
         )
 
 
+def check_names(estimator: BaseEstimator, names: NDArray[np.object_] | None) -> None:
+    """Raise for an estimator that is not fitted again, whose outputs have other names than those of y."""
+    known = getattr(apart(estimator)[0], "target_names_in_", None)
+    if isinstance(estimator, FrozenEstimator) and (where := different(names, known)) is not None:
+        raise ValueError(
+            f"y must have {where}: outputs must be those of the fit of the frozen estimator, in the same order"
+        )
+
+
 def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_labels: int) -> sparse.csr_array:
     """Scores of labels that are positive and at least `floor`, as CSR in canonical form.
 
@@ -68,6 +78,7 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
         return scores_at_least(final, X, floor, n_labels)
     if hasattr(final, "predict_sparse"):
         found = sparse.csr_array(final.predict_sparse(X, min_score=floor))
+        outputs.check_values(found.data, outputs.called(final, "predict_sparse"), is_proba=True)
     else:
         parts = [best.at_least(_dense_probabilities(final, rows), floor) for rows in blocks_of(X, n_labels)]
         found = parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
@@ -82,8 +93,8 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
 
 def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     if hasattr(estimator, "predict_proba"):
-        return dense_scores(estimator, X, "predict_proba")
-    return expit(dense_scores(estimator, X, "decision_function"))
+        return of_labels(estimator, "predict_proba", X)
+    return expit(of_labels(estimator, "decision_function", X))
 
 
 def in_order(found: list[Any], order: NDArray[np.intp], shape: tuple[int, int]) -> tuple[Any, NDArray[np.bool_]]:

@@ -43,6 +43,8 @@ _TINY = np.finfo(np.float64).tiny
 _BLOCK = 1 << 20
 # The threshold if the scores contain no information, as in `predict` of classifiers.
 _HALF = 0.5
+# `label_count` that predicts fewer labels than were asked for by more than this fraction says so.
+_FEWER = 0.02
 # From here on shrinkage is infinite: sums of counts would overflow.
 _INFINITE = 2.0**500
 
@@ -83,6 +85,8 @@ class Thresholds:
     # The objective, and the number of predicted labels per sample, on the scores used for tuning.
     score: float
     n_named: float
+    # Whether a lower floor of scores would change the common threshold: all stored scores reach it, and more are asked for.
+    at_floor: bool
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,7 @@ class _Problem:
         d = scores.shape[1]
         # A sample with unknown entries counts as a fraction of a sample.
         n_hidden = 0.0 if mask is None else float((weights * np.diff(mask.indptr)).sum()) / d
-        self.n_labels, self.n_rows = d, float(weights.sum()) - n_hidden
+        self.n_labels, self.n_rows, self.floor = d, float(weights.sum()) - n_hidden, floor
         per_label = np.bincount(truth.indices, np.repeat(weights, np.diff(truth.indptr)), minlength=d)
         self.positive: Float = per_label.astype(np.float64)
         # Labels of 16 bits are sorted by radix sort.
@@ -454,4 +458,16 @@ def _judged(problem: _Problem, thresholds: Float, common: float, objective: Obje
         score = 2 * hits.sum() / max(total + problem.positive.sum(), _TINY)
     else:
         score = float((2 * hits / np.maximum(named + problem.positive, _TINY)).mean())
-    return Thresholds(thresholds, common, float(score), float(total / problem.n_rows))
+    of_sample = float(total / problem.n_rows)
+    return Thresholds(thresholds, common, float(score), of_sample, _is_at_floor(problem, common, objective, of_sample))
+
+
+def _is_at_floor(problem: _Problem, common: float, objective: Objective, n_named: float) -> bool:
+    stored = problem.all
+    if objective.kind == "label_count":
+        n_asked = problem.positive.sum() / problem.n_rows if objective.level is None else objective.level
+        takes_all = not len(stored.score) or common <= stored.score[-1]
+        return bool(takes_all and n_named < n_asked * (1 - _FEWER))
+    # Some positive entries have a score below the floor.
+    hidden = problem.floor > 0 and len(stored.score) and stored.hits[-1] < problem.positive.sum()
+    return bool(hidden and common <= stored.score[-1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,13 @@ from weald._labels import label_scores
 from weald._labels.around import LabelsAround, has, without
 from weald._parameters.types import MatrixLike, Scores, available_if
 from weald._ranking import best, ranks
+from weald._ranking.outputs import of_labels
 from weald._ranking.pipelines import apart, transformed
-from weald._ranking.scorers import dense_scores
+from weald.label_tree import LabelTreeClassifier
 
+# Binary digits of whole numbers that float64 holds, with one to spare, and its least power of two.
+_DIGITS = 52
+_LEAST_POWER = -1074
 # Weights of more bits are divided by a power of two.
 _MOST_BITS = 400
 
@@ -29,12 +34,18 @@ class LabelsOnUnseen(LabelsAround):
     """Base class of `TunedThresholds`, `CalibratedLabels` and `ConformalLabels`."""
 
     cv: Any
-    min_score: float
+    min_score: float | Literal["auto"]
     random_state: Any
+
+    # The floor of scores with min_score="auto", where y is sparse and the estimator scores all labels.
+    _floor_of_sparse: ClassVar[float] = 0.01
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        best.checked_min_score(self.min_score)
+        if not isinstance(self.min_score, str):
+            best.checked_min_score(self.min_score)
+        elif self.min_score != "auto":
+            raise ValueError(f"min_score must be 'auto' or a number from 0 to 1, got {self.min_score!r}")
         checks.generator(self.random_state)  # which is checked also where nothing is drawn
 
     def _checked(
@@ -46,20 +57,50 @@ class LabelsOnUnseen(LabelsAround):
         label_scores.check_takes_masks(self.estimator, target.mask, cv)
         return target, weights, cv
 
+    def _floor(self) -> float:
+        """Scores below this are not stored. It depends on y, which must have been seen."""
+        if not isinstance(self.min_score, str):
+            return float(self.min_score)
+        # Trees of labels have scores of the labels alone that the search reaches.
+        return 0.0 if self._label_format.container is None or _searches(self.estimator_) else self._floor_of_sparse
+
     def _unseen(
         self, fits: Fits, X: MatrixLike, target: Target, weights: Float | None, cv: object, groups: object = None
     ) -> tuple[sparse.csr_array, Float]:
         """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
-        floor, name = float(self.min_score), type(self).__name__
+        self._set_labels(target)
+        self.estimator_ = self.estimator  # not fitted yet
+        floor, name = self._floor(), type(self).__name__
         self.estimator_, scores, known = label_scores.unseen_scores(
             fits, self.estimator, X, self._as_given(target), weights, cv, floor, target, name, self.verbose, groups
         )
-        self._set_labels(target)
         scores = without(scores, target.mask)
         own = np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
         # Products of sums of larger weights could overflow. All other constants are tiny beside weights of that size.
         excess = int(np.frexp(own.max(initial=0.0))[1]) - _MOST_BITS
-        return scores, np.ldexp(own, -excess) if excess > 0 else own
+        own = np.ldexp(own, -excess) if excess > 0 else own
+        return scores, own if weights is None else _whole(own, scores, target.original, target.mask)
+
+
+def _searches(estimator: Any) -> bool:
+    """Whether scores are those of a tree of labels, fitted or not."""
+    while True:
+        final = apart(estimator)[0]
+        if not hasattr(final, "_inside"):
+            return isinstance(final, LabelTreeClassifier)
+        estimator = getattr(final, "estimator_", final.estimator)
+
+
+def _whole(weights: Float, *cells: sparse.csr_array | None) -> Float:
+    """Weights as multiples of one power of two, such that their sums over some cells are exact in any order.
+
+    Each sample counts once for each of its cells, and once by itself. Positive weights stay positive.
+    """
+    times = 1 + sum(np.diff(part.indptr).astype(np.float64) for part in cells if part is not None)
+    total = math.fsum(weights * times)
+    unit = max(int(np.frexp(total)[1]) - _DIGITS, _LEAST_POWER)
+    found = np.ldexp(np.rint(np.ldexp(weights, -unit)), unit)
+    return np.where(weights > 0, np.maximum(found, np.ldexp(1.0, unit)), 0.0)
 
 
 class WithScores(LabelsOnUnseen):
@@ -81,7 +122,7 @@ class WithScores(LabelsOnUnseen):
             The probability that each label is 1.
         """
         check_fitted(self)
-        return dense_scores(self.estimator_, X, "predict_proba")
+        return of_labels(self.estimator_, "predict_proba", X)
 
     @available_if(has("decision_function"))
     @of_one_fit
@@ -99,7 +140,7 @@ class WithScores(LabelsOnUnseen):
             The result of `decision_function` of `estimator_`.
         """
         check_fitted(self)
-        return dense_scores(self.estimator_, X, "decision_function")
+        return of_labels(self.estimator_, "decision_function", X)
 
     @of_one_fit
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array:

@@ -19,19 +19,20 @@ from weald._fitted.around import prove_names
 from weald._fitted.at_once import FittedAsOne, fitted_at_once, of_one_fit
 from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import check_fitted, is_label_format
-from weald._input import checks, registry, targets
+from weald._input import checks, frames, registry, targets
 from weald._input.checks import Float, is_integer
 from weald._input.described import described, kind_of
 from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.sklearn_private import BaseComposition, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat, Target, label_classes
+from weald._input.y_columns import kind_of_classes
 from weald._labels import label_scores
 from weald._labels.around import LabelsAround
-from weald._mean.members import check_takes_weights, classes_of, in_columns, is_dropped, is_own, mean_of, of_member
-from weald._ranking import best
+from weald._mean.members import check_takes_weights, is_dropped, is_own, mean_of, of_member
+from weald._ranking import outputs
+from weald._ranking.outputs import classes_of
 from weald._ranking.pipelines import apart
-from weald._ranking.scorers import dense_scores
 
 _ACCEPTED = "a list of pairs (name, estimator)"
 # Attributes that a fitted estimator may have.
@@ -174,7 +175,7 @@ class BaseMean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseC
         else:
             rules: dict[str, Any] = {"warn_column": False, "weights": weights, "keeps_sparse": True}
             target = targets.numbers(y, n, name, masks=True, y_mask=y_mask, **rules)
-        target = targets.with_label_names(target, label_names)
+        target = targets.with_label_names(target, label_names, y_mask)
         if target.mask is None:
             y_mask = None
         elif (which := self._without_masks()) is not None:
@@ -257,7 +258,7 @@ class BaseMean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseC
                 if np.array_equal(one, other):
                     continue
                 # NumPy would make texts of numbers beside texts.
-                if (one.dtype.kind in "biuf") != (other.dtype.kind in "biuf"):
+                if kind_of_classes(one) != kind_of_classes(other):
                     raise ValueError(
                         f"y must have classes of the type of those of the estimator {name!r}, {one[:1].tolist()[0]!r}, "
                         f"got {other[:1].tolist()[0]!r}"
@@ -284,6 +285,9 @@ class BaseMean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseC
             if has_label_format != (self._label_format is not None):
                 there, here = ("labels", "classes") if has_label_format else ("classes", "labels")
                 raise ValueError(f"y must have {there}, as in the fit of the estimator {name!r}, got {here}")
+            own = getattr(final, "target_names_in_", None)
+            if (where := frames.different(getattr(self, "target_names_in_", None), own)) is not None:
+                raise ValueError(f"y must have {where}: outputs must be those of the fit of the estimator {name!r}")
 
     @contextmanager
     def _threads(self) -> Iterator[None]:
@@ -311,27 +315,28 @@ class BaseMean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseC
     def _probabilities(self, model: Any, name: str, X: Any) -> Any:
         if self._label_format is not None:
             return self._of_labels(model, name, X)
-        found = model.predict_proba(X)
-        parts = found if isinstance(found, list) else [found]
         classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
+        found = outputs.probabilities(model, X, self._n_samples(X))
         wide = [
-            in_columns(part, known, wanted)
-            for part, known, wanted in zip(parts, classes_of(model), classes, strict=True)
+            outputs.in_columns(part, known, wanted, f"estimator {name!r}")
+            for (part, known), wanted in zip(found, classes, strict=True)
         ]
         return wide[0] if self.n_outputs_ == 1 else wide
 
     def _of_labels(self, model: Any, name: str, X: Any) -> Any:
-        found = dense_scores(model, X, "predict_proba")
+        n = self._n_samples(X)
         if self.n_outputs_ == 1 and getattr(apart(model)[0], "_label_format", None) is None:
             # As above, of others.
-            return best.of_one_label(found, classes_of(model)[0]).reshape(-1, 1)
-        return self._checked_width(found, name)
+            [(found, classes)] = outputs.probabilities(model, X, n)
+            return outputs.of_one_label(found, classes, outputs.called(model, "predict_proba")).reshape(-1, 1)
+        return self._checked_width(outputs.of_labels(model, "predict_proba", X, n), name)
 
     def _numbers(self, model: Any, name: str, X: Any) -> Any:
         found = model.predict(X)
         if is_sparse(found):
+            outputs.check_values(found.data, outputs.called(model, "predict"), is_proba=False)
             return self._checked_width(found, name)
-        found = np.asarray(found, dtype=np.float64)
+        found = outputs.checked(model, "predict", found, self._n_samples(X))
         return self._checked_width(found.reshape(len(found), -1), name)
 
     def _checked_width(self, found: Any, name: str) -> Any:

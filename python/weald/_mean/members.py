@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import has_fit_parameter
@@ -47,22 +45,6 @@ def check_takes_weights(name: str, estimator: BaseEstimator) -> None:
         raise TypeError(
             f"sample_weight must be None: {kind_of(final)} as {name!r} in estimators does not support sample weights"
         )
-
-
-def classes_of(model: Any) -> list[NDArray[Any]]:
-    """The classes of each output."""
-    found = apart(model)[0].classes_
-    return list(found) if isinstance(found, list) else [np.asarray(found)]
-
-
-def in_columns(part: Any, known: NDArray[Any], wanted: NDArray[Any]) -> Float:
-    """Probabilities of known classes in the columns of the wanted ones, of which others have zero."""
-    values: Float = np.asarray(part, dtype=np.float64)
-    if len(known) == len(wanted):
-        return values
-    found = np.zeros((len(values), len(wanted)))
-    found[:, np.searchsorted(wanted, known)] = values
-    return found
 
 
 def mean_of(parts: list[Any], weights: Float) -> Any:

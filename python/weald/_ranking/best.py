@@ -139,9 +139,3 @@ def stacked(X: Matrix, width: int, of_block: Callable[[Any], Any]) -> Matrix:
     """The results of `of_block` for blocks of samples, stacked as CSR."""
     blocks = [of_block(block) for block in row_blocks(X, width)]
     return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
-
-
-def of_one_label(proba: Float, classes: object) -> Float:
-    """Probabilities of class 1 of a single label, which may have only one class in training."""
-    at = np.flatnonzero(np.asarray(classes) == 1)
-    return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))

@@ -16,7 +16,7 @@ def counts(
     y_true: MatrixLike | None, y_pred: Matrix, y_mask: MatrixLike | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each label: the number of true positives, and the number of positives plus predicted positives."""
-    labels, mask = ranks.known_labels(y_true, y_mask)
+    labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_pred, of_score="y_pred")
     predicted = predicted_labels(y_pred, labels.shape)
     if mask is not None:
         predicted = ranks.without(predicted, mask)

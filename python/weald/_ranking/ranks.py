@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from weald import _weald
-from weald._input import checks, masks, targets
+from weald._input import checks, frames, masks, targets
 from weald._input.checks import Float, Matrix, check_real, named
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -26,10 +26,19 @@ NONE = np.iinfo(np.uint32).max
 
 
 def known_labels(
-    y_true: MatrixLike | None, y_mask: MatrixLike | None, name: str = "y_true"
+    y_true: MatrixLike | None,
+    y_mask: MatrixLike | None,
+    name: str = "y_true",
+    y_score: Any = None,
+    of_score: str = "y_score",
 ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
-    """The known labels, and the pattern of unknown entries (None if all are known), in canonical form."""
+    """The known labels, and the pattern of unknown entries (None if all are known), in canonical form.
+
+    `y_score`, called `of_score`, must have the same names in the same order, if both have some.
+    """
     target = targets.labels(y_true, what=name, y_mask=y_mask)
+    if (where := frames.different(frames.names_of(y_score, of_score), target.names)) is not None:
+        raise ValueError(f"{of_score} must have {where}: its columns must be those of {name}, in the same order")
     return target.original, target.mask
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from weald._input.checks import Float, check_is_instance
+from weald._input.checks import check_is_instance, count_samples
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking import best, ranks
+from weald._ranking import ranks
+from weald._ranking.outputs import checked, of_labels
 from weald._ranking.pipelines import apart
 
 
@@ -44,21 +45,11 @@ def _all_scores(estimator: BaseEstimator, X: MatrixLike) -> NDArray[np.float64]:
             if is_sparse(scores):
                 scores = scores.toarray()
             if not isinstance(scores, list) and np.ndim(scores) == 2:
-                return np.asarray(scores, dtype=np.float64)
+                return checked(estimator, method, scores, count_samples(X), is_proba=method == "predict_proba")
     raise TypeError(
         f"estimator must have scores of labels: {type(estimator).__name__} has no predict_topk, and neither a "
         "predict_proba nor a decision_function that returns one array (n_samples, n_labels)"
     )
-
-
-def dense_scores(estimator: BaseEstimator, X: MatrixLike, method: str) -> Float:
-    """The result of a method of a classifier or pipeline as an array of shape (n_samples, n_labels)."""
-    found = getattr(estimator, method)(X)
-    if isinstance(found, list):
-        of_outputs = zip(found, apart(estimator)[0].classes_, strict=True)
-        found = np.column_stack([best.of_one_label(part, classes) for part, classes in of_outputs])
-    found = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
-    return found.reshape(len(found), -1)
 
 
 def scores_of_labels(estimator: BaseEstimator, X: MatrixLike, *, as_sparse: bool, as_probabilities: bool) -> Any:
@@ -78,9 +69,9 @@ def scores_of_labels(estimator: BaseEstimator, X: MatrixLike, *, as_sparse: bool
         # Models with margins have scores of all labels, and meta-estimators leave small ones out of sparse ones.
         is_forest = hasattr(final, "predict_sparse") and not hasattr(final, "decision_function")
         is_sparser = as_sparse and is_forest and not hasattr(final, "_inside")
-        return final.predict_sparse(X) if is_sparser else dense_scores(final, X, "predict_proba")
+        return final.predict_sparse(X) if is_sparser else of_labels(final, "predict_proba", X)
     if hasattr(final, "decision_function") and not as_probabilities:
-        return dense_scores(final, X, "decision_function")
+        return of_labels(final, "decision_function", X)
     methods = "predict_proba" if as_probabilities else "predict_proba or decision_function"
     raise TypeError(f"scoring requires {methods}, which {type(final).__name__} does not have")
 

@@ -25,6 +25,7 @@ __all__ = ["merge"]
 MERGED = "forests, centroid forests, linear models or label trees of weald"
 # Parameters that may differ between parts, since they do not affect the trees.
 _FREE = {"n_jobs", "verbose"}
+_NAMES = "target_names_in_"
 
 
 def merge(
@@ -143,6 +144,22 @@ def _check_alike(parts: list[Any]) -> None:
             )
         if (where := Schema.of(first).difference(Schema.of(part))) is not None:
             raise ValueError(f"parts must be fitted to the same X, but differ in {where}")
+        names = [None if not hasattr(each, _NAMES) else getattr(each, _NAMES).tolist() for each in (first, part)]
+        if names[0] != names[1]:
+            one, other = (_some_names(*names), _some_names(*names[::-1]))
+            raise ValueError(
+                f"parts must have the same names of outputs, but {_named(first)} have {one}, and {_named(part)} {other}"
+            )
+
+
+def _some_names(names: list[str] | None, others: list[str] | None) -> str:
+    """The first name that others have not at its place."""
+    if names is None:
+        return "none"
+    at = (
+        0 if others is None else next(j for j, pair in enumerate(zip(names, others, strict=True)) if pair[0] != pair[1])
+    )
+    return f"{names[at]!r} at position {at}"
 
 
 def _is_equal(a: object, b: object) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from weald import _weald
 from weald._fit.base import BaseModel
 from weald._input.checks import Float
+from weald._input.sparse import is_sparse
 from weald._rounds.linear_start import in_unit_of_stages
 
 
@@ -22,6 +23,13 @@ class Row(NamedTuple):
     indptr: NDArray[Any]
     shape: tuple[int, int]
     format: str = "csr"
+
+
+def as_row(sample: Any) -> Any:
+    """A sparse array of one dimension, such as a row of a CSR array, as a matrix with one row; others unchanged."""
+    if type(sample) is np.ndarray or getattr(sample, "ndim", 0) != 1 or not is_sparse(sample):
+        return sample
+    return sample.reshape(1, -1).tocsr()
 
 
 def row_of(sample: Any, n_features: int) -> Row | None:

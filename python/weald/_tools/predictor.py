@@ -28,7 +28,7 @@ from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._parameters.types import Estimator, MatrixLike, Prediction, Scores
 from weald._ranking.pipelines import apart
-from weald._tools.one_sample import Parts, Row, row_of, row_of_entries
+from weald._tools.one_sample import Parts, Row, as_row, row_of, row_of_entries
 
 __all__ = ["Predictor"]
 
@@ -185,6 +185,7 @@ class Predictor:
             If the sample has another number of features, if names of features are missing or unknown, if a value is
             infinite, or if the sample is not made of numbers.
         """
+        sample = as_row(sample)
         if self._steps is not None:
             return self._steps.call("predict", sample)
         if self._predict is not None and (scores := self._scores(sample)) is not None:
@@ -215,6 +216,7 @@ class Predictor:
         ValueError, TypeError
             As in `predict`.
         """
+        sample = as_row(sample)
         if self._steps is not None:
             return self._steps.call("predict_proba", sample)
         if self._predict_proba is not None and (scores := self._scores(sample)) is not None:
@@ -265,6 +267,7 @@ class Predictor:
             If `k` is out of range, and as in `predict`.
         """
         options = {"scores": scores, "min_score": min_score, "exclude": exclude}
+        sample = as_row(sample)
         if self._steps is not None:
             pair: tuple[NDArray[np.int64], NDArray[np.float64]] = self._steps.call(
                 "predict_topk", sample, k=k, **options

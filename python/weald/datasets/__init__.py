@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from weald._input.checks import generator, named
-from weald.datasets._blocks import dump_blocks, load_blocks
+from weald.datasets._blocks import dump_blocks, load_blocks, whole_file
 from weald.datasets._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
 
 __all__ = [
@@ -88,14 +88,16 @@ def load_npz_folder(path: str | os.PathLike[str]) -> Split:
 
 
 def _load(path: Path) -> Any:
-    with np.load(path, allow_pickle=False) as archive:
+    # NumPy does not close files that are damaged.
+    with whole_file(), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         if "a" in archive:
             return archive["a"]
         if "format" not in archive:
             raise ValueError(
                 f"{path} must contain a scipy sparse matrix, or one array named 'a', got {sorted(archive)}"
             )
-    return sparse.load_npz(path)
+        file.seek(0)
+        return sparse.load_npz(file)
 
 
 # ---- Friedman's first problem, with many outputs

@@ -168,7 +168,8 @@ def load_blocks(folder: FilePath) -> Matrix:
         return ValueError(f"folder must have files that dump_blocks has written, got {str(folder)!r}: {how}")
 
     try:
-        arrays = [np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in names]
+        arrays = [_loaded(folder / name) for name in names]
+        X: Any
         if is_dense:
             [X] = arrays
             if X.ndim != 2 or X.dtype != np.float32:
@@ -181,11 +182,39 @@ def load_blocks(folder: FilePath) -> Matrix:
         X.check_format(full_check=False)
     except FileNotFoundError as error:
         raise refused(error) from error
-    except (ValueError, EOFError) as error:
+    except ValueError as error:
         raise error if str(error).startswith("folder must") else refused(error) from error
     # Each block was in this form.
     X.has_canonical_format = True
-    return X
+    opened: Matrix = X
+    return opened
+
+
+def _loaded(path: Path) -> Any:
+    """The array of a file `.npy`, which is not read yet. Raises a ValueError for a file that is none."""
+    with whole_file():
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _loaded_sparse(path: Path) -> Matrix:
+    """The matrix of a file of `scipy.sparse.save_npz`. Raises a ValueError for a file that is none."""
+    # NumPy does not close files that are damaged.
+    with whole_file(), path.open("rb") as file:
+        return sparse.load_npz(file)
+
+
+@contextmanager
+def whole_file() -> Iterator[None]:
+    """Raise a ValueError in place of what the readers of NumPy, SciPy and Python raise for damaged headers and archives.
+
+    Headers are Python's syntax, so that these are errors of many types.
+    """
+    try:
+        yield
+    except (OSError, ValueError):
+        raise
+    except Exception as error:
+        raise ValueError(f"the file is damaged: {type(error).__name__}: {error}") from error
 
 
 def _path(folder: object) -> Path:
@@ -240,9 +269,9 @@ def _read(block: Any, what: str) -> Raw:
         raise ValueError(f"{what} must be the path of a file .npy or .npz, got {str(path)!r}")
     try:
         if path.suffix == ".npz":
-            return sparse.load_npz(path)
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, KeyError) as error:
+            return _loaded_sparse(path)
+        return _loaded(path)
+    except ValueError as error:
         raise ValueError(f"{what} must be a file .npy or .npz with a matrix, got {str(path)!r}: {error}") from error
 
 
