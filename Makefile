@@ -66,10 +66,11 @@ demo-starts:
 	@echo 'Building weald (about five minutes on two cores, unless it is built), then running the examples'
 
 # `make test` runs the tests of the crates through their public interface and the cases of the Python tests that
-# tests/tiers.py chooses; `make test-rest` runs the others. The tests inside the engine need a second compilation of it,
-# which takes longer than all other tests together.
+# tests/tiers.py chooses. The tests inside the engine need a second compilation of it, which takes longer than these.
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := --numprocesses auto --dist worksteal
+# Which Python tests: all, or TIER=quick.
+TIER ?=
 
 .PHONY: test
 test: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the quick tier of its tests, Rust and Python
@@ -77,25 +78,16 @@ test: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the quick ti
 	cargo test --workspace --doc
 	$(PYTEST) -m quick $(PARALLEL)
 
-.PHONY: test-rest
-test-rest: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run all that `make test` leaves out
-	cargo test --workspace --lib
-	cargo build --workspace --examples
-	$(PYTEST) -m 'not quick and not alone' $(PARALLEL)
-	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
-
 .PHONY: test-all
-test-all: test  ## Build weald and run all tests, Rust and Python
-	$(MAKE) test-rest
+test-all: test-rust test-python  ## Build weald and run all tests, Rust and Python
 
 .PHONY: test-rust
 test-rust:  ## Run the tests of the crates
 	cargo test --workspace
 
 .PHONY: test-python
-test-python: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run all Python tests
-	$(PYTEST) -m 'not alone' $(PARALLEL)
-	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
+test-python: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run all Python tests, or those of TIER=quick
+	$(PYTEST) $(if $(TIER),-m $(TIER)) $(PARALLEL)
 
 # Runs of the property tests, and random models that are exported.
 STRESS_RUNS ?= 10
@@ -104,7 +96,7 @@ EXPORT_MODELS ?= 2000
 .PHONY: stress
 stress: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run all property tests ten times with new draws, and export 2000 models
 	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package weald --lib; \
-	env --unset=CI --unset=GITHUB_ACTIONS $(PYTEST) --quiet -m 'hypothesis and not alone' $(PARALLEL); done
+	env --unset=CI --unset=GITHUB_ACTIONS $(PYTEST) --quiet -m hypothesis $(PARALLEL); done
 	EXPORT_MODELS=$(EXPORT_MODELS) $(BIN)/python -m pytest tests/test_export_*.py -k 'random or twice or runtime'
 
 .PHONY: lint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import multiprocessing
@@ -18,6 +19,7 @@ from multiprocessing import forkserver
 from unittest import mock
 
 import numpy as np
+import turns
 import weald
 from conftest import make, make_data, model_bytes
 
@@ -70,13 +72,15 @@ def forked(code: str, *args: str, timeout: float = 120) -> subprocess.CompletedP
     """
     code = textwrap.dedent(code)
     with tempfile.TemporaryDirectory() as folder:
-        outputs = [pathlib.Path(folder, name) for name in ("stdout", "stderr")]
-        process = _forks().Process(target=_execute, args=(code, args, outputs))
+        *outputs, seconds = (pathlib.Path(folder, name) for name in ("stdout", "stderr", "seconds"))
+        process = _forks().Process(target=_execute, args=(code, args, outputs, seconds))
         process.start()
         process.join(timeout)
         if process.exitcode is None:
             process.kill()
             raise subprocess.TimeoutExpired([code, *args], timeout)
+        if seconds.exists():
+            turns.OF_FORKS.append(float(seconds.read_text() or 0))
         return subprocess.CompletedProcess([code, *args], process.exitcode, *(path.read_text() for path in outputs))
 
 
@@ -91,13 +95,19 @@ def _forks() -> multiprocessing.context.ForkServerContext:
     return context
 
 
-def _execute(code: str, args: tuple[str, ...], outputs: list[pathlib.Path]) -> None:
+def _execute(code: str, args: tuple[str, ...], outputs: list[pathlib.Path], seconds: pathlib.Path) -> None:
     for descriptor, path in enumerate(outputs, start=1):
         path.touch()
         os.dup2(os.open(path, os.O_WRONLY), descriptor)
     sys.argv[1:] = args
     warnings.simplefilter("error")
-    exec(code, {"__name__": "__main__"})
+    told = os.open(seconds, os.O_WRONLY | os.O_CREAT)
+    try:
+        exec(code, {"__name__": "__main__"})
+    finally:
+        # The code may have left no memory, or no room in files.
+        with contextlib.suppress(OSError, MemoryError):
+            os.write(told, str(turns.seconds()).encode())
 
 
 def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[float, str]]:

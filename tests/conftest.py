@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
 import sklearn
 import tiers
+import turns
 import weald
 from scipy import sparse
 from weald._input.checks import draw_seed
@@ -52,13 +54,18 @@ def has_outputs(name: str, outputs: str) -> bool:
     return name.endswith("Classifier") or outputs not in ("labels", "binary")
 
 
+@cache
+def names_of(rule: Callable[..., bool]) -> set[str]:
+    return set(inspect.signature(rule).parameters)
+
+
 def exists(item: pytest.Item) -> bool:
     """Whether the rules of all `cases` accept the parameters of the test."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     for mark in item.iter_markers("cases"):
         (rule,) = mark.args
-        names = inspect.signature(rule).parameters
-        if names.keys() <= params.keys() and not rule(**{name: params[name] for name in names}):
+        names = names_of(rule)
+        if names <= params.keys() and not rule(**{name: params[name] for name in names}):
             return False
     return True
 
@@ -75,9 +82,16 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str):
     return [kept[position] for position in tiers.paired(map(tiers.factors, kept))] if kept else kept
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(turns)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.mark_quick(items)
+    items[:], not_due = tiers.without_those_not_due(items)
+    config.hook.pytest_deselected(items=not_due)
+    items.sort(key=turns.is_alone)
 
 
 def make(name: str, **params):

@@ -74,9 +74,16 @@ def parts(estimator: Any, check: Any) -> tuple[str, str, str]:
     return cls, str(differ).replace("Classifier", "").replace("Regressor", ""), name_of(check)
 
 
+# The texts of estimators, which are kept so that no other has the id of one of them.
+TEXTS: dict[int, tuple[Any, str]] = {}
+
+
 def name_of(value: Any) -> str:
     """An id that is the same in every run: the estimator as text, or the name of the check with its options."""
     if hasattr(value, "get_params"):
-        return "".join(str(value).split())
+        # An estimator has some fifty checks, and its text takes a millisecond.
+        if id(value) not in TEXTS:
+            TEXTS[id(value)] = value, "".join(str(value).split())
+        return TEXTS[id(value)][1]
     options = ",".join(f"{name}={option}" for name, option in value.keywords.items())
     return value.func.__name__ + (f"({options})" if options else "")

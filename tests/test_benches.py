@@ -494,7 +494,7 @@ def test_data_that_are_absent_end_a_script_with_the_reason(monkeypatch, tmp_path
         _data.named("no such set")
 
 
-@pytest.mark.slow
+@pytest.mark.slow("benches")
 def test_a_script_runs_without_real_data_and_leaves_out_what_needs_them(tmp_path):
     environment = os.environ | {"WEALD_DATA": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     environment.pop("WEALD_MADE", None)
@@ -531,7 +531,7 @@ def run_thesis(script: str, out: Path, *options: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.slow
+@pytest.mark.slow("benches")
 @pytest.mark.parametrize(
     "script", ["ch2_distortion", "ch3_importances", "ch4_bias_variance", "ch7_induced", "ch8_density"]
 )
@@ -550,7 +550,7 @@ def test_a_script_of_the_thesis_writes_its_table_and_picture_and_goes_on_from_it
     assert (tmp_path / f"{script}.csv").read_text() == table
 
 
-@pytest.mark.slow
+@pytest.mark.slow("benches")
 def test_cells_that_an_interruption_left_out_are_done_next_time(tmp_path):
     run_thesis("ch3_importances", tmp_path)
     path = tmp_path / "ch3_importances_cells.csv"
@@ -565,7 +565,7 @@ def test_cells_that_an_interruption_left_out_are_done_next_time(tmp_path):
     assert path.read_text() == whole
 
 
-@pytest.mark.slow
+@pytest.mark.slow("benches")
 @pytest.mark.parametrize(("script", "data_set"), [("ch8_tables", "mushrooms"), ("ch8_20newsgroup", "20newsgroup")])
 def test_scripts_of_chapter_8_put_published_values_beside_ours(script, data_set, tmp_path):
     if reason := real_data.missing(data_set):

@@ -282,7 +282,7 @@ def test_after_an_error_nothing_is_left(error, as_generator, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/datasets", "python/weald/_distribute", "python/weald/_files")
 def test_a_disk_that_is_full_is_noticed_before_anything_is_written(tmp_path):
     code = """
 import resource, signal, sys

@@ -173,7 +173,7 @@ def test_kinds(name):
     assert is_regressor(make(name)) == (name == REGRESSOR)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/boosting.py", "python/weald/_fit", "python/weald/_rounds")
 def test_pipeline_grid_search_and_parallel_cross_validation(name):
     X, y = make_data(name)
     model, depth = make_pipeline(StandardScaler(), make(name)), f"{name.lower()}__max_depth"

@@ -550,7 +550,7 @@ def test_single_output_absolute_error_has_the_leaves_of_scikit_learn(weighted):
 def test_leaf_medians_predict_as_well_as_those_of_scikit_learn():
     """With a single step for a whole tree, the error was larger than scikit-learn's by a tenth."""
     ratios = []
-    for seed in range(4):
+    for seed in range(2):
         X, y = sklearn.datasets.make_friedman1(600, noise=1.0, random_state=seed)
         ours = weald.GradientBoostingRegressor(loss="absolute_error", random_state=0, **SHALLOW)
         theirs = sklearn.ensemble.GradientBoostingRegressor(loss="absolute_error", random_state=0)

@@ -219,7 +219,7 @@ def fitted(problem):
     return model.fit(X, y, sample_weight=w), X, rng
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/compression.py", "python/weald/_compress", "crates/weald/src/compress")
 @settings(max_examples=300, deadline=None)
 @given(problems())
 def test_predictions_are_the_linear_model_over_the_nodes(problem):

@@ -187,7 +187,7 @@ def test_labels_with_weights_of_any_size(control, unit):
 # --- whole fits -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/conformal.py", "python/weald/_conformal")
 def test_coverage_of_whole_fits_on_held_out_samples():
     """A frozen model covers further samples with probability 1 − alpha or more, at most 1 / (n + 1) above."""
     alpha, n = 0.2, 24
@@ -204,7 +204,7 @@ def test_coverage_of_whole_fits_on_held_out_samples():
     assert mean[1] >= 1 - alpha - 2 / n - 4 * error[1]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/conformal.py", "python/weald/_conformal")
 @pytest.mark.parametrize("params", [{}, {"cv": 4}, {"conformity_score": "normalized"}])
 def test_coverage_of_whole_fits_without_held_out_samples(params):
     found = []

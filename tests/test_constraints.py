@@ -123,7 +123,7 @@ def problems(draw):
     return X, Y, weight, np.array(signs).reshape(p, of_outputs), groups, draw(st.integers(1, 2))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("crates/weald/src/split")
 @settings(max_examples=300, deadline=None)
 @given(problems())
 def test_trees_are_those_of_plain_loops(problem):
@@ -347,7 +347,7 @@ def test_trees_are_scikit_learns_where_no_cuts_tie(seed):
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("crates/weald/src/split", "crates/weald/src/boost")
 def test_boosting_scores_as_hist_gradient_boosting_does():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (600, 5))

@@ -18,7 +18,7 @@ from weald.distribute import fit_samples
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed")
 # Each test starts a cluster, or waits for one.
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow("python/weald/_distribute", "python/weald/distribute.py", "python/weald/_fitted/fits.py")
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(120, 5)).astype(np.float32)
@@ -160,7 +160,7 @@ def alone(addresses):
     dask_samples._TreeReduce(dask.get_worker(), addresses, 0, "alone", 1.0)(np.ones(3), "sum")
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_distribute", "python/weald/distribute.py", "python/weald/_fitted/fits.py")
 def test_stages_that_were_done_go_on_without_the_lost_worker(client):
     client.wait_for_workers(3, timeout=60)
     processes = client.run(os.getpid)

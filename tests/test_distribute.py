@@ -74,7 +74,7 @@ def test_fits_are_byte_for_byte_those_of_one_machine(name, n_parts):
             assert weald.dumps(found) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_distribute", "python/weald/distribute.py", "python/weald/_fitted/fits.py")
 def test_processes_give_the_same_bytes():
     model, y = MODELS["forest"]
     weights = np.arange(60) % 4
@@ -88,7 +88,7 @@ def test_processes_give_the_same_bytes():
     assert np.array_equal(scores, expected.predict_topk(X, 2)[1])
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_distribute", "python/weald/distribute.py", "python/weald/_fitted/fits.py")
 def test_dask_gives_the_same_bytes_when_a_worker_is_killed(tmp_path):
     dask = pytest.importorskip("distributed", reason="Dask is not installed")
     slow = weald.RandomForestClassifier(300, random_state=0)

@@ -153,7 +153,7 @@ def test_fits_are_byte_for_byte_those_of_one_machine(name, n_parts):
             assert weald.dumps(found) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_distribute", "python/weald/distribute.py", "python/weald/_fitted/fits.py")
 @pytest.mark.parametrize(
     "name", ["out of bag", "quantiles", "of scikit-learn", "two outputs", "linear", "thresholds of a hierarchy", "mean"]
 )

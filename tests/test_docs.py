@@ -39,7 +39,9 @@ SLOW = ["assays", "flights", "tag-texts"]
 def cases() -> list[Any]:
     return [
         pytest.param(
-            page, id=name(page), marks=[pytest.mark.slow, pytest.mark.timeout(1200)] if page.stem in SLOW else []
+            page,
+            id=name(page),
+            marks=[pytest.mark.slow(name(page)), pytest.mark.timeout(1200)] if page.stem in SLOW else [],
         )
         for page in PAGES
         if blocks(page)
@@ -194,7 +196,7 @@ for page, program in json.loads(sys.argv[1]).items():
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("docs", "README.md", "pyproject.toml", "python/weald/__init__.py")
 def test_the_first_block_of_each_page_needs_only_the_wheel():
     # Tutorials say at their head what else to install.
     pages = [page for page in PAGES if page.parent.name != "tutorials"]

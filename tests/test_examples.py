@@ -52,7 +52,7 @@ def test_the_demo_has_every_example():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {*DEMO.EXAMPLES, "demo.py", "pictures.py"}
 
 
-@pytest.mark.slow
+@pytest.mark.slow("examples")
 @pytest.mark.parametrize("name", DEMO.EXAMPLES)
 def test_an_example_says_what_it_shows_and_concludes(name, tmp_path):
     for package in DEMO.EXAMPLES[name]:

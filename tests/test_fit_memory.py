@@ -65,12 +65,12 @@ cases = {
         labels(5_000, 500),
     ),
     "centroids": lambda: (
-        weald.CentroidForestClassifier(14, max_leaf_samples=5),
-        sparse.csr_array(sparse.random_array((10_000, 5_000), density=0.01, random_state=rng), dtype=np.float32),
-        labels(10_000, 500),
+        weald.CentroidForestClassifier(7, max_leaf_samples=5),
+        sparse.csr_array(sparse.random_array((5_000, 5_000), density=0.01, random_state=rng), dtype=np.float32),
+        labels(5_000, 500),
     ),
     "centroids of numbers": lambda: (
-        weald.CentroidForestRegressor(4), rng.random((5_000, 100), dtype=np.float32), rng.random((5_000, 200)),
+        weald.CentroidForestRegressor(2), rng.random((2_500, 50), dtype=np.float32), rng.random((2_500, 300)),
     ),
     "boosting": lambda: (
         weald.GradientBoostingRegressor(n_estimators=10), rng.random((20_000, 20)), rng.random((20_000, 200))
@@ -94,7 +94,7 @@ cases = {
         *masked_labels(20_000, 1_000),
     ),
     "gaps in boosting": lambda: (
-        weald.GradientBoostingRegressor(n_estimators=3), rng.random((20_000, 10)), gaps(rng.random((20_000, 200))),
+        weald.GradientBoostingRegressor(n_estimators=2), rng.random((20_000, 5)), gaps(rng.random((20_000, 200))),
     ),
     "gaps in boosting of labels": lambda: (
         weald.GradientBoostingClassifier(n_estimators=3, output_strategy="joint"), rng.random((20_000, 10)),

@@ -798,7 +798,7 @@ def area_by_steps(true: np.ndarray, scores: np.ndarray) -> float:
     return area / n_true if n_true else np.nan
 
 
-@settings(deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 100_000))
 def test_fmax_and_auprc_are_those_of_loops(seed):
     rng = np.random.default_rng(seed)

@@ -488,7 +488,7 @@ print("fine")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_input", "crates/weald/src/data")
 def test_sizes_that_are_claimed():
     done = children.run(CLAIMS)
     assert done.stdout == "fine\n", (done.stdout, done.stderr[-2000:], done.returncode)

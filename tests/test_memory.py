@@ -102,7 +102,7 @@ KINDS = ["tree", "forest", "wide leaves", "csr", "float64", "one-hot", "boosting
 KINDS += ["predict", "predict_proba", "staged", "apply", "path", "csc rows"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("crates")
 @pytest.mark.parametrize("what", KINDS)
 def test_memory_that_cannot_be_had_is_a_memory_error(what):
     done = children.forked(LIMIT + WORK, what)
@@ -159,7 +159,7 @@ print("MemoryError", n_refused)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("crates")
 @pytest.mark.parametrize("what", ["histograms", "leaves", "path", "absolute error", "hinge", "brent", "softmax"])
 def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
     done = children.forked(LIMIT + SWEEP, what)
@@ -261,7 +261,7 @@ print(sorted(found))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("crates")
 @pytest.mark.parametrize("what", ["export_rules", "save", "load", "load a map", "inspect_model"])
 def test_long_texts_that_memory_does_not_hold_are_a_memory_error(what, tmp_path):
     # Freed blocks go back to the system, so that child processes cannot use memory that their parent freed.

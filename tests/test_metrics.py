@@ -257,7 +257,7 @@ def assert_same(found, expected):
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/metrics.py", "python/weald/_ranking", "crates/weald/src/model")
 @settings(max_examples=150, deadline=None)
 @given(problem=problems())
 def test_metrics_of_the_first_k_are_those_of_their_twins(problem):

@@ -364,7 +364,7 @@ def test_files_of_any_number_of_threads_differ_in_the_parameter_alone(name):
 # --- what a file is ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_files", "crates/weald/src/model_file", "crates/weald-py/src/model_file.rs")
 def test_headers_of_every_length_are_read(tmp_path):
     """The length of the header comes first in a file, and some lengths are how a pickle or an archive starts."""
     model = weald.DecisionTreeRegressor(random_state=0).fit(pd.DataFrame({"a": [0.0, 1.0]}), [0.0, 1.0])

@@ -48,7 +48,7 @@ print("old file is whole")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_files", "crates/weald/src/model_file", "crates/weald-py/src/model_file.rs")
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are POSIX")
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     command = [sys.executable, "-c", LIMITED, str(tmp_path / "model")]
@@ -267,7 +267,7 @@ except MemoryError as error:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_files", "crates/weald/src/model_file", "crates/weald-py/src/model_file.rs")
 @pytest.mark.parametrize("first", [True, False])
 def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
     path, n_bytes = tmp_path / "model", 5_000_000_000
@@ -315,7 +315,7 @@ print("refused")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_files", "crates/weald/src/model_file", "crates/weald-py/src/model_file.rs")
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory as Linux has them")
 @pytest.mark.parametrize(
     ("attribute", "told", "message"),
@@ -356,7 +356,7 @@ print(peak() - before)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_files", "crates/weald/src/model_file", "crates/weald-py/src/model_file.rs")
 @pytest.mark.skipif(sys.platform != "linux", reason="the largest memory of a process is told in other units elsewhere")
 @pytest.mark.parametrize("kind", ["bytes", "floats", "classes"])
 def test_memory_of_loading_is_a_small_multiple_of_the_file(kind, tmp_path):
@@ -399,7 +399,7 @@ print(peak * 1024 < 8 * os.path.getsize(path))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_files", "crates/weald/src/model_file", "crates/weald-py/src/model_file.rs")
 @pytest.mark.skipif(sys.platform != "linux", reason="counts in kilobytes, as Linux does")
 @pytest.mark.parametrize(("value", "n"), [("[]", 5_000_000), ('{"tuple":[]}', 2_000_000), ('{"a":0}', 2_000_000)])
 def test_texts_that_make_far_more_values_than_they_have_bytes_are_refused_before_that(value, n, tmp_path):
@@ -415,7 +415,7 @@ def test_texts_that_make_far_more_values_than_they_have_bytes_are_refused_before
     assert done.stdout == "True\n", (done.stdout, done.stderr[-2000:])
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/_files", "crates/weald/src/model_file", "crates/weald-py/src/model_file.rs")
 def test_more_values_than_can_be_loaded_are_not_saved(tmp_path):
     model, _ = fitted("DecisionTreeClassifier")
     model.class_weight = {f"[[[[[{i}": 1.0 for i in range(800_000)}

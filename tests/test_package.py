@@ -159,6 +159,8 @@ def test_no_command_installs_weald_from_the_index_before_it_is_there():
     pages = [page for page in ROOT.glob("*.md") if page.name != "RELEASING.md"]
     for folder in ("benches", "docs", "examples", "python", "crates"):
         pages += [page for kind in ("md", "py", "rs") for page in (ROOT / folder).rglob(f"*.{kind}")]
+    # Not what a build of the site writes meanwhile.
+    pages = [page for page in pages if not {"gallery", "generated"} & set(page.parts)]
     assert len(pages) > 100
     commands = re.compile(r"pip install [^`\n]*\bweald\b|cargo (?:add|install) weald\b")
     assert [page.name for page in pages if commands.search(page.read_text(encoding="utf-8"))] == []

@@ -78,7 +78,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("crates/weald/src/pool.rs", "crates/weald-py/src", "python/weald/_fit")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn", "loky"])
 def test_processes_after_a_fit_in_the_parent(method):
@@ -154,7 +154,7 @@ def _others_go_on(call):
     return found == ["under way"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("crates/weald/src/pool.rs", "crates/weald-py/src", "python/weald/_fit")
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted as Linux shows them")
 def test_no_more_threads_are_started_than_there_is_work_for():
     code = """

@@ -508,7 +508,7 @@ def test_pickle_clone_repr_and_parameters(name, phi):
     assert model_bytes(without) == model_bytes(make(name).fit(X, Y))
 
 
-@pytest.mark.slow
+@pytest.mark.slow("python/weald/projection.py", "python/weald/_parameters", "crates/weald/src/projection")
 def test_parameters_are_searched():
     X, Y = wide_data("RandomForestRegressor")
     grid = {"output_projection": [None, "gaussian", RademacherProjection("sqrt")], "n_projections": ["log", 5, 0.9]}

@@ -212,7 +212,7 @@ def test_errors_of_classes():
     assert report.error({"log loss": 0.4, "accuracy": 0.9}, "AUC") == 0.4
 
 
-@pytest.mark.slow
+@pytest.mark.slow("benches/tables")
 def test_a_run_is_continued_and_reported(tmp_path):
     path = tmp_path / "results.jsonl"
     settings = ["--methods", "^weald random", "--weald", '{"n_estimators": 2}']

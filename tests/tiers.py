@@ -1,26 +1,44 @@
-"""Which combinations of the parameters of a test run, and which of those in the quick tier, `make test`.
+"""Which combinations of the parameters of a test run, which of them in the quick tier (`make test`), and which slow
+cases.
 
-A test with three parameters or more runs for as few combinations as hold all pairs of values. With `ALL_CASES=1` in the
-environment it runs for all.
+A test with three parameters or more runs for as few combinations as hold all pairs of values. Values that are given
+together, in one `parametrize`, count one by one: each row of them runs, and each pair of a value of one row with a value
+of another `parametrize`. With `ALL_CASES=1` in the environment tests run for all combinations.
+
+Slow cases say in their mark which files they are about, `slow("examples")`. With a commit in `SLOW_SINCE` only those
+run of which one of these files, or the test's own, has changed since.
 """
 
 from __future__ import annotations
 
 import heapq
 import os
+import subprocess
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import combinations
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 # Cases of one test in the quick tier.
 QUICK = 3
+ROOT = Path(__file__).parents[1]
 
+# The values of a case, one for each parameter, or a tuple of those that are given together.
 Row = Sequence[Hashable]
 
 
-def parts_of(row: Row, strength: int) -> set[tuple[tuple[int, Hashable], ...]]:
-    """All combinations of `strength` values of the row, each with the place where it stands."""
-    return set(combinations(enumerate(row), min(strength, len(row))))
+def parts_of(row: Row, strength: int) -> set[Hashable]:
+    """All combinations of `strength` values of the row, each with the place where it stands.
+
+    Of values that are given together each stands for them, and all of them are one more part.
+    """
+    places = [
+        [(place, at, value) for at, value in enumerate(values if isinstance(values, tuple) else (values,))]
+        for place, values in enumerate(row)
+    ]
+    chosen = combinations(places, min(strength, len(row)))
+    return {*enumerate(row), *(parts for some in chosen for parts in product(*some))}
 
 
 def covering(rows: Sequence[Row], strength: int) -> list[int]:
@@ -45,14 +63,19 @@ def covering(rows: Sequence[Row], strength: int) -> list[int]:
     return sorted(kept)
 
 
+def same(value: Any) -> Hashable:
+    """What equal values of a parameter have in common: plain ones themselves, others that they are one object."""
+    return (type(value), value) if isinstance(value, str | int | float | None) else id(value)
+
+
 def factors(item: Any) -> list[Hashable]:
-    """What identifies the value of each parameter of the test; parameters that are given together are one."""
+    """What identifies the value of each parameter of the test, in tuples if they are given together."""
     params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
     found: list[Hashable] = []
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0].replace(",", " ").split() if isinstance(mark.args[0], str) else mark.args[0]
-        found.append(tuple(id(params.pop(name)) for name in names if name in params))
-    return found + [id(value) for value in params.values()]
+        found.append(tuple(same(params.pop(name)) for name in names if name in params))
+    return found + [(same(value),) for value in params.values()]
 
 
 def paired(rows: Iterable[Row]) -> list[int]:
@@ -85,3 +108,36 @@ def mark_quick(items: Iterable[Any]) -> None:
                 break
             cases[best].add_marker("quick")
             known |= values[best]
+
+
+@cache
+def changed_since(commit: str) -> tuple[str, ...] | None:
+    """The files that differ from those of the commit, or None if that is not known."""
+    found = []
+    for command in (["diff", "--name-only", "--no-renames", commit], ["ls-files", "--others", "--exclude-standard"]):
+        try:
+            done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        found += done.stdout.splitlines()
+    return tuple(found)
+
+
+def is_due(own: str, about: Iterable[str], changed: Iterable[str] | None) -> bool:
+    """Whether a slow case of the file `own` runs: files that it is about have changed, or it does not say which."""
+    if changed is None or not about:
+        return True
+    return any(path.startswith((own, *about)) for path in changed)
+
+
+def without_those_not_due(items: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The cases that run, and the slow ones that do not, because nothing that they are about has changed."""
+    commit = os.environ.get("SLOW_SINCE")
+    changed = changed_since(commit) if commit else None
+    kept: list[Any] = []
+    left: list[Any] = []
+    for item in items:
+        slow = item.get_closest_marker("slow")
+        due = not slow or is_due(item.path.relative_to(ROOT).as_posix(), slow.args, changed)
+        (kept if due else left).append(item)
+    return kept, left

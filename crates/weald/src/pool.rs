@@ -13,7 +13,7 @@
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -158,6 +158,8 @@ impl Pools {
 /// Runs all `jobs`, which are distributed in order to at most `n_threads` threads, of which the caller's is one. Each
 /// thread has its own scratch.
 ///
+/// There are hundreds of loops like this: what does not depend on the jobs is compiled once, in [`run_workers`].
+///
 /// # Errors
 /// Returns an error of `scratch` or `work`. Jobs that have not begun by then are not run.
 pub(crate) fn for_each<J: Send, S>(
@@ -166,26 +168,34 @@ pub(crate) fn for_each<J: Send, S>(
     scratch: impl Fn() -> Result<S> + Sync,
     work: impl Fn(&mut S, J) -> Result<()> + Sync,
 ) -> Result<()> {
-    let n_workers = n_threads.min(jobs.len());
-    if n_workers <= 1 {
-        let mut scratch = scratch()?;
-        return jobs.try_for_each(|job| work(&mut scratch, job));
-    }
-    let queue = Mutex::new((jobs, None));
-    let next = || {
-        let (jobs, failure) = &mut *lock(&queue);
-        if failure.is_none() { jobs.next() } else { None }
-    };
-    let worker = || -> Result<()> {
+    let worker = |next: &mut dyn FnMut() -> Option<J>| -> Result<()> {
         let mut scratch = scratch()?;
         while let Some(job) = next() {
             work(&mut scratch, job)?;
         }
         Ok(())
     };
+    let n_workers = n_threads.min(jobs.len());
+    if n_workers <= 1 {
+        return worker(&mut || jobs.next());
+    }
+    let jobs = Mutex::new(jobs);
+    run_workers(n_workers, n_threads, &|failed| {
+        worker(&mut || if failed.load(Ordering::Relaxed) { None } else { lock(&jobs).next() })
+    })
+}
+
+/// What each thread of a loop runs, and may end when an error of another has been noted.
+type Worker<'a> = &'a (dyn Fn(&AtomicBool) -> Result<()> + Sync);
+
+/// Runs `worker` on `n_workers` threads, of which the caller's is one, in a pool of at most `n_threads`, and returns the
+/// first error.
+fn run_workers(n_workers: usize, n_threads: usize, worker: Worker) -> Result<()> {
+    let (failed, failure) = (AtomicBool::new(false), Mutex::new(None));
     let worker = || {
-        if let Err(error) = worker() {
-            lock(&queue).1.get_or_insert(error);
+        if let Err(error) = worker(&failed) {
+            failed.store(true, Ordering::Relaxed);
+            lock(&failure).get_or_insert(error);
         }
     };
     let n_left = AtomicUsize::new(n_workers - 1);
@@ -194,7 +204,7 @@ pub(crate) fn for_each<J: Send, S>(
     } else {
         POOLS.get(n_workers - 1, n_threads)?.in_place_scope(|scope| run_together(scope, n_workers, &worker, &n_left));
     }
-    let failure = lock(&queue).1.take();
+    let failure = lock(&failure).take();
     failure.map_or(Ok(()), Err)
 }
 
@@ -230,15 +240,24 @@ fn is_in_pool_of(n_threads: usize) -> bool {
 /// in less time, and it ends as soon as its jobs are done: it does not wait for threads that have not begun, because the
 /// system runs something else, say.
 pub(crate) fn within<T: Send>(n_threads: usize, f: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let (mut f, mut result) = (Some(f), None);
+    run_within(n_threads, &mut || result = f.take().map(|f| f()))?;
+    result.expect("it has run: no error above")
+}
+
+/// [`within`] of work that leaves its result where it is known: compiled once.
+fn run_within(n_threads: usize, f: &mut (dyn FnMut() + Send)) -> Result<()> {
     if n_threads <= 1 || is_in_pool_of(n_threads) {
-        return f();
+        f();
+        return Ok(());
     }
     let lent = Lent::take(n_threads)?;
     lent.0.install(|| {
         let _leads = Leads(LINGERS.replace(true));
         wake_others();
-        f()
-    })
+        f();
+    });
+    Ok(())
 }
 
 /// While a thread leads, it does not linger.
@@ -330,6 +349,11 @@ pub(crate) fn rows_of_blocks<'r>(mut rows: &'r [u32], at_once: usize) -> impl Fn
 /// # Errors
 /// Returns an error of `f`. Calls that have not begun by then are not made.
 pub(crate) fn map<T: Send>(n_threads: usize, n: usize, f: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+    map_dyn(n_threads, n, &f)
+}
+
+/// [`map`], compiled once for each type of results.
+fn map_dyn<T: Send>(n_threads: usize, n: usize, f: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
     let mut slots = Purpose("results").with_capacity(n)?;
     slots.resize_with(n, || None);
     for_each(
