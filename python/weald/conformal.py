@@ -146,8 +146,9 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
     The probability is over calibration samples and further samples together: it is no statement about each value of X.
 
     A sample of weight w counts as w samples, so that weights must be counts: with weights that sum to less than 1 / alpha − 1
-    no interval is finite. In addition to the fits, time is O(n log n) for each output, and the scores of all calibration
-    samples are stored: n times the number of outputs.
+    no interval is finite. Where they are tiny, such as 1 / n, `fit` warns and takes them as relative, 1 on average.
+    In addition to the fits, time is O(n log n) for each output, and the scores of all calibration samples are stored: n times
+    the number of outputs.
 
     Examples
     --------

@@ -317,9 +317,6 @@ class LabelTreeClassifier(OfPreparedX):
         config = self._config(self._seed, features, part)
         self._model = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.mask)
 
-    def _strength(self) -> float:
-        return float(self.C) / 0.2
-
     def _columns(self) -> str:
         return f"{self._model.n_columns} columns of nodes"
 

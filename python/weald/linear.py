@@ -46,7 +46,6 @@ __all__ = ["LinearClassifier"]
 
 _FEATURES = {"given", "normalized", "tfidf", "standardized"}
 # The C of each loss with which a choice begins.
-_USUAL_C = {"squared_hinge": 0.3, "log_loss": 3.0}
 
 
 class LinearProof(Proof):
@@ -393,10 +392,6 @@ class LinearClassifier(OfPreparedX):
 
     def _put_together(self, parts: list[LinearClassifier]) -> None:
         self._model = _weald.LinearModel.merge([(part._model, *part._part[:2]) for part in parts])
-
-    def _strength(self) -> float:
-        usual = _USUAL_C[self.loss]
-        return 1.0 if self.C == "auto" else float(self.C) / usual
 
     def _columns(self) -> str:
         return f"{self._model.width} labels or classes"

@@ -16,7 +16,7 @@ from weald._fit.named_outputs import NamedOutputs
 from weald._fitted.around import Around
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.fits import Fits, Read
-from weald._input import checks, masks
+from weald._input import checks, masks, warned
 from weald._input.checks import Float
 from weald._input.targets import Target
 from weald._labels import label_scores
@@ -112,6 +112,10 @@ class BaseConformal(NamedOutputs, Around):
         weights = masks.weights_of_known(target.mask, weights, target.names)
         weights = None if weights is None else checks.count_weights(weights)
         n = checks.count_samples(X)
+        if weights is not None and (
+            told := warned.of_tiny_weights(weights, {f"alpha={self.alpha}": 1 / self.alpha - 1})
+        ):
+            weights = weights * told  # they are taken as relative
         ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
         data, read = (X, y, weights, target), (self._reader(), self._aligned, self._read_out_of_bag)
         model, found, known = unseen(fits, estimator, *data, cv, groups, *read, name, self.verbose)

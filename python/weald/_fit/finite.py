@@ -136,7 +136,6 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
         self._set_outputs(samples.target)
         of_part = None if part is None else updates.checked_range(self, part, self._n_of_parts())
         samples.reserve(self)
-        samples.warn_of_small_weights("C", self._strength())
         with (
             Progress(type(self).__name__, "block of columns", None, self.verbose)
             if self.verbose
@@ -152,10 +151,6 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
                 ConvergenceWarning,
             )
         return samples, folds
-
-    def _strength(self) -> float:
-        """How many times as strong as by default the loss of a sample counts beside the penalty."""
-        raise NotImplementedError
 
     def _fit_columns(
         self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool

@@ -40,20 +40,6 @@ class Samples:
         weights = self.row_weights[0]
         return self.n if weights is None else int(np.count_nonzero(weights))
 
-    def warn_of_small_weights(self, parameter: str, strength: float = 1.0) -> None:
-        """Warn if sample weights are so small, `strength` times, that the penalty of `parameter` decides the model.
-
-        That is where they have a sum below a hundred, and a mean below a tenth.
-        """
-        if self.weights is None:
-            return
-        total, n = float(self.weights.sum()), int(np.count_nonzero(self.weights))
-        if strength * total < min(100.0, n / 10):
-            warned.warn(
-                f"sample_weight sums to {total:.3g}, so small that {parameter} decides the model: multiply the weights by "
-                f"{n / total:.3g}, or {parameter}"
-            )
-
     def of(self, estimator: BaseEstimator, target: Target | None = None) -> Samples:
         """The same samples for an estimator with other class weights, or with another form of y."""
         target = self.target if target is None else target

@@ -44,8 +44,8 @@ def at_user() -> Iterator[None]:
 _TINY = 0.1
 
 
-def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> None:
-    """Warn if all weights together are so small that what is in their unit decides the model.
+def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> float | None:
+    """Warn if all weights together are so small that what is in their unit decides the model. Return the factor that mends it.
 
     `least` has the weight of all samples below which each of these decides it.
     """
@@ -53,10 +53,11 @@ def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> No
         total, n = float(weights.sum()), int(np.count_nonzero(weights))
     names = [name for name, needed in least.items() if needed > total]
     if total > _TINY * n or not names:
-        return
+        return None
     factor = np.format_float_positional(n / total, precision=6, fractional=False, trim="-")
     warn(
         f"sample_weight sums to {total:.3g} over {n} samples, so that {' and '.join(names)} decide{'' if names[1:] else 's'} "
         f"the model: multiply sample_weight by {factor}, and weights are 1 on average",
         UserWarning,
     )
+    return n / total

@@ -1,10 +1,10 @@
 //! The folds of a linear fit: those of [`crate::folds`], and which of them are enough.
 
-use super::samples::fingerprints;
 use super::source::Source;
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 use crate::folds::Dealing;
+use crate::rng::mix;
 
 const PURPOSE: Purpose = Purpose("the folds of samples");
 
@@ -23,9 +23,13 @@ pub(super) struct Folds {
 impl Folds {
     pub(super) fn new(source: &Source<'_>, n_folds: usize, seed: u64, control: &Control) -> Result<Self> {
         let dealing = Dealing::new(source.data, seed, control)?;
-        let there = (0..source.n_samples()).filter(|&row| source.weights.units(row) > 0);
-        let listed = there.map(|row| (dealing.hashes[row], source.y.positives.of(row)));
-        let fingerprints = fingerprints(source.y.n_columns, listed, control)?;
+        let mut fingerprints = PURPOSE.filled(0u64, source.y.n_columns)?;
+        for row in (0..source.n_samples()).filter(|&row| source.weights.units(row) > 0) {
+            for &column in source.y.positives.of(row) {
+                let which = &mut fingerprints[column as usize];
+                *which = which.wrapping_add(mix(dealing.hashes[row]));
+            }
+        }
         Ok(Folds { of: dealing.folds(n_folds)?, n_folds, n_units: dealing.n_units(), fingerprints })
     }
 
