@@ -454,7 +454,7 @@ def texts(display):
 
 
 def test_the_picture_of_losses(agg):
-    X, y = make_data(CLASSIFIER, n=200, seed=1)
+    X, y = make_data(CLASSIFIER, n=200, seed=3)
     params = {"n_estimators": 100, "n_iter_no_change": 4, "tol": 0.0, "scoring": "accuracy"}
     model = make(CLASSIFIER, **params).fit(X[:150], y[:150], eval_sets={"test": (X[150:], y[150:])})
     n, n_rounds = model.n_estimators_, len(model.train_score_)

@@ -258,6 +258,7 @@ def test_more_categories_than_can_all_be_tried_are_split_within_the_limits():
         assert gain_of("squared_error", y, left) >= max(gain_of("squared_error", y, side) for side in permitted) - 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight sums to")
 @pytest.mark.parametrize("max_bins", [None, 255])
 @pytest.mark.parametrize("loss", ["poisson", "tweedie", "squared_error"])
 def test_a_category_is_present_only_where_a_sample_has_it(max_bins, loss):

@@ -255,7 +255,7 @@ def test_boosting_from_a_linear_model_in_onnx(outputs, init, features, at, ml_op
 
 def test_boosting_that_took_no_linear_start_and_stages_of_a_warm_start_are_exported():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
+    X = rng.normal(size=(600, 4))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     plain = boosting(init="auto").fit(X, y)
     assert plain._init is None

@@ -254,7 +254,7 @@ def test_samples_that_are_refused():
         model().fit(X, X[:, 0])
     with pytest.raises(AttributeError, match=r"has no feature_importances_: .*permutation_importance"):
         _ = model().fit(X, y).feature_importances_
-    with pytest.raises(TypeError, match=r"got a LabelTreeClassifier; see permutation_importance"):
+    with pytest.raises(TypeError, match=r"got a LabelTreeClassifier; see weald.inspection.permutation_importance"):
         inspection.shap_values(model().fit(X, y), X)
 
 

@@ -20,8 +20,8 @@ from weald._rounds import cross_validated, folds
 from weald.distribute import fit_part
 
 # What the defaults stand for where folds find the number for up to 1000 samples.
-FOUND = {"n_estimators": 1000, "cv": 3, "learning_rate": 0.1, "max_leaf_nodes": 8, "max_features": "half"}
-OF_NUMBERS = {"n_estimators": 1000, "cv": 3, "learning_rate": 0.07, "max_leaf_nodes": 8}
+FOUND = {"n_estimators": 1000, "cv": 5, "learning_rate": 0.1, "max_leaf_nodes": 8, "max_features": "half"}
+OF_NUMBERS = {"n_estimators": 1000, "cv": 5, "learning_rate": 0.07, "max_leaf_nodes": 8}
 # And where they do not, for a few classes or numbers.
 FIXED = {"n_estimators": 200, "learning_rate": 0.05, "max_leaf_nodes": 31, "max_features": "half"}
 FIXED_OF_NUMBERS = {"n_estimators": 300, "learning_rate": 0.05, "max_leaf_nodes": 31}
@@ -52,7 +52,7 @@ def data(n_classes: int = 2, n: int = 90, seed: int = 0) -> tuple[np.ndarray, np
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 @pytest.mark.parametrize("params", [{}, {"output_strategy": "joint"}, {"class_weight": "balanced", "subsample": 0.7}])
-def test_the_number_is_that_of_three_folds(n_classes, params):
+def test_the_number_is_that_of_five_folds_of_few_samples(n_classes, params):
     X, y = data(n_classes)
     found = boosting(**params).fit(X, y)
     same = boosting(**FOUND, **params).fit(X, y)
@@ -77,7 +77,7 @@ def test_the_number_is_that_of_three_folds(n_classes, params):
     ],
     ids=str,
 )
-def test_the_number_is_that_of_three_folds_for_numbers(n_outputs, params):
+def test_the_number_is_that_of_five_folds_of_few_numbers(n_outputs, params):
     X, y = numbers(n_outputs)
     found, same = of_numbers(**params).fit(X, y), of_numbers(**{**OF_NUMBERS, **params}).fit(X, y)
     assert model_bytes(found) == model_bytes(same)
@@ -473,8 +473,9 @@ def test_samples_are_counted_over_all_workers(monkeypatch, most, is_for_folds):
 @pytest.mark.parametrize(
     ("n", "n_outputs", "n_folds"),
     [
-        (90, 1, 3),
-        (90, 10, 3),
+        (90, 1, 5),
+        (90, 10, 5),
+        (201, 1, 3),
         (90, 11, 1),
         (90, 100, 1),
         (90, 101, 0),
@@ -505,7 +506,7 @@ def test_callbacks_and_messages_tell_both_fits(capsys):
     assert [n for n, _ in told] == list(range(5))
     assert None not in {loss for _, loss in told}
     assert found.n_estimators_ == 1 + int(np.argmin([loss for _, loss in told]))
-    assert "GradientBoostingClassifier, 3 folds" in capsys.readouterr().out
+    assert "GradientBoostingClassifier, 5 folds" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("value", ["many", 0, 2.5, None])

@@ -403,7 +403,9 @@ def wide(features, name=None):
     hidden = rng.normal(size=(40, 50)) * (rng.random((40, 50)) < np.where(np.arange(40) < 6, 0.9, 0.1)[:, None])
     labels = sp.csr_array((words @ hidden > 2).astype(np.int8))
     X = pd.DataFrame(words, columns=[f"word {j}" for j in range(40)]) if name == "frame" else sp.csr_array(words)
-    return weald.LinearClassifier(1.0, features=features, min_weight=0.4, random_state=0).fit(X, labels), words
+    return weald.LinearClassifier(
+        1.0, features=features, min_weight={"given": 2.0}.get(features, 0.4), random_state=0
+    ).fit(X, labels), words
 
 
 @pytest.mark.parametrize("features", ["given", "normalized", "tfidf", "standardized"])

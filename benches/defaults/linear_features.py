@@ -38,11 +38,10 @@ SETS = [
     "corel5k",
     "delicious",
     "finna_en",
-    "finna_en_large",
 ]
 FEATURES = ["given", "normalized", "tfidf", "auto"]
 # At most so many samples of a training part, drawn at random.
-MOST = {"20newsgroup": 5000, "delicious": 9000, "goemotions": 12_000, "finna_en_large": 30_000}
+MOST = {"20newsgroup": 5000, "delicious": 9000, "goemotions": 12_000}
 
 
 def training_part(name: str, kind: str) -> tuple[Any, Any] | None:
@@ -92,7 +91,7 @@ def main() -> None:
                 if (case := (name, kind, part[1].shape[1], features)) not in found:
                     found[case] = measured(*part, features)
                     with args.results.open("a") as file:
-                        file.write(json.dumps({"case": case, **found[case]}) + "\n")
+                        print(json.dumps({"case": case, **found[case]}), file=file)
     print("| set, labels, X | given | normalized | tf-idf | chosen |")
     print("|---|--:|--:|--:|---|")
     for name, kind, n_labels in dict.fromkeys(case[:3] for case in found):

@@ -170,8 +170,7 @@ def fit_part(
         checked = workers.agree(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
-        n_there = sum(told.n_given for told in workers.told)
-        n_columns = new._n_columns(checked.target)
+        n_there, n_columns = sum(told.n_given for told in workers.told), new._n_columns(checked.target)
         if new._counts_different(n_columns):
             n_different = _n_different(workers, checked)
             new._settle_trees(n_columns, n_different)
@@ -207,8 +206,7 @@ def fit_part(
 def _n_different(workers: _Workers, checked: _Checked) -> int:
     """The number of different samples of all workers, or of one of them that alone has more than counts."""
     own = folds.different(checked.X, checked.weights)
-    sent = own if len(own) <= MOST_COUNTED else own[:0]
-    workers.agree(lambda: own, lambda own: _Told(len(own), {}, [sent]))
+    workers.agree(lambda: own, lambda own: _Told(len(own), {}, [own if len(own) <= MOST_COUNTED else own[:0]]))
     of_all = [told.classes[0] for told in workers.told if told.classes]
     return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))
 

@@ -102,7 +102,8 @@ def warn_of_tiny_numbers(boosting: BaseBoosting, target: Target, weights: Float 
             known &= ~masks.dense(target.mask[:, [j]])[:, 0]
         y = y[known]
         mean, of_positive = (float(part.mean()) if len(part) else 0.0 for part in (y, y[y > 0]))
-        power = float(getattr(loss, "power", 1.0))
+        powers = np.ravel(getattr(loss, "power", 1.0))
+        power = float(powers[min(j, len(powers) - 1)])
         names = [name for name, amount in least.items() if mean ** (2 - power) * len(y) < amount]
         if 0 < of_positive < _TINY_MEAN and names:
             warned.warn(

@@ -131,7 +131,7 @@ def _number(cell: object) -> float:
 
 def different(X: Matrix, weights: Float | None) -> NDArray[np.uint64]:
     """The hashes of the samples of positive weight that differ in X, in order."""
-    hashes = _weald.hashes_of_samples(X)
+    hashes = _weald.hashes_of_samples(_of_engine(X))
     return np.unique(hashes if weights is None else hashes[weights > 0])
 
 
@@ -153,8 +153,12 @@ def _units(X: Matrix, target: Target, weights: Float | None, seed: int, margins:
 def _dealt(
     X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None
 ) -> tuple[NDArray[np.uint32], int, int]:
-    X = X if X.dtype == np.float32 else told_apart(X, X.shape[0])  # that of models of other libraries
-    return _weald.order_of_folds(X, target.engine, weights, seed, masks.to_engine(target.mask), margins)
+    return _weald.order_of_folds(_of_engine(X), target.engine, weights, seed, masks.to_engine(target.mask), margins)
+
+
+def _of_engine(X: Matrix) -> Matrix:
+    """X as the engine takes it, although that of models of other libraries has other types."""
+    return X if X.dtype == np.float32 else told_apart(X, X.shape[0])
 
 
 def _classes(target: Target, rows: NDArray[np.uint32]) -> NDArray[np.intp] | None:
