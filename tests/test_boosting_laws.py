@@ -412,7 +412,7 @@ def problems(draw):
     return loss, strategy, seed, n, d, weighting, rule
 
 
-@pytest.mark.filterwarnings("ignore:sample_weight sums to")
+@pytest.mark.filterwarnings("ignore:sample_weight sums to", "ignore:y has a mean of")
 @settings(max_examples=200, deadline=None)
 @given(problems())
 def test_the_training_loss_never_rises(problem):

@@ -92,7 +92,7 @@ def test_the_search_waits_thirty_rounds_or_a_fifth_of_the_best_number():
     X, noisy = numbers(n=400)
     params = {**OF_NUMBERS, "tol": 0.0, "n_estimators": 400}
     waits = []
-    clean = np.sin(3 * X[:, 0]) + X[:, 1] + 0.2 * np.random.default_rng(0).normal(size=400)
+    clean = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * np.random.default_rng(0).normal(size=400)
     for y in (noisy, clean):
         curve = of_numbers(**params, n_iter_no_change=400).fit(X, y).validation_score_
         best = [1 + int(np.argmin(curve[: k + 1])) for k in range(len(curve))]

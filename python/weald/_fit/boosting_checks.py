@@ -104,8 +104,10 @@ def warn_of_tiny_numbers(boosting: BaseBoosting, target: Target, weights: Float 
         mean, of_positive = (float(part.mean()) if len(part) else 0.0 for part in (y, y[y > 0]))
         powers = np.ravel(getattr(loss, "power", 1.0))
         power = float(powers[min(j, len(powers) - 1)])
+        if mean <= 0 or of_positive >= _TINY_MEAN:  # y outside the domain is refused later
+            continue
         names = [name for name, amount in least.items() if mean ** (2 - power) * len(y) < amount]
-        if 0 < of_positive < _TINY_MEAN and names:
+        if names:
             warned.warn(
                 f"y has a mean of {mean:.3g}{f' in output {j}' if target.n_outputs > 1 else ''}, and the second derivatives of "
                 f"loss={loss.name!r} are in its unit, so that {' and '.join(names)} decide{'' if names[1:] else 's'} the "

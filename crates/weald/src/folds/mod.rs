@@ -218,6 +218,15 @@ impl<'d, 'a> Columns<'d, 'a> {
                 *which = which.wrapping_add(of_x ^ u64::from(mostly));
             }
         }
+        // Columns that as many samples with the same X have are told apart by the columns that these have with them.
+        let mut which = PURPOSE.filled(0u64, slots.width)?;
+        for &row in units {
+            pulse.after(1)?;
+            let together = self.of(row).map(|column| mix(traits.columns[column].1)).fold(0, u64::wrapping_add);
+            let of_row = mix(x[row as usize] ^ mix(together));
+            self.of(row).for_each(|column| which[column] = which[column].wrapping_add(of_row));
+        }
+        traits.columns.iter_mut().zip(which).for_each(|(column, which)| column.1 = which);
         Ok(traits)
     }
 
