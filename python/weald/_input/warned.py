@@ -54,10 +54,13 @@ def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> fl
     names = [name for name, needed in least.items() if needed > total]
     if total > _TINY * n or not names:
         return None
-    factor = np.format_float_positional(n / total, precision=6, fractional=False, trim="-")
+    factor = n / total
+    shown = (
+        np.format_float_positional(factor, precision=6, fractional=False, trim="-") if factor < 1e9 else f"{factor:.6g}"
+    )
     warn(
         f"sample_weight sums to {total:.3g} over {n} samples, so that {' and '.join(names)} decide{'' if names[1:] else 's'} "
-        f"the model: multiply sample_weight by {factor}, and weights are 1 on average",
+        f"the model: multiply sample_weight by {shown}, and weights are 1 on average",
         UserWarning,
     )
-    return n / total
+    return factor

@@ -70,7 +70,7 @@ class Sigmoids:
     def __call__(self, scores: sparse.csr_array) -> sparse.csr_array:
         a, b = self.a[scores.indices], self.b[scores.indices]
         data = np.where(np.isnan(a), scores.data, expit(a * scores.data + b))
-        found = sparse.csr_array((data, scores.indices, scores.indptr), shape=scores.shape)
+        found = sparse.csr_array((data, scores.indices.copy(), scores.indptr.copy()), shape=scores.shape)
         found.eliminate_zeros()
         return found
 

@@ -159,8 +159,8 @@ impl LinearConfig {
     /// choice does not depend on their order, on the layout of X, or on threads. Of more than 256 columns, 256 or a
     /// sixteenth of them are looked at: half of these the most frequent ones, and half of them spread over the others.
     ///
-    /// If the grid has several kinds of features, some are left out: standardised features if fewer than a tenth of the
-    /// cells of X are not zero; tf-idf if more than a quarter are not, or if some are negative; features as they are given
+    /// If the grid has several kinds of features, some are left out: standardised features of more than 100 if fewer than a
+    /// tenth of the cells of X are not zero; tf-idf if more than a quarter are not, or if some are negative; features as they are given
     /// if the mean square of the lengths of samples is above 100, where no C of the grid suits, and if all lengths are 1,
     /// as they are if normalised.
     ///
@@ -332,6 +332,10 @@ impl Search<'_, '_> {
     }
 }
 
+/// Features that are standardised although most of their cells are zero: numbers in their units beside categories as columns,
+/// where nothing else brings them to one scale. Of texts there are more.
+const FEW_FEATURES: usize = 100;
+
 /// Returns the kinds of features of a grid that suit X, or all if none does.
 fn suitable(grid: &Grid, source: &Source<'_>, control: &Control) -> Result<Vec<Features>> {
     let all = PURPOSE.copied(&grid.features)?;
@@ -341,7 +345,7 @@ fn suitable(grid: &Grid, source: &Source<'_>, control: &Control) -> Result<Vec<F
     let traits = Traits::of(&Features::Given.prepare(source.x, None, control)?, &source.weights);
     let normalizes = all.contains(&Features::Normalized);
     let suits = |features: &Features| match features {
-        Features::Standardized => traits.share >= 0.1,
+        Features::Standardized => traits.share >= 0.1 || source.n_features() <= FEW_FEATURES,
         Features::TfIdf => traits.share <= 0.25 && !traits.has_negative,
         Features::Given => traits.mean_square <= 100.0 && !(traits.is_normalized && normalizes),
         Features::Normalized => true,
