@@ -21,11 +21,12 @@ fn samples() -> impl Strategy<Value = (Array2<f32>, Vec<Vec<u32>>, Vec<f64>)> {
     let value = prop::sample::select(vec![0.0f32, -0.0, 1.0, 2.5, f32::NAN, -1e30]);
     let row = (prop::collection::vec(value, 2), prop::collection::btree_set(0u32..4, 0..3));
     let weight = prop::sample::select(vec![0.0, 1.0, 1.0, 2.0, 0.7]);
-    prop::collection::vec((row, weight), 1..24).prop_map(|rows| {
+    let samples = prop::collection::vec((row, weight), 1..24).prop_map(|rows| {
         let x = Array2::from_shape_fn((rows.len(), 2), |(i, j)| rows[i].0.0[j]);
         let y = rows.iter().map(|((_, y), _)| y.iter().copied().collect()).collect();
         (x, y, rows.iter().map(|(_, weight)| *weight).collect())
-    })
+    });
+    samples.prop_filter("a positive weight", |(.., weights): &(_, _, Vec<f64>)| weights.iter().any(|w| *w > 0.0))
 }
 
 /// What a sample is, whatever the bits of its zeros and NaN.

@@ -376,7 +376,8 @@ proptest! {
 
     #[test]
     fn weights_count_samples(data in data(), loss in loss()) {
-        let config = config().loss(loss).max_iter(7).calibration(true);
+        // Calibration holds out rows, of which copies are some of their own.
+        let config = config().loss(loss).max_iter(7).calibration(false);
         let (data, copied) = data.with_copies();
         prop_assert_eq!(copied.fit(&config), data.fit(&config));
     }
