@@ -99,10 +99,6 @@ mod stages;
 mod stopping;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_of_continued;
-#[cfg(test)]
-mod tests_of_workers;
 mod trees;
 mod weak;
 mod workers;

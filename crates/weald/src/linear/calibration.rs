@@ -12,11 +12,11 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::counts::{Counts, Point};
 use super::fit::n_blocks;
-use super::folds::Folds;
+use super::held_out::counts::{Counts, Point};
+use super::held_out::folds::Folds;
+use super::held_out::ranks::Ranks;
 use super::loss::LinearLoss;
-use super::ranks::Ranks;
 use super::source::{Cells, Source};
 use super::{LinearConfig, LinearModel};
 use crate::control::Control;

@@ -15,12 +15,12 @@
 use std::ops::Range;
 
 use super::calibration::{CALIBRATED, ENOUGH, Looked};
-use super::counts::Counts;
 use super::features::Features;
 use super::fit::n_blocks;
-use super::folds::Folds;
+use super::held_out::counts::Counts;
+use super::held_out::folds::Folds;
+use super::held_out::ranks::Ranks;
 use super::loss::LinearLoss;
-use super::ranks::Ranks;
 use super::source::{Cells, Source};
 use super::{Calibration, FoldModels, LinearConfig, LinearModel};
 use crate::centroid::Vectors;

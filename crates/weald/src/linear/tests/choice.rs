@@ -4,7 +4,7 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::super::calibration::Line;
-use super::super::counts::Point;
+use super::super::held_out::counts::Point;
 use super::super::source::Source;
 use super::super::{Calibration, Candidate, Choice, Features, Grid, LinearConfig, LinearLoss};
 use super::{Data, data, label_view, loss as losses};

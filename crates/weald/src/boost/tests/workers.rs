@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
-use super::*;
+use crate::boost::*;
 use crate::control::Control;
 use crate::data::{Dataset, LabelView, Matrix, SparseView, Targets};
 use crate::error::{ErrorKind, Result};

@@ -3,10 +3,10 @@
 //! Margins are counted by their sign, their exponent and the first five bits behind it, so by steps of a thirty-second to
 //! a sixty-fourth of their size. Counts are integers, which do not depend on the order of samples or on threads.
 
-use super::source::Cells;
 use crate::control::Control;
 use crate::data::Weights;
 use crate::error::{Purpose, Result};
+use crate::linear::source::Cells;
 use crate::pool;
 
 const PURPOSE: Purpose = Purpose("the margins of held-out samples");
@@ -24,15 +24,15 @@ const TOGETHER: usize = 16;
 
 /// A margin, and the weight of samples that do not have the column and of those that have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
-    pub(super) margin: f64,
-    pub(super) off: f64,
-    pub(super) on: f64,
+pub(in crate::linear) struct Point {
+    pub(in crate::linear) margin: f64,
+    pub(in crate::linear) off: f64,
+    pub(in crate::linear) on: f64,
 }
 
 /// The counts of columns.
 #[derive(Debug)]
-pub(super) struct Counts {
+pub(in crate::linear) struct Counts {
     /// For each column, the units of samples that do not have it by the place of their margin, and of those that have it.
     units: Vec<u64>,
 }
@@ -52,12 +52,12 @@ fn margin_at(place: usize) -> f64 {
 }
 
 impl Counts {
-    pub(super) fn new(n_columns: usize) -> Result<Self> {
+    pub(in crate::linear) fn new(n_columns: usize) -> Result<Self> {
         Ok(Counts { units: PURPOSE.filled(0, n_columns * 2 * PLACES)? })
     }
 
     /// Counts the margins of samples, (rows, n_columns).
-    pub(super) fn add(
+    pub(in crate::linear) fn add(
         &mut self,
         y: &Cells,
         weights: &Weights,
@@ -103,13 +103,13 @@ impl Counts {
     }
 
     /// Returns the counts of a column, times `unit`, where there are any.
-    pub(super) fn of_column(&self, column: usize, unit: f64) -> Result<Vec<Point>> {
+    pub(in crate::linear) fn of_column(&self, column: usize, unit: f64) -> Result<Vec<Point>> {
         let (off, on) = self.units[column * 2 * PLACES..(column + 1) * 2 * PLACES].split_at(PLACES);
         points(|place| (off[place] as f64 * unit, on[place] as f64 * unit))
     }
 
     /// Returns the counts of all columns together, times `unit`. Those that stand for more count `factor` times.
-    pub(super) fn together(
+    pub(in crate::linear) fn together(
         &self,
         stands_for_more: impl Fn(usize) -> bool,
         factor: f64,

@@ -1,10 +1,10 @@
 //! How well margins rank the columns of samples.
 
-use super::source::Cells;
 use crate::control::Control;
 use crate::data::Weights;
 use crate::elementary::{ln, power_of_two};
 use crate::error::{Purpose, Result};
+use crate::linear::source::Cells;
 
 const PURPOSE: Purpose = Purpose("the ranks of held-out samples");
 
@@ -15,14 +15,14 @@ const PARTS: i32 = 40;
 
 /// The normalised discounted cumulative gain of the five best columns, of the samples that have a column.
 #[derive(Debug, Default)]
-pub(super) struct Ranks {
+pub(in crate::linear) struct Ranks {
     gains: u128,
     units: u128,
 }
 
 impl Ranks {
     /// Counts the margins of samples, (rows, n_columns). Of columns with equal margins, those that a sample has come last.
-    pub(super) fn add(
+    pub(in crate::linear) fn add(
         &mut self,
         y: &Cells,
         weights: &Weights,
@@ -58,7 +58,7 @@ impl Ranks {
     }
 
     /// Returns the mean of all samples that were counted.
-    pub(super) fn mean(&self) -> f64 {
+    pub(in crate::linear) fn mean(&self) -> f64 {
         self.gains as f64 / power_of_two(PARTS) / self.units.max(1) as f64
     }
 }
@@ -70,8 +70,8 @@ fn discount(place: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::Lists;
     use super::*;
+    use crate::linear::samples::Lists;
 
     #[test]
     fn gains_are_those_of_the_ranking_and_do_not_depend_on_the_order_of_columns() {

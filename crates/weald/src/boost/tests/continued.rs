@@ -3,7 +3,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::*;
+use crate::boost::*;
 use crate::control::Control;
 use crate::data::{Dataset, Targets};
 use crate::error::{ErrorKind, Result};

@@ -1,12 +1,16 @@
 //! Models without a fold of the samples, and the margins of the samples that they did not see.
 
 use super::fit::n_blocks;
-use super::folds::Folds;
+pub(super) mod counts;
+pub(super) mod folds;
+pub(super) mod ranks;
+
 use super::source::{Cells, Source};
 use super::{Calibration, LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Purpose, Result};
+use folds::Folds;
 
 const PURPOSE: Purpose = Purpose("the margins of held-out samples");
 

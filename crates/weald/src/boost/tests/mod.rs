@@ -1,3 +1,6 @@
+mod continued;
+mod workers;
+
 use ndarray::Array2;
 use proptest::prelude::*;
 

@@ -1,27 +1,27 @@
 //! The folds of a linear fit: those of [`crate::folds`], and which of them are enough.
 
-use super::source::Source;
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 use crate::folds::Dealing;
+use crate::linear::source::Source;
 use crate::rng::mix;
 
 const PURPOSE: Purpose = Purpose("the folds of samples");
 
 /// A fold for each sample.
 #[derive(Debug)]
-pub(super) struct Folds {
+pub(in crate::linear) struct Folds {
     /// The fold of each sample.
-    pub(super) of: Vec<u32>,
-    pub(super) n_folds: usize,
+    pub(in crate::linear) of: Vec<u32>,
+    pub(in crate::linear) n_folds: usize,
     /// The number of samples of positive weight with a known cell of y.
     n_units: usize,
     /// A number for each column that tells which samples have it.
-    pub(super) fingerprints: Vec<u64>,
+    pub(in crate::linear) fingerprints: Vec<u64>,
 }
 
 impl Folds {
-    pub(super) fn new(source: &Source<'_>, n_folds: usize, seed: u64, control: &Control) -> Result<Self> {
+    pub(in crate::linear) fn new(source: &Source<'_>, n_folds: usize, seed: u64, control: &Control) -> Result<Self> {
         let dealing = Dealing::new(source.data, seed, control)?;
         let mut fingerprints = PURPOSE.filled(0u64, source.y.n_columns)?;
         for row in (0..source.n_samples()).filter(|&row| source.weights.units(row) > 0) {
@@ -34,7 +34,7 @@ impl Folds {
     }
 
     /// Returns the samples of a fold, in increasing order.
-    pub(super) fn rows(&self, fold: usize) -> Result<Vec<u32>> {
+    pub(in crate::linear) fn rows(&self, fold: usize) -> Result<Vec<u32>> {
         let mut rows = Vec::new();
         let in_fold = (0u32..).zip(&self.of).filter(|(_, of)| **of as usize == fold);
         in_fold.map(|(row, _)| row).try_for_each(|row| PURPOSE.push(&mut rows, row))?;
@@ -42,7 +42,7 @@ impl Folds {
     }
 
     /// Returns how many folds have at least `n` samples together.
-    pub(super) fn with_samples(&self, n: usize) -> usize {
+    pub(in crate::linear) fn with_samples(&self, n: usize) -> usize {
         let of_fold = (self.n_units / self.n_folds).max(1);
         n.div_ceil(of_fold).clamp(1, self.n_folds)
     }
