@@ -24,7 +24,7 @@ from weald._input.y_columns import check_array_of_y, is_binary
 from weald._parameters import output_scaling, output_strategy, projections
 from weald._parameters.max_features import n_drawn_features
 from weald._parameters.types import MatrixLike
-from weald._rounds import cross_validated
+from weald._rounds import cross_validated, linear_start
 from weald.projection import count_projections
 
 if TYPE_CHECKING:
@@ -229,7 +229,9 @@ def _of_start(estimator: BaseModel, shapes: Shapes, width: int) -> list[_MemoryT
         return []
     # Scores by folds and of all samples, and in the unit of the stages; "auto" fits all of this once more.
     n_tables = 3 if estimator.init != "auto" else 5
-    of_model = [(what, n_bytes, False) for what, n_bytes, _ in start._memory_terms(start, shapes)]
+    # The models without each fold are kept beside that of all samples.
+    n_models = 1 + linear_start.N_FOLDS if isinstance(estimator.init, str) else 1
+    of_model = [(what, n_models * n_bytes, False) for what, n_bytes, _ in start._memory_terms(start, shapes)]
     return [*of_model, ("the scores of the start", n_tables * 8 * shapes.n_samples * width, False)]
 
 
