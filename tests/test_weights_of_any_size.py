@@ -112,8 +112,8 @@ def test_weights_that_are_tiny_together_change_nothing_or_are_warned_of(name, we
         told = [str(warning.message) for warning in caught if "multiply sample_weight by" in str(warning.message)]
         return model.score(X, y), told
 
-    if name.startswith("Conformal"):
-        # These do not warn, but refuse so few samples.
+    if name.startswith("ConformalLabels"):
+        # It does not warn, but refuses so few samples.
         with pytest.raises(ValueError, match="A weight of 2 counts as two samples"):
             fitted(weights)
         return
