@@ -29,8 +29,11 @@ fn samples() -> impl Strategy<Value = (Array2<f32>, Vec<Vec<u32>>, Vec<f64>)> {
     samples.prop_filter("a positive weight", |(.., weights): &(_, _, Vec<f64>)| weights.iter().any(|w| *w > 0.0))
 }
 
+/// The bits of X, the labels, and the bits of the weight.
+type Content = (Vec<u32>, Vec<u32>, u64);
+
 /// What a sample is, whatever the bits of its zeros and NaN.
-fn content(x: &Array2<f32>, y: &[Vec<u32>], weights: &[f64], row: usize) -> (Vec<u32>, Vec<u32>, u64) {
+fn content(x: &Array2<f32>, y: &[Vec<u32>], weights: &[f64], row: usize) -> Content {
     let bits = |v: &f32| {
         if *v == 0.0 {
             0
@@ -44,12 +47,7 @@ fn content(x: &Array2<f32>, y: &[Vec<u32>], weights: &[f64], row: usize) -> (Vec
 }
 
 /// How many samples of each content are in each fold.
-fn shares(
-    x: &Array2<f32>,
-    y: &[Vec<u32>],
-    weights: &[f64],
-    folds: &[u32],
-) -> BTreeMap<((Vec<u32>, Vec<u32>, u64), u32), usize> {
+fn shares(x: &Array2<f32>, y: &[Vec<u32>], weights: &[f64], folds: &[u32]) -> BTreeMap<(Content, u32), usize> {
     let mut found = BTreeMap::new();
     for (row, &fold) in folds.iter().enumerate() {
         *found.entry((content(x, y, weights, row), fold)).or_insert(0) += 1;
