@@ -86,8 +86,14 @@ def expected_failures(estimator):
     """Centroid forests depend on the order of samples (docs/centroid-forests.md), which the checks shuffle.
 
     test_centroid.py tests that samples of weight zero are ignored, and that a sample of weight two equals two adjacent
-    samples.
+    samples. Linear models hold out rows, of which copies are some of their own (docs/determinism.md); test_linear.py tests
+    their weights where nothing is held out.
     """
+    if isinstance(estimator, weald.LinearClassifier) and (
+        estimator.calibrate or "auto" in (estimator.C, estimator.features)
+    ):
+        reason = "folds hold out rows"
+        return {f"check_sample_weight_equivalence_on_{what}_data": reason for what in ("dense", "sparse")}
     # Without `refine` the three classes of the checks are three clusters in any order of the samples.
     if type(estimator).__name__ not in CENTROIDS or not estimator.refine:
         return {}
