@@ -121,6 +121,31 @@ def test_a_label_of_weight_zero_chooses_nothing_and_has_leaves(way):
     assert np.ptp(model.decision_function(X)[:, 0]) > 0
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"n_iter_no_change": 3},
+        {"n_iter_no_change": 3, "cv": 3},
+        {"init": weald.LinearClassifier(C=0.01, features="given", calibrate=False, random_state=0), "init_cv": 3},
+    ],
+    ids=["held out", "cv", "init_cv"],
+)
+def test_a_label_of_weight_zero_holds_out_no_other_samples(more):
+    X, Y = labels()
+    weights = np.arange(20) % 2.0
+    Z = Y.copy()
+    Z[1:, ::2] = np.random.default_rng(1).integers(0, 2, (len(Y) - 1, 10))
+    mask = np.random.default_rng(2).random(Y.shape) < 0.2
+    for y_mask in [None] if "init" in more else [None, mask]:
+        params = {"output_strategy": "single_target", "n_estimators": 20, "label_weight": weights, **more}
+        model, other = (boosted(**params).fit(X, T, y_mask=y_mask) for T in (Y, Z))
+        assert model.n_estimators_ == other.n_estimators_
+        np.testing.assert_array_equal(model.decision_function(X)[:, 1::2], other.decision_function(X)[:, 1::2])
+        np.testing.assert_array_equal(model.train_score_, other.train_score_)
+        if "n_iter_no_change" in more:
+            np.testing.assert_array_equal(model.validation_score_, other.validation_score_)
+
+
 @pytest.mark.parametrize("rule", ["balanced", "propensity", "array"])
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_laws(way, rule, tmp_path):

@@ -784,6 +784,11 @@ def test_masked_labels_are_left_out():
         two = ConformalLabels(trees_of_classes(), **rules).fit(X, other, y_mask=mask)
         assert (one.threshold_, one.n_calibration_) == (two.threshold_, two.n_calibration_)
         assert one.score(X, gaps) == two.score(X, dense, y_mask=mask)
+        # Samples of which nothing is known are as removed.
+        nothing = np.where(np.arange(200)[:, None] % 3 == 0, np.nan, gaps)
+        kept = np.flatnonzero(np.arange(200) % 3)
+        assert one.score(X, nothing) == pytest.approx(one.score(X[kept], gaps[kept]), rel=1e-12)
+        assert np.isnan(one.score(X, np.full_like(gaps, np.nan)))
 
 
 def test_many_labels_make_no_dense_array():

@@ -430,8 +430,9 @@ def test_class_weights_times_sample_weights_may_be_out_of_range(name, size):
     X, y = make_data(name)
     w = np.random.default_rng(0).random(len(X))
     weight = {"a": 1.0, "b": 0.25, "c": 2.0}
-    # The regularisation λ is measured in units of weight.
-    free = {"l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0} if name in BOOSTING else {}
+    # The regularisation λ and the minimums are measured in units of weight.
+    units = ("l2_regularization", "min_sum_hessian_in_leaf", "min_weight_leaf")
+    free = dict.fromkeys(units, 0.0) if name in BOOSTING else {}
     near = make(name, class_weight=weight, **free).fit(X, y, sample_weight=w)
     power = 2.0 ** np.round(np.log2(size))
     weight = {key: value * power for key, value in weight.items()}

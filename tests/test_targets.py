@@ -106,7 +106,9 @@ DOORS = {
         TunedThresholds(boosting(), cv=2, random_state=0).fit(X, y, y_mask=y_mask).threshold_
     ),
     "CalibratedLabels": lambda y, y_mask: (
-        CalibratedLabels(forest(n_estimators=8), min_positives=1).fit(X, y, y_mask=y_mask).predict_proba(X)
+        CalibratedLabels(forest(n_estimators=8), min_positives=1, min_score=0.01)
+        .fit(X, y, y_mask=y_mask)
+        .predict_proba(X)
     ),
     "score": lambda y, y_mask: FITTED.score(X, y, y_mask=y_mask),
     "score of boosting": lambda y, y_mask: BOOSTED.score(X, y, y_mask=y_mask),

@@ -238,6 +238,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
+        # `score` is at most 0, and not R².
+        tags.regressor_tags.poor_score = True
         return tags
 
     # --- predictions -------------------------------------------------------------------------------------------------
@@ -1003,7 +1005,11 @@ class ConformalLabels(WithScores):
         named = without(named, mask)
         weights = checks.score_weights(sample_weight, named.shape[0])
         weights = np.ones(named.shape[0]) if weights is None else weights
+        if mask is not None:  # samples of which nothing is known do not count
+            weights = np.where(np.diff(mask.indptr) == mask.shape[1], 0.0, weights)
         recall = label_risk.mean_fraction(named, truth, weights, "recall")
+        if np.isnan(recall):
+            return recall
         if self.control == "precision":
             wrong = 1 - label_risk.mean_fraction(named, truth, weights, "precision")
             return float(recall - measures.beyond(wrong, float(self.alpha)))

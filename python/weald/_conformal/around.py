@@ -112,10 +112,9 @@ class BaseConformal(NamedOutputs, Around):
         weights = masks.weights_of_known(target.mask, weights, target.names)
         weights = None if weights is None else checks.count_weights(weights)
         n = checks.count_samples(X)
-        if weights is not None and (
-            told := warned.of_tiny_weights(weights, {f"alpha={self.alpha}": 1 / self.alpha - 1})
-        ):
-            weights = weights * told  # they are taken as relative
+        if weights is not None and warned.of_tiny_weights(weights, {f"alpha={self.alpha}": 1 / self.alpha - 1}):
+            weights = checks.relative(weights)
+            weights = weights * (np.count_nonzero(weights) / weights.sum())  # they are taken as relative
         ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
         data, read = (X, y, weights, target), (self._reader(), self._aligned, self._read_out_of_bag)
         model, found, known = unseen(fits, estimator, *data, cv, groups, *read, name, self.verbose)

@@ -16,7 +16,7 @@ from weald._fit.boosted import BoostedModel
 from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
-from weald._parameters import constraints, projections
+from weald._parameters import constraints, label_weight, projections
 from weald._parameters.max_features import n_drawn_features
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
@@ -353,10 +353,11 @@ class BoostingParameters(BoostedModel):
             n = len(folds.different(X, weights))
         self._settle_trees(n_columns, n)
         if may_find_stages and self._asks_for_folds(target) and self._suits_folds(samples.n_positive, n_columns):
-            n_rows, n_different = folds.sizes(X, target, weights, self._seed)
+            counted = label_weight.that_count(self, target)
+            n_rows, n_different = folds.sizes(X, counted, weights, self._seed)
             self._rows_repeat = 2 * n_different <= n_rows
             self._n_folds = self._n_folds_for(n_rows)
-            knows_all = folds.each_knows_all(self._n_folds, X, target, weights, self._seed)
+            knows_all = folds.each_knows_all(self._n_folds, X, counted, weights, self._seed)
             self._finds_stages = knows_all and self._suits_folds(n_rows, n_columns)
             n = n if self._has_own_trees else n_rows
         return n

@@ -252,7 +252,8 @@ class BaseCompressed(WithPaths):
             of_labels = label_weight.of_labels(self, target, weights)
         samples.reserve(self)
         seed = draw_seed(self.random_state)
-        folds = folds_of(self.cv, X, target, weights, seed) if self._cross_validates() else []
+        counted = label_weight.that_count(self, target)
+        folds = folds_of(self.cv, X, counted, weights, seed) if self._cross_validates() else []
         self._set_outputs(target)
         frozen = self._is_frozen()
         self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, y, seed)

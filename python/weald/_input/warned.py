@@ -44,8 +44,8 @@ def at_user() -> Iterator[None]:
 _TINY = 0.1
 
 
-def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> float | None:
-    """Warn if all weights together are so small that what is in their unit decides the model. Return the factor that mends it.
+def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> bool:
+    """Warn if all weights together are so small that what is in their unit decides the model; return whether they are.
 
     `least` has the weight of all samples below which each of these decides it.
     """
@@ -53,7 +53,7 @@ def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> fl
         total, n = float(weights.sum()), int(np.count_nonzero(weights))
     names = [name for name, needed in least.items() if needed > total]
     if total > _TINY * n or not names:
-        return None
+        return False
     factor = n / total
     shown = (
         np.format_float_positional(factor, precision=6, fractional=False, trim="-") if factor < 1e9 else f"{factor:.6g}"
@@ -63,4 +63,4 @@ def of_tiny_weights(weights: NDArray[np.float64], least: dict[str, float]) -> fl
         f"the model: multiply sample_weight by {shown}, and weights are 1 on average",
         UserWarning,
     )
-    return factor
+    return True

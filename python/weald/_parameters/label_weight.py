@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,19 @@ def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float 
     if isinstance(given, str):
         return balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
     return _checked(given, target.n_outputs)
+
+
+def that_count(model: BaseModel, target: Target) -> Target:
+    """The y of folds: its engine's form and mask without the labels of weight zero, which choose nothing."""
+    given = getattr(model, "label_weight", None)
+    if given is None or isinstance(given, str) or target.kind != "labels":
+        return target
+    kept = np.flatnonzero(_checked(given, target.n_outputs))
+    if len(kept) == target.n_outputs:
+        return target
+    labels = sparse.csr_array(target.original[:, kept])
+    mask = None if target.mask is None else sparse.csr_array(target.mask[:, kept])
+    return replace(target, engine=(labels.indptr, labels.indices, len(kept)), mask=mask)
 
 
 def _checked(given: object, n_labels: int) -> Float:

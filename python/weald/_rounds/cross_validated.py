@@ -18,6 +18,7 @@ from weald._input import masks
 from weald._input.checks import Float, Matrix, relative
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
+from weald._parameters import label_weight
 from weald._rounds import folds, held_out, weak_models
 from weald._rounds.progress import Progress
 from weald._rounds.rounds import Rounds
@@ -166,7 +167,8 @@ def _parts(
     n_bytes = 8 * X.nnz if is_sparse(X) else 4 * X.size
     are_apart = boosting.estimator is None and n_copies(boosting._folds(), n_bytes) > 1
     found = []
-    splits = folds.of(boosting._folds(), X, target, weights, boosting._seed, start)
+    counted = label_weight.that_count(boosting, target)
+    splits = folds.of(boosting._folds(), X, counted, weights, boosting._seed, start)
     for train, test in splits[: boosting._n_folds_grown()]:
         of_fold = weights
         if len(train) + len(test) < X.shape[0]:

@@ -12,6 +12,7 @@ from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
+from weald._parameters import label_weight
 from weald._rounds import folds
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def validation_set(
     if boosting._patience() is None or boosting._folds() is not None:
         return weights, None, None, None
     try:
-        held_rows = folds.held_out(X, target, weights, float(boosting.validation_fraction), boosting._seed)
+        counted = label_weight.that_count(boosting, target)
+        held_rows = folds.held_out(X, counted, weights, float(boosting.validation_fraction), boosting._seed)
     except ValueError as error:
         raise ValueError(
             f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
@@ -118,7 +120,8 @@ def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Raw, target: Target, 
     """
     assert boosting.init_cv is not None
     n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
-    splits = folds.of(n_folds, X, target, weights, boosting._seed, name="init_cv")
+    counted = label_weight.that_count(boosting, target)
+    splits = folds.of(n_folds, X, counted, weights, boosting._seed, name="init_cv")
     X = X.tocsr() if is_sparse(X) else X
     y = y.tocsr() if is_sparse(y) else y
     margins = np.zeros((X.shape[0], width))
