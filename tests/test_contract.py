@@ -64,6 +64,9 @@ def variations():
         yield make(name, C=10.0, features="normalized", min_weight=0.0, max_iter=100_000)
         yield make(name, features="standardized", n_jobs=2)
         yield make(name, features="tfidf", class_weight="balanced")
+        # nothing is held out
+        yield make(name, C=1.0, features="given", calibrate=False)
+        yield make(name, C=1.0, features="standardized", calibrate=False)
     for name in LABEL_TREES:
         yield make(name, C=10.0, features="normalized", max_leaf_labels=1, max_children=2, max_iter=100_000)
         yield make(name, features="tfidf", n_jobs=2, n_estimators=1, max_leaf_labels=2, beam_width=1)
@@ -86,18 +89,18 @@ def expected_failures(estimator):
     """Centroid forests depend on the order of samples (docs/centroid-forests.md), which the checks shuffle.
 
     test_centroid.py tests that samples of weight zero are ignored, and that a sample of weight two equals two adjacent
-    samples. Linear models hold out rows, of which copies are some of their own (docs/determinism.md); test_linear.py tests
-    their weights where nothing is held out.
+    samples.
+
+    Folds hold out rows (docs/determinism.md), so that linear models for which nothing is held out are those of the checks.
     """
-    if isinstance(estimator, weald.LinearClassifier) and (
-        estimator.calibrate or "auto" in (estimator.C, estimator.features)
-    ):
-        reason = "folds hold out rows"
-        return {f"check_sample_weight_equivalence_on_{what}_data": reason for what in ("dense", "sparse")}
+    name = type(estimator).__name__
+    if name in LINEAR and estimator.calibrate:
+        reason = "copies are held out one by one"
     # Without `refine` the three classes of the checks are three clusters in any order of the samples.
-    if type(estimator).__name__ not in CENTROIDS or not estimator.refine:
+    elif name in CENTROIDS and estimator.refine:
+        reason = "forests are equal only for samples in the same order"
+    else:
         return {}
-    reason = "forests are equal only for samples in the same order"
     return {f"check_sample_weight_equivalence_on_{what}_data": reason for what in ("dense", "sparse")}
 
 

@@ -113,7 +113,7 @@ def test_weights_that_are_tiny_together_change_nothing_or_are_warned_of(name, we
         return model.score(X, y), told
 
     if name.startswith("ConformalLabels"):
-        # It does not warn, but refuses so few samples.
+        # These do not warn, but refuse so few samples.
         with pytest.raises(ValueError, match="A weight of 2 counts as two samples"):
             fitted(weights)
         return
@@ -122,6 +122,10 @@ def test_weights_that_are_tiny_together_change_nothing_or_are_warned_of(name, we
     assert 0.999 < factor * weights.mean() < 1.001
     expected, none = fitted(weights * factor)
     assert none == []
+    if name.startswith("Conformal"):
+        # These take such weights as relative. Draws depend on the last bits of weights.
+        assert told
+        assert "aps" in name or found == pytest.approx(expected, rel=1e-4)
     # Samples may be drawn by other rules where weights are whole numbers.
     assert told or found > expected - 0.15 * max(1.0, abs(expected)), (found, expected)
 
