@@ -61,7 +61,7 @@ class Line:
 
     @property
     def fails(self) -> bool:
-        return not self.behind <= scores.BEHIND
+        return not self.behind <= scores.BEHIND + 1e-9  # for the rounding of a difference
 
     def __str__(self) -> str:
         return f"{self.score} {self.ours:.3f}, {self.peer} {self.best:.3f}"
