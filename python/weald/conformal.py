@@ -100,7 +100,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
 
         It has no effect if the estimator is frozen: then all samples of `fit` are calibration samples.
     random_state : int, RandomState instance or None, default=None
-        Controls the folds if `cv` is an integer or None.
+        Controls the folds if `cv` is an integer or None, and the forest if `estimator` is None.
     verbose : int, default=0
         Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
         terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
@@ -489,7 +489,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         How calibration samples are predicted by models that were not fitted to them, as in `ConformalRegressor`. Classes that
         are missing in the samples of a fit have probability 0 in its fold.
     random_state : int, RandomState instance or None, default=None
-        Controls the shuffling of the folds if `cv` is an integer or None, and the shares if `randomized`.
+        Controls the folds if `cv` is an integer or None, the shares if `randomized`, and the forest if `estimator` is None.
     verbose : int, default=0
         Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
         terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its

@@ -41,7 +41,7 @@ class BaseConformal(NamedOutputs, Around):
     _too_few: ClassVar[str]
 
     def _given(self) -> BaseEstimator:
-        return self._default() if self.estimator is None else self.estimator
+        return self._default(random_state=self.random_state) if self.estimator is None else self.estimator
 
     def _validate_params(self) -> None:
         checks.check_has_fit(self._given())
