@@ -46,7 +46,10 @@ def compressed():
 def from_words():
     words = sparse.random_array((4_000, 20_000), density=0.0025, random_state=rng, format="csr", dtype=np.float32)
     model = weald.GradientBoostingClassifier(n_estimators=3, random_state=0, n_jobs=1)
-    return model, words, sparse.csr_array(rng.random((4_000, 300)) < 0.01)
+    of_samples = sparse.csr_array(rng.random((4_000, 300)) < 0.01)
+    # Each label has three words of its own: of labels that no words tell apart, nearly all words keep a small weight.
+    own = sparse.csr_array((np.ones(900), (np.arange(900) // 3, np.arange(900))), shape=(300, 20_000))
+    return model, sparse.csr_array(0.2 * words + of_samples.astype(float) @ own, dtype=np.float32), of_samples
 
 
 cases = {
