@@ -65,7 +65,7 @@ def variations():
         yield make(name, features="standardized", n_jobs=2)
         yield make(name, features="tfidf", class_weight="balanced")
         # nothing is held out
-        yield make(name, C=1.0, features="given", calibrate=False, max_iter=100_000)
+        yield make(name, C=1.0, features="normalized", calibrate=False, max_iter=100_000)
         yield make(name, C=1.0, features="standardized", calibrate=False, max_iter=100_000)
     for name in LABEL_TREES:
         yield make(name, C=10.0, features="normalized", max_leaf_labels=1, max_children=2, max_iter=100_000)
