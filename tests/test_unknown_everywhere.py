@@ -326,7 +326,9 @@ WEIGHTED: dict[str, Callable[[Any], Any]] = {
     "boosting": lambda given: boosting("classes", class_weight=given),
     "boosting, projected": lambda given: boosting("classes", class_weight=given, output_strategy="projected"),
     "boosting, single target": lambda given: boosting("classes", class_weight=given, output_strategy="single_target"),
-    "linear": lambda given: weald.LinearClassifier(C=0.01, class_weight=given, tol=1e-3, max_iter=100_000, random_state=0),
+    "linear": lambda given: weald.LinearClassifier(
+        C=0.01, class_weight=given, tol=1e-3, max_iter=100_000, random_state=0
+    ),
 }
 
 
