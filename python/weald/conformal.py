@@ -96,7 +96,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
           is the last step of a pipeline, the other steps were fitted to the sample nevertheless;
         - an integer: by fits to the other folds, which hold out rows (see `docs/determinism.md`);
         - a cross-validation generator is used as it is;
-        - None: "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.
+        - None: "oob" for forests with `bootstrap=True`, but with whole weights that leave a sample out of less than a tenth of
+          the bootstraps, from 2.4 on average on; and 5 folds otherwise.
 
         It has no effect if the estimator is frozen: then all samples of `fit` are calibration samples.
     random_state : int, RandomState instance or None, default=None

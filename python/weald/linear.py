@@ -119,8 +119,9 @@ class LinearClassifier(OfPreparedX):
         rounded: with one of them, for example with a `min_weight` of 0, a file has all weights in float32.
     calibrate : bool, default=True
         Whether margins are turned into log-odds by a slope and an intercept for each label, fitted to the margins of held-out
-        samples. If False, the margins are the log-odds, `predict` is not affected by held-out samples, and with a given `C` and
-        `features` a fit takes about a third of the time.
+        samples: those of three or more classes together, by the log loss of their softmax. If False, the margins are the
+        log-odds, `predict` is not affected by held-out samples, and with a given `C` and `features` a fit takes about a third of
+        the time.
     class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels.

@@ -70,8 +70,9 @@ weight_dtype : {"float32", "float16"}, default={default}
     "calibrate": """
 calibrate : bool, default={default}
     Whether margins are turned into log-odds by a slope and an intercept for each label, fitted to the margins of held-out
-    samples. If False, the margins are the log-odds, `predict` is not affected by held-out samples, and with a given `C` and
-    `features` a fit takes about a third of the time.
+    samples: those of three or more classes together, by the log loss of their softmax. If False, the margins are the
+    log-odds, `predict` is not affected by held-out samples, and with a given `C` and `features` a fit takes about a third of
+    the time.
 """,
     "class_weight": """
 class_weight : "balanced", dict, list of dict or None, default={default}

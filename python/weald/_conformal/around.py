@@ -81,7 +81,7 @@ class BaseConformal(NamedOutputs, Around):
         with fitted_at_once(self, anew=True) as new:
             new._fit(fits, X, y, sample_weight, y_mask, label_names, groups)
 
-    def _check_estimator(self, n_samples: int) -> tuple[BaseEstimator, Any, Any]:
+    def _check_estimator(self, n_samples: int, weights: Float | None) -> tuple[BaseEstimator, Any, Any]:
         """The estimator, its last step, and the source of predictions of unseen samples."""
         estimator = self._given()
         final, cv = apart(estimator)[0], self.cv
@@ -90,7 +90,7 @@ class BaseConformal(NamedOutputs, Around):
             if isinstance(cv, str) and cv == "oob":
                 raise ValueError(f"cv='oob' requires a forest of weald, got {type(final).__name__}; use cv=int")
             cv = 5 if cv is None else cv
-        return estimator, final, label_scores.check_cv_of(cv, estimator, self.random_state, n_samples)
+        return estimator, final, label_scores.check_cv_of(cv, estimator, self.random_state, n_samples, weights)
 
     def _unseen(
         self,

@@ -47,15 +47,15 @@ class BaseConformalClassifier(BaseConformal):
         label_names: object,
         groups: object,
     ) -> None:
-        estimator, final, cv = self._check_estimator(checks.count_samples(X))
+        n = checks.count_samples(X)
+        weights = checks.check_weights(sample_weight, n)
+        estimator, final, cv = self._check_estimator(n, weights)
         if not is_classifier(estimator):
             other = "; ConformalRegressor is for regressors" * is_regressor(estimator)
             raise TypeError(f"estimator must be a classifier, got {type(final).__name__}{other}")
         if not hasattr(final, "predict_proba"):
             raise TypeError(f"estimator must be a classifier with predict_proba, got {type(final).__name__}")
         checks.check_is_given(y, type(self).__name__)
-        n = checks.count_samples(X)
-        weights = checks.check_weights(sample_weight, n)
         said = final._multi_label() if isinstance(final, BaseClassifier) else "auto"
         rules: dict[str, Any] = {"warn_column": True, "multi_label": said, "masks": True, "y_mask": y_mask}
         target = targets.classes(y, weights, n, type(self).__name__, **rules)

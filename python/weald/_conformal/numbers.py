@@ -64,14 +64,14 @@ class BaseConformalRegressor(BaseConformal):
         label_names: object,
         groups: object,
     ) -> None:
-        estimator, final, cv = self._check_estimator(checks.count_samples(X))
+        n = checks.count_samples(X)
+        weights = checks.check_weights(sample_weight, n)
+        estimator, final, cv = self._check_estimator(n, weights)
         if not is_regressor(estimator):
             other = "; ConformalClassifier is for classes, and ConformalLabels for labels" * is_classifier(estimator)
             raise TypeError(f"estimator must be a regressor, got {type(final).__name__}{other}")
         self._check_conformity(final, cv)
         checks.check_is_given(y, type(self).__name__)
-        n = checks.count_samples(X)
-        weights = checks.check_weights(sample_weight, n)
         rules: dict[str, Any] = {"warn_column": True, "weights": weights, "masks": True, "y_mask": y_mask}
         target = targets.numbers(y, n, type(self).__name__, **rules, keeps_sparse=True)
         targets.with_label_names(target, label_names, y_mask)

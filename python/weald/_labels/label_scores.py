@@ -136,14 +136,14 @@ def without_out_of_bag(estimator: BaseEstimator) -> str | None:
 
 
 def check_cv_of(
-    cv: object, estimator: BaseEstimator, random_state: object, n_samples: int
+    cv: object, estimator: BaseEstimator, random_state: object, n_samples: int, weights: Float | None
 ) -> BaseCrossValidator | Dealt | str:
     """The folds of samples, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
     refused = without_out_of_bag(estimator)
     if cv is None:
-        cv = "oob" if refused is None else 5
+        cv = "oob" if refused is None and not _leaves_few_out(estimator, weights) else 5
     if isinstance(cv, str):
         if cv != "oob":
             raise ValueError(
@@ -154,6 +154,15 @@ def check_cv_of(
         return cv
     cv = folds_of(cv, n_samples, "'oob', an integer of at least 2, a cross-validation generator, or None")
     return Dealt(cv, draw_seed(random_state)) if isinstance(cv, int) else check_cv(cv)
+
+
+def _leaves_few_out(estimator: BaseEstimator, weights: Float | None) -> bool:
+    """Whether bootstraps, to which whole weights are numbers of copies, leave a sample out less often than once in ten."""
+    if weights is None or not getattr(apart(estimator)[0], "bootstrap", False):
+        return False
+    if np.any(weights != np.floor(weights)) or not np.any(weights):
+        return False
+    return bool(np.average(np.exp(-weights), weights=weights) < 0.1 and weights.mean() <= 64)
 
 
 def check_groups(groups: object, cv: object) -> None:

@@ -53,7 +53,7 @@ class LabelsOnUnseen(LabelsAround):
     ) -> tuple[Target, Float | None, Any]:
         """Validated y, sample weights, and the source of scores."""
         target, weights = self._checked_labels(X, y, sample_weight, y_mask, label_names)
-        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state, target.original.shape[0])
+        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state, target.original.shape[0], weights)
         label_scores.check_takes_masks(self.estimator, target.mask, cv)
         return target, weights, cv
 

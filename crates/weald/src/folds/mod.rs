@@ -74,7 +74,7 @@ pub struct Dealing {
     /// The number of these samples that differ in X.
     pub n_different: usize,
     /// The number of each sample.
-    keys: Vec<u64>,
+    pub(crate) keys: Vec<u64>,
     /// A hash of X of each sample.
     pub(crate) hashes: Vec<u64>,
 }

@@ -6,16 +6,17 @@
 //! a weight of [`POSITIVES`] have the common line. Their fits without a fold have seen far fewer samples of the column than
 //! the model has, so that their margins say little about its margins.
 //!
+//! The classes of an output have lines that are fitted together: see `held_out::classes`.
+//!
 //! Sources: Platt, *Probabilistic outputs for support vector machines*, 1999; Lin, Lin and Weng, *A note on Platt's
 //! probabilistic outputs for support vector machines*, 2007.
 
 use std::cmp::Reverse;
-use std::ops::Range;
 
 use super::fit::n_blocks;
+use super::held_out::HeldOut;
 use super::held_out::counts::{Counts, Point};
 use super::held_out::folds::Folds;
-use super::held_out::ranks::Ranks;
 use super::loss::LinearLoss;
 use super::source::{Cells, Source};
 use super::{LinearConfig, LinearModel};
@@ -55,18 +56,25 @@ pub(super) struct Line {
 /// The least weight of held-out samples with a column for which it has a line of its own.
 const POSITIVES: f64 = 20.0;
 
+/// Steps of Newton's method, of which a few are enough as a rule.
+pub(super) const STEPS: usize = 50;
+
 /// Larger margins have larger probabilities, whatever the samples say.
-const LEAST_SLOPE: f64 = 1e-3;
+pub(super) const LEAST_SLOPE: f64 = 1e-3;
 
 impl Line {
     pub(super) fn score(self, margin: f64) -> f64 {
         self.slope * margin + self.intercept
     }
 
+    fn score_of(self, point: &Point) -> f64 {
+        self.score(point.margin) - point.less
+    }
+
     /// Returns the log loss of samples, times their weights.
     pub(super) fn loss(self, points: &[Point]) -> f64 {
         let of_point = |point: &Point| {
-            let score = self.score(point.margin);
+            let score = self.score_of(point);
             // ln(1 + e^score) and ln(1 + e^−score).
             let small = ln_1p(exp(-score.abs()));
             point.off * (score.max(0.0) + small) + point.on * ((-score).max(0.0) + small)
@@ -74,19 +82,19 @@ impl Line {
         points.iter().map(of_point).sum()
     }
 
-    /// Returns the line with the least loss plus half its squared distance from `prior`, by Newton's method.
-    pub(super) fn fitted(points: &[Point], prior: Line) -> Line {
+    /// Returns the line with the least loss plus half its squared distance from `prior`, by at most so many steps of
+    /// Newton's method from `line` on.
+    pub(super) fn fitted(points: &[Point], prior: Line, mut line: Line, n_steps: usize) -> Line {
         let objective = |line: Line| {
             let (slope, intercept) = (line.slope - prior.slope, line.intercept - prior.intercept);
             line.loss(points) + 0.5 * (slope * slope + intercept * intercept)
         };
-        let mut line = prior;
         let mut least = objective(line);
-        for _ in 0..50 {
+        for _ in 0..n_steps {
             let (mut slope, mut intercept) = (line.slope - prior.slope, line.intercept - prior.intercept);
             let (mut of_slope, mut of_both, mut of_intercept) = (1.0, 0.0, 1.0);
             for point in points {
-                let p = 1.0 / (1.0 + exp(-line.score(point.margin)));
+                let p = 1.0 / (1.0 + exp(-line.score_of(point)));
                 let gradient = (point.on + point.off) * p - point.on;
                 let bend = (point.on + point.off) * p * (1.0 - p);
                 slope += gradient * point.margin;
@@ -174,13 +182,13 @@ impl Looked {
     /// Returns the line that columns have in common, and the line of each of these columns with its loss. Columns with less
     /// than a weight of `positives` have the common line.
     fn lines(&self, counts: &Counts, unit: f64, positives: f64, control: &Control) -> Result<(Line, Vec<(Line, f64)>)> {
-        let common =
-            Line::fitted(&counts.together(|column| self.stands_for_more[column], self.factor, unit)?, self.start);
+        let all = counts.together(|column| self.stands_for_more[column], self.factor, unit)?;
+        let common = Line::fitted(&all, self.start, self.start, STEPS);
         let lines = pool::map(control.n_threads(), self.stands_for_more.len(), |column| {
             control.check()?;
             let points = counts.of_column(column, unit)?;
             let is_rare = points.iter().map(|point| point.on).sum::<f64>() < positives;
-            let line = if is_rare { common } else { Line::fitted(&points, common) };
+            let line = if is_rare { common } else { Line::fitted(&points, common, common, STEPS) };
             Ok((line, line.loss(&points)))
         })?;
         Ok((common, lines))
@@ -200,14 +208,16 @@ impl Looked {
     }
 
     /// Returns the calibration of all columns.
-    pub(super) fn calibration(
-        &self,
-        counts: &Counts,
-        n_columns: usize,
-        unit: f64,
-        control: &Control,
-    ) -> Result<Calibration> {
-        let (common, lines) = self.lines(counts, unit, POSITIVES, control)?;
+    pub(super) fn calibration(&self, found: &HeldOut, source: &Source<'_>, control: &Control) -> Result<Calibration> {
+        if let Some(classes) = &found.classes {
+            let lines = classes.lines(source, self.start, control)?;
+            return Ok(Calibration {
+                slopes: PURPOSE.collected(lines.iter().map(|line| line.slope as f32))?,
+                intercepts: PURPOSE.collected(lines.iter().map(|line| line.intercept as f32))?,
+            });
+        }
+        let n_columns = source.y.n_columns;
+        let (common, lines) = self.lines(&found.counts, source.weights.unit, POSITIVES, control)?;
         let mut calibration = Calibration {
             slopes: PURPOSE.filled(common.slope as f32, n_columns)?,
             intercepts: PURPOSE.filled(common.intercept as f32, n_columns)?,
@@ -247,34 +257,13 @@ impl LinearConfig {
         let looked = Looked::new(source, folds, CALIBRATED, self.loss)?;
         let narrowed = looked.of(&source.y)?;
         let y = narrowed.as_ref().unwrap_or(&source.y);
-        let (mut counts, mut models) = (Counts::new(y.n_columns)?, Vec::new());
+        let mut found = HeldOut::new(source, y, folds)?;
         let enough = 0..folds.with_samples(ENOUGH);
         control.expect(n_blocks(y.n_columns) * enough.end);
-        self.count_held_out(source, y, (folds, enough), (&mut counts, None, &mut models), control)?;
+        found.add(self, (source, y), (folds, enough), control)?;
         if narrowed.is_some() {
-            models.clear();
+            found.models.clear();
         }
-        Ok((looked.calibration(&counts, source.y.n_columns, source.weights.unit, control)?, models))
-    }
-
-    /// Counts the margins of the samples of some folds, and their ranks, and adds the models without each of these folds.
-    pub(super) fn count_held_out(
-        &self,
-        source: &Source<'_>,
-        y: &Cells,
-        (folds, counted): (&Folds, Range<usize>),
-        (counts, mut ranks, models): (&mut Counts, Option<&mut Ranks>, &mut Vec<LinearModel>),
-        control: &Control,
-    ) -> Result<()> {
-        for fold in counted {
-            let model = self.each_held_out(source, y, folds, fold, control, |rows, margins| {
-                if let Some(ranks) = &mut ranks {
-                    ranks.add(y, &source.weights, rows, margins, control)?;
-                }
-                counts.add(y, &source.weights, rows, margins, control)
-            })?;
-            PURPOSE.push(models, model)?;
-        }
-        Ok(())
+        Ok((looked.calibration(&found, source, control)?, found.models))
     }
 }

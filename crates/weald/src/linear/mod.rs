@@ -14,6 +14,7 @@
 //! | `folds`, `held_out` | margins of samples that a fit did not see |
 //! | `counts`, `calibration` | how often margins were right; the probabilities of margins |
 //! | `ranks` | how well margins rank columns |
+//! | `classes` | the probabilities of margins of classes, together |
 //! | `parts` | models of some columns, and their merger |
 //! | `choose` | features and strength by held-out samples |
 //! | `fit`, `predict`, `scores` | all columns of a fit; margins; scores, probabilities and best columns |
@@ -53,6 +54,7 @@ use std::sync::Arc;
 
 use crate::data::Outputs;
 pub(crate) use fit::{Task, n_blocks};
+pub(crate) use held_out::MOST_CLASS_MARGINS;
 pub(crate) use samples::{Lists, Samples};
 pub(crate) use solve::Block;
 pub(crate) use source::{Source, by_column};

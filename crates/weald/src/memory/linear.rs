@@ -2,7 +2,7 @@
 
 use super::trees::STORED;
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
-use crate::linear::{Features, LinearConfig};
+use crate::linear::{Features, LinearConfig, MOST_CLASS_MARGINS};
 
 /// The number of columns of a block.
 pub(super) const LANES: u128 = 16;
@@ -40,6 +40,12 @@ impl LinearConfig {
         if self.calibration {
             let n_margins = (n * width).min(AT_ONCE);
             found.push(MemoryTerm::new("the margins of held-out samples", bytes::<f32>() * n_margins));
+            if count(shapes.n_entries) <= n {
+                // One class each, as a rule: those of all folds, and three numbers for each.
+                let n_margins = (n * width).min(MOST_CLASS_MARGINS as u128);
+                found
+                    .push(MemoryTerm::new("the margins of classes", (bytes::<f32>() + 3 * bytes::<f64>()) * n_margins));
+            }
         }
         found
     }

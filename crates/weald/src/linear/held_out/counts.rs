@@ -22,10 +22,11 @@ const PLACES: usize = 2 * HALF;
 /// Columns whose counts are filled together.
 const TOGETHER: usize = 16;
 
-/// A margin, and the weight of samples that do not have the column and of those that have it.
+/// A margin, what its score is less by, and the weight of samples that do not have the column and of those that have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::linear) struct Point {
     pub(in crate::linear) margin: f64,
+    pub(in crate::linear) less: f64,
     pub(in crate::linear) off: f64,
     pub(in crate::linear) on: f64,
 }
@@ -137,7 +138,7 @@ fn points(weights: impl Fn(usize) -> (f64, f64)) -> Result<Vec<Point>> {
     for place in 0..PLACES {
         let (off, on) = weights(place);
         if off > 0.0 || on > 0.0 {
-            PURPOSE.push(&mut found, Point { margin: margin_at(place), off, on })?;
+            PURPOSE.push(&mut found, Point { margin: margin_at(place), less: 0.0, off, on })?;
         }
     }
     Ok(found)

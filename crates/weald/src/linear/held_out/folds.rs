@@ -16,6 +16,8 @@ pub(in crate::linear) struct Folds {
     pub(in crate::linear) n_folds: usize,
     /// The number of samples of positive weight with a known cell of y.
     n_units: usize,
+    /// The number of each sample, which decides where it is dealt.
+    pub(in crate::linear) keys: Vec<u64>,
     /// A number for each column that tells which samples have it.
     pub(in crate::linear) fingerprints: Vec<u64>,
 }
@@ -30,7 +32,7 @@ impl Folds {
                 *which = which.wrapping_add(mix(dealing.hashes[row]));
             }
         }
-        Ok(Folds { of: dealing.folds(n_folds)?, n_folds, n_units: dealing.n_units(), fingerprints })
+        Ok(Folds { of: dealing.folds(n_folds)?, n_folds, n_units: dealing.n_units(), keys: dealing.keys, fingerprints })
     }
 
     /// Returns the samples of a fold, in increasing order.

@@ -1,16 +1,24 @@
 //! Models without a fold of the samples, and the margins of the samples that they did not see.
 
-use super::fit::n_blocks;
+pub(super) mod classes;
+pub(crate) use classes::MOST as MOST_CLASS_MARGINS;
 pub(super) mod counts;
 pub(super) mod folds;
 pub(super) mod ranks;
 
+use std::ops::Range;
+
+use super::calibration::ENOUGH;
+use super::fit::n_blocks;
 use super::source::{Cells, Source};
 use super::{Calibration, LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Purpose, Result};
+use classes::ClassMargins;
+use counts::Counts;
 use folds::Folds;
+use ranks::Ranks;
 
 const PURPOSE: Purpose = Purpose("the margins of held-out samples");
 
@@ -40,6 +48,47 @@ impl FoldModels {
             of_fold.calibration = calibration.cloned();
         }
         self
+    }
+}
+
+/// What held-out samples say about the fits of a candidate.
+#[derive(Debug)]
+pub(super) struct HeldOut {
+    pub(super) counts: Counts,
+    pub(super) ranks: Ranks,
+    /// The margins themselves, where classes are calibrated together.
+    pub(super) classes: Option<ClassMargins>,
+    /// The models without each fold.
+    pub(super) models: Vec<LinearModel>,
+}
+
+impl HeldOut {
+    pub(super) fn new(source: &Source<'_>, y: &Cells, folds: &Folds) -> Result<Self> {
+        let n_samples = source.n_samples().div_ceil(folds.n_folds) * folds.with_samples(ENOUGH);
+        let (counts, classes) = (Counts::new(y.n_columns)?, ClassMargins::new(source, y, n_samples)?);
+        Ok(HeldOut { counts, ranks: Ranks::default(), classes, models: Vec::new() })
+    }
+
+    /// Adds what the samples of some folds say, and the models without each of these folds.
+    pub(super) fn add(
+        &mut self,
+        config: &LinearConfig,
+        (source, y): (&Source<'_>, &Cells),
+        (folds, counted): (&Folds, Range<usize>),
+        control: &Control,
+    ) -> Result<()> {
+        for fold in counted {
+            let HeldOut { counts, ranks, classes, models } = self;
+            let model = config.each_held_out(source, y, folds, fold, control, |rows, margins| {
+                if let Some(classes) = classes {
+                    classes.add(folds, rows, margins)?;
+                }
+                ranks.add(y, &source.weights, rows, margins, control)?;
+                counts.add(y, &source.weights, rows, margins, control)
+            })?;
+            PURPOSE.push(models, model)?;
+        }
+        Ok(())
     }
 }
 
