@@ -141,9 +141,8 @@ n_refused = 0
 # The C library ends the process if the thread-local data of a shared library cannot be allocated at their first use.
 model.fit(*args)
 for room in rooms:
-    if what == "leaves":
-        # A fit first takes what the C library kept of freed memory. How much this is depends on what ran before.
-        getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
+    # A fit first takes what the C library kept of freed memory. How much this is depends on what ran before.
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
     limit(room)
     try:
         model.fit(*args)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import weald
 from conftest import model_bytes
+from plans import plan
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from test_samples_apart import on_workers
-from weald._fit.boosting_parameters import leaves_of_shared_trees
 from weald.distribute import fit_part
 
 # Two stages are enough to count leaves.
@@ -39,7 +39,8 @@ def target(kind: str, Y: np.ndarray) -> Any:
 
 def test_the_rule():
     n_leaves = {1: 31, 2000: 31, 2001: 63, 5000: 63, 5001: 127, 10**9: 127}
-    assert {n: leaves_of_shared_trees(n) for n in n_leaves} == n_leaves
+    for kind in ("labels", "classes"):
+        assert {n: plan(kind, 20, n, is_free=False)["max_leaf_nodes"] for n in n_leaves} == n_leaves
 
 
 @pytest.mark.parametrize("kind", ["numbers", "labels", "classes"])

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import weald
 from conftest import model_bytes
+from plans import most_in_folds, plan
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from test_samples_apart import on_workers
-from weald._fit import boosting_parameters
-from weald._fit.boosting_parameters import leaves_by_samples
 from weald._rounds import cross_validated, folds
 from weald.distribute import fit_part
 
@@ -201,7 +200,9 @@ def test_numbers_that_are_equal_have_one_stage_without_effect():
 
 
 def test_more_samples_have_more_leaves(monkeypatch):
-    assert [leaves_by_samples(n) for n in (30, 1000, 1001, 5000, 5001, 20_000)] == [8, 8, 15, 15, 31, 31]
+    n_samples = (30, 1000, 1001, 5000, 5001, 20_000)
+    for kind in ("numbers", "classes"):
+        assert [plan(kind, 1, n)["max_leaf_nodes"] for n in n_samples] == [8, 8, 15, 15, 31, 31]
     for make, (X, y) in ((boosting, data(n=1002)), (of_numbers, numbers(n=1002))):
         X[:, 5] = np.arange(len(X))  # no two are equal
         for n, times, n_leaves in ((1000, 1, 8), (1001, 1, 15), (501, 2, 8)):
@@ -231,7 +232,7 @@ def other_targets() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("kind", list(other_targets()))
+@pytest.mark.parametrize("kind", ["several outputs", "eleven classes"])
 def test_the_number_is_fixed_for_other_targets(kind):
     X, _ = data()
     y = other_targets()[kind]
@@ -239,6 +240,26 @@ def test_the_number_is_fixed_for_other_targets(kind):
     assert (found.n_estimators_, found.learning_rate_) == (200, 0.07)
     fixed = {"n_estimators": 200, "learning_rate": 0.07, "max_leaf_nodes": 31, "max_features": None}
     assert model_bytes(found) == model_bytes(boosting(**fixed).fit(X, y))
+
+
+@pytest.mark.parametrize("kind", ["labels", "sparse labels"])
+def test_few_labelled_samples_have_the_number_of_their_folds(kind):
+    X, _ = data()
+    y = other_targets()[kind]
+    found = boosting().fit(X, y)
+    few = {"learning_rate": 0.05, "max_leaf_nodes": 8, "max_features": None}
+    same = boosting(n_estimators=400, cv=5, **few).fit(X, y)
+    assert model_bytes(found) == model_bytes(same)
+    assert found.n_estimators_ < 200
+    # Not with as many features as samples, such as words, nor with more samples than were studied.
+    wide = np.hstack([X] * 15)
+    for n, X_of_many in ((90, wide), (501, np.tile(X, (6, 1))[:501] + np.arange(501)[:, np.newaxis])):
+        labels = np.tile(other_targets()["labels"], (6, 1))[:n]
+        found = boosting(n_jobs=1).fit(X_of_many, labels)
+        assert (found.n_estimators_, found.learning_rate_) == (200, 0.07)
+    for n, expected in ((29, 200), (30, 400), (500, 400), (501, 200)):
+        assert plan("labels", 3, n)["n_estimators"] == expected
+        assert plan("labels", 300, n)["n_estimators"] == expected
 
 
 @pytest.mark.parametrize(
@@ -289,10 +310,6 @@ def test_early_stopping_that_is_asked_for_has_up_to_a_thousand_stages():
     labels = other_targets()["labels"]
     found = boosting(cv=3).fit(X, labels)
     assert model_bytes(found) == model_bytes(boosting(cv=3, n_estimators=1000).fit(X, labels))
-
-
-def most_in_folds(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(boosting_parameters, "FOR_FOLDS", range(30, most + 1))
 
 
 def test_few_and_many_samples_have_a_fixed_number(monkeypatch):
@@ -428,11 +445,17 @@ def alone(buffer: np.ndarray, kind: str) -> np.ndarray:
 def test_samples_apart_have_no_folds(monkeypatch):
     X, y = data()
     apart = {"all_reduce": alone, "n_samples": 90}
-    for model, targets in ((boosting(), y), (of_numbers(), numbers()[1]), (of_numbers(), numbers(100)[1])):
+    labels = other_targets()["labels"]
+    for model, targets in (
+        (boosting(), y),
+        (boosting(), labels),
+        (of_numbers(), numbers()[1]),
+        (of_numbers(), numbers(100)[1]),
+    ):
         with pytest.raises(ValueError, match=r"n_estimators='auto' for 90 samples.*must be a number"):
             fit_part(model, X, targets, **apart)
     for model, targets in (
-        (boosting(), other_targets()["labels"]),
+        (boosting(early_stopping=False), labels),
         (boosting(early_stopping=False), y),
         (of_numbers(), numbers(101)[1]),
         (of_numbers(early_stopping=False), numbers()[1]),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import weald
 from conftest import model_bytes
+from plans import plan
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from test_number_of_leaves import data
 from test_samples_apart import on_workers
-from weald._fit.boosting_parameters import leaves_of_own_trees
 from weald._input.checks import draw_seed
 from weald._input.targets import Target
 from weald._rounds import folds
@@ -59,8 +59,8 @@ def strategy(model: weald.GradientBoostingRegressor) -> str:
 
 
 def test_the_rule():
-    n_leaves = {1: 8, 1000: 8, 1001: 15, 2000: 15, 2001: 31, MOST: 31}
-    assert {n: leaves_of_own_trees(n) for n in n_leaves} == n_leaves
+    n_leaves = {30: 8, 1000: 8, 1001: 15, 2000: 15, 2001: 31, MOST: 31}
+    assert {n: plan("numbers", 20, n)["max_leaf_nodes"] for n in n_leaves} == n_leaves
 
 
 @pytest.mark.parametrize(("n", "n_outputs"), [(30, 11), (90, 11), (90, 100)])
@@ -71,7 +71,7 @@ def test_many_numbers_of_few_samples_have_a_tree_each(n, n_outputs):
     assert 1 <= found.n_estimators_ < 200
     assert len(found.estimators_) == found.n_estimators_ * n_outputs
     assert model_bytes(found) == model_bytes(of_one_fold(FIXED, X, Y))
-    assert not {"_has_own_trees", "_finds_stages"} & vars(found).keys()
+    assert not {"_plan"} & vars(found).keys()
 
 
 def test_there_are_at_most_two_hundred_stages():
@@ -142,7 +142,7 @@ def test_labels_and_classes_share_trees():
     X, Y = data(90, 11)
     for y in ((Y > 0).astype(int), np.arange(90) % 11):
         found = weald.GradientBoostingClassifier(random_state=0).fit(X, y)
-        assert (strategy(found), found.n_estimators_) == ("projected", 200)
+        assert strategy(found) == "projected"
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
@@ -232,7 +232,7 @@ def test_workers_count_their_samples_together(n, expected):
     whole = np.concatenate(parts)
     same = boosting(n_estimators=2, subsample=1.0).fit(X[whole], Y[whole])
     assert model_bytes(models[0]) == model_bytes(models[1]) == model_bytes(same)
-    assert "_has_own_trees" not in vars(models[0])
+    assert "_plan" not in vars(models[0])
 
 
 def test_workers_have_no_folds():

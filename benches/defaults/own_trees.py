@@ -83,8 +83,6 @@ def error(loss: str, parameters: dict[str, Any], X: Any, y: np.ndarray, fitted: 
 
 
 def run(path: Path) -> None:
-    from weald._fit.boosting_parameters import leaves_of_own_trees
-
     warnings.simplefilter("ignore")
     done = {(row["loss"], row["set"], row["setting"], row["draw"]) for row in _records.read(path)}
     for name, load in (NOISY | KINDS["numbers"]).items():
@@ -100,7 +98,8 @@ def run(path: Path) -> None:
                         continue
                     parameters = SETTINGS[setting]
                     if parameters.get("output_strategy") == "single_target":
-                        parameters = parameters | {"max_leaf_nodes": leaves_of_own_trees(len(fitted))}
+                        n_leaves = 8 if len(fitted) <= 1000 else 15 if len(fitted) <= 2000 else 31
+                        parameters = parameters | {"max_leaf_nodes": n_leaves}
                     begin = time.process_time()
                     found = error(loss, parameters, X, Y, fitted, held)
                     row = {"loss": loss, "set": name, "setting": setting, "draw": draw, "samples": len(fitted)}

@@ -1,7 +1,7 @@
 """Type stub of the compiled engine. It is private, and its names may change between any two versions."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NotRequired, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,7 @@ __all__ = [
     "memory_of_label_tree",
     "memory_of_linear",
     "order_of_folds",
+    "plan_of_boosting",
     "rank_rows",
     "read_model",
     "read_mulan",
@@ -141,6 +142,45 @@ class _Mulan(TypedDict):
     label_names: list[str]
     # The categories of each feature, or None for numerical features.
     categories: list[list[str] | None]
+
+@type_check_only
+class _Asked(TypedDict):
+    # None is "auto".
+    kind: str
+    n_outputs: int
+    n_columns: int
+    n_features: int
+    output_strategy: str | None
+    # The strategy of the model that the fit goes on with.
+    kept: str | None
+    has_projection: bool
+    has_directions: bool
+    has_weak_models: bool
+    has_init: bool
+    is_linear_init: bool
+    learning_rate: float | None
+    n_estimators: int | None
+    # 0: no limit.
+    max_leaf_nodes: int | None
+    # Whether nothing else says when the fit ends.
+    is_free: bool
+    patience: int | None
+
+@type_check_only
+class _Plan(TypedDict):
+    output_strategy: str
+    learning_rate: float
+    max_leaf_nodes: int | None
+    max_features: Literal["half"] | None
+    # The largest number with a patience.
+    n_estimators: int
+    n_iter_no_change: int | None
+    # The folds that find the number of stages, and how many of them are grown.
+    cv: int | None
+    n_grown: int | None
+    # Whether it depends on how many samples differ; more than `most_counted` are all the same to it.
+    counts_different: bool
+    most_counted: int
 
 @type_check_only
 class _ProjectionFamily(TypedDict):
@@ -426,6 +466,15 @@ def order_of_folds(
     y_mask: _Mask | None,
     base_margin: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.uint32], int, int]: ...
+def counts_of_plan(
+    asked: _Asked,
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    seed: int,
+    y_mask: _Mask | None,
+) -> tuple[int, int, int, bool]: ...
+def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool]) -> _Plan: ...
 def hashes_of_samples(x: _Matrix) -> NDArray[np.uint64]: ...
 def data_digest(
     x: _Matrix, y: Any, mask: _Mask | None, weights: NDArray[np.float64] | None, classes: Sequence[Sequence[str]]

@@ -16,7 +16,6 @@ from weald import loss as losses
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_parameters import Auto, leaves_by_samples, leaves_of_own_trees, leaves_of_shared_trees
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor, label_probabilities
 from weald._fitted.at_once import of_one_fit
@@ -53,9 +52,6 @@ if TYPE_CHECKING:
     from weald._fit.samples import Samples
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
-
-# The learning rate from a linear start, which leaves less to learn.
-_AUTO_FROM_LINEAR = 0.05
 
 
 def _has_probabilities(estimator: BaseModel) -> bool:
@@ -453,14 +449,6 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
     output_scaling: OutputScaling
     output_weights: ArrayLike | None
-
-    _N_STAGES = 300
-    _AUTO: ClassVar[dict[str, Auto]] = {
-        "learning_rate": Auto(fixed=0.05, found=0.07, many=0.05, own=0.07),
-        "max_leaf_nodes": Auto(
-            fixed=31, found=leaves_by_samples, many=31, shared=leaves_of_shared_trees, own=leaves_of_own_trees
-        ),
-    }
 
     def __init__(
         self,
@@ -959,12 +947,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     label_weight: LabelWeight
 
     _member_class = DecisionTreeRegressor
-    _N_STAGES = 200
-    _AUTO: ClassVar[dict[str, Auto]] = {
-        "learning_rate": Auto(fixed=0.05, found=0.1, many=0.07),
-        "max_features": Auto(fixed="half", found="half", many=None),
-        "max_leaf_nodes": Auto(fixed=31, found=leaves_by_samples, many=31, shared=leaves_of_shared_trees),
-    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
         "loss": [StrOptions(set(losses.names("labels"))), HasMethods(["loss", "gradient_hessian"])],
@@ -1024,11 +1006,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         verbose: int = 0,
     ) -> None:
         keep(self, locals())
-
-    def _asked(self, name: str, n_outputs: int, n_columns: int, n_samples: int = 0) -> Any:
-        if name == "learning_rate" and isinstance(self.learning_rate, str) and isinstance(self.init, str):
-            return _AUTO_FROM_LINEAR
-        return super()._asked(name, n_outputs, n_columns, n_samples)
 
     @of_one_fit
     def predict(

@@ -34,6 +34,7 @@ mod model_file;
 mod models;
 mod names;
 mod output;
+mod plan;
 mod projection;
 mod ranking;
 mod samples;
@@ -83,6 +84,8 @@ mod _weald {
     use crate::models::part::fit_boosting_part;
     #[pymodule_export]
     use crate::models::tree::PyTree;
+    #[pymodule_export]
+    use crate::plan::{counts_of_plan, plan_of_boosting};
     #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
     #[pymodule_export]

@@ -39,6 +39,7 @@
 //! | [`tree`] | the growth loop and its frontier; the fitted tree; leaves, traversal, importances, pruning, rules |
 //! | [`model`] | the common form of all additive models: trees, what each adds to the scores, the meaning of scores; predictions, top-k outputs, importances |
 //! | [`forest`] | the samples of each tree, trees in parallel, means over trees, out-of-bag estimates |
+//! | [`plan`] | what boosting does where nothing is given, decided once |
 //! | [`boost`] | gradient boosting: stages of trees, steps, and the scores that they add up to |
 //! | [`centroid`] | forests whose nodes cluster samples by y and send them to the nearest centroid in X |
 //! | [`linear`] | linear models of many labels, fitted sixteen labels at a time |
@@ -148,6 +149,7 @@ pub mod model;
 #[cfg(feature = "model-files")]
 pub mod model_file;
 mod partition;
+pub mod plan;
 mod pool;
 pub mod projection;
 mod reuse;

@@ -22,7 +22,6 @@ from weald import _weald
 from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_parameters import MOST_COUNTED
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
 from weald._input.checks import Float, Matrix, integer, is_integer
@@ -171,11 +170,11 @@ def fit_part(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
         n_there, n_columns = sum(told.n_given for told in workers.told), new._n_columns(checked.target)
-        if new._counts_different(n_columns):
-            n_different = _n_different(workers, checked)
-            new._settle_trees(n_columns, n_different)
-            new._shared = new._describe(checked.target, n_different)
-        if new._asks_for_folds(checked.target) and new._suits_folds(n_there, n_columns):
+        first = checked.plan
+        n_different = _n_different(workers, checked, first["most_counted"]) if first["counts_different"] else n_there
+        new._plan = _weald.plan_of_boosting(checked.asked, (n_there, n_there, n_different, True))
+        new._shared = new._describe(checked.target)
+        if new._plan["cv"] is not None:
             raise ValueError(
                 f"fit_part does not support n_estimators='auto' for {n_there} samples with {n_columns} columns of scores, "
                 "where folds of all samples find the number: it must be a number"
@@ -197,16 +196,16 @@ def fit_part(
             failed = error
         new._weak = None
         new.n_estimators_ = new._model.n_stages
-        new._forget_choices()
+        new._forget_plan()
     if failed is not None:
         raise failed
     return estimator
 
 
-def _n_different(workers: _Workers, checked: _Checked) -> int:
+def _n_different(workers: _Workers, checked: _Checked, most: int) -> int:
     """The number of different samples of all workers, or of one of them that alone has more than counts."""
     own = folds.different(checked.X, checked.weights)
-    workers.agree(lambda: own, lambda own: _Told(len(own), {}, [own if len(own) <= MOST_COUNTED else own[:0]]))
+    workers.agree(lambda: own, lambda own: _Told(len(own), {}, [own if len(own) <= most else own[:0]]))
     of_all = [told.classes[0] for told in workers.told if told.classes]
     return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))
 
@@ -513,8 +512,9 @@ class _Checked:
             raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
             new._seed = checks.draw_seed(new.random_state)
-        new._settle_trees(new._n_columns(self.target), 0)
-        shared = new._describe(self.target, 0)
+        self.asked = new._asks_for(self.target, may_search=True)
+        new._plan = self.plan = _weald.plan_of_boosting(self.asked, (0, 0, 0, True))
+        shared = new._describe(self.target)
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared

@@ -410,9 +410,11 @@ class BoostedModel(BaseEnsemble):
     def _member(self, index: int) -> BaseTree:
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
         shared -= {"random_state", "output_projection", "n_projections"}
-        params = {name: self._asked(name, self.n_outputs_, self._model.width) for name in shared}
+        params = {name: getattr(self, name) for name in shared}
         # Files of 0.1.0 do not have it.
-        params["max_leaf_nodes"] = getattr(self, "max_leaf_nodes_", params["max_leaf_nodes"])
+        params["max_leaf_nodes"] = getattr(self, "max_leaf_nodes_", 31)
+        if params["max_features"] == "auto":
+            params["max_features"] = None if self.max_features_ == self._n_features_of_tree() else "half"
         return self._as_member(index, params, self.max_features_)
 
     def _grows_trees(self) -> bool:

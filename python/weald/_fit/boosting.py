@@ -202,12 +202,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         their X, which is copied if X of a fit would be, and for a few float64 tables of shape (n_samples, n_columns) of
         one set at a time.
         """
-        tasks = _callbacks.tasks_of(self, self._most_rounds(), X, y, sample_weight)
+        tasks = _callbacks.tasks_of(self, self._most_stages(), X, y, sample_weight)
         with fitted_at_once(self, anew=not self.warm_start) as new:
             margins = (base_margin, base_margin_val)
             held_out = (X_val, y_val, sample_weight_val)
             new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask, label_names)
-            new._forget_choices()
+            new._forget_plan()
         if tasks is not None:
             tasks.end()
         return self
@@ -236,7 +236,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         boosting_checks.warn_of_tiny_numbers(self, target, weights)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        shared = self._describe(target, self._settle(samples, may_find_stages=given[0] is None))
+        self._settle(samples, may_search=given[0] is None)
+        shared = self._describe(target)
         n_grown = 0
         if grown is not None:
             n_grown = grown.n_stages
@@ -393,16 +394,16 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         config["n_estimators"] = stages.n_rounds
         return config
 
-    def _describe(self, target: Target, n_samples: int) -> dict[str, Any]:
+    def _describe(self, target: Target) -> dict[str, Any]:
         """Set the attributes of outputs, features and leaves; return the parameters that all stages share."""
+        assert self._plan is not None
         self._set_outputs(target)
-        shape = target.n_outputs, self._n_columns(target)
-        max_features = self._asked("max_features", *shape)
+        is_auto = isinstance(self.max_features, str) and self.max_features == "auto"
+        max_features = self._plan["max_features"] if is_auto else self.max_features
         self.max_features_ = n_drawn_features(max_features, self._n_features_of_tree())
-        self.max_leaf_nodes_ = self._leaves_for(*shape, n_samples)
-        shared = {name: self._asked(name, *shape) for name in _SHARED}
-        shared["learning_rate"] = float(shared["learning_rate"])
-        shared["output_strategy"] = self._strategy(shape[1])
+        self.max_leaf_nodes_ = self._plan["max_leaf_nodes"]
+        shared: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
+        shared |= {name: self._plan[name] for name in ("learning_rate", "output_strategy")}
         shared["loss"] = losses.kept(boosting_checks.loss_of(self))
         shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
         return shared

@@ -198,21 +198,26 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
         return _weald.memory_of_boosting(None, shapes, 1, False)
     width = _n_scores(shapes)
     estimator = estimator._twin()
-    estimator._settle_trees(width, shapes.n_samples)
-    strategy = estimator._strategy(width)
+    n, n_outputs = shapes.n_samples, shapes.n_cells // max(1, shapes.n_samples)
+    kind = "numbers" if not is_classifier(estimator) else "classes" if n_outputs == 1 else "labels"
+    estimator.n_features_in_ = shapes.n_features
+    asked, counts = estimator._asks(kind, n_outputs, width, may_search=True), (n, n, n, True)
+    search = _weald.plan_of_boosting(asked, counts)
+    # The stages that are likely, not the most that a search may find.
+    estimator._plan = plan = _weald.plan_of_boosting({**asked, "is_free": False}, counts)
+    strategy = plan["output_strategy"]
     projection = _projection(estimator, width) if strategy == "projected" else None
     tree = estimator._plain_tree_config(shapes.n_samples, shapes.n_features)
-    shape = shapes.n_cells // max(1, shapes.n_samples), width
-    max_features = estimator._asked("max_features", *shape)
+    max_features = plan["max_features"] if estimator.max_features == "auto" else estimator.max_features
     tree["max_features"] = n_drawn_features(max_features, shapes.n_features)
-    tree["max_leaf_nodes"] = estimator._leaves_for(*shape, shapes.n_samples)
+    tree["max_leaf_nodes"] = plan["max_leaf_nodes"]
     if output_scaling.are_given(estimator):
         tree["output_scaling"] = "variance"  # their values do not matter
     max_features_by_tree = n_drawn_features(estimator.max_features_by_tree, shapes.n_features)
     config = estimator._plain_boost_config(tree, strategy, projection, max_features_by_tree)
     found = _weald.memory_of_boosting(config, shapes, estimator._n_threads(), estimator.callbacks is not None)
     found += _of_start(estimator, shapes, width)
-    cv = estimator._likely_folds(shapes.n_samples, width)
+    cv = estimator._folds() if estimator._patience() is not None else search["n_grown"]
     if cv is None:
         return found
     # Nearly all samples are held out in one of the folds; those of splitters may be in several or in none.

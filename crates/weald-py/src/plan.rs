@@ -1,0 +1,126 @@
+//! The plan of a fit of boosting.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use weald::Dataset;
+use weald::plan::{Asked, Counts, Kind, MOST_COUNTED, Plan, Sharing, Stop};
+
+use crate::array::Read1;
+use crate::config::unknown;
+use crate::enter::Entry;
+use crate::input::{PyMask, PyMatrix, PyTargets, contiguous_weights};
+
+/// What a caller gives, by the keys of a dictionary. `None` is "auto".
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyAsked {
+    kind: String,
+    n_outputs: usize,
+    n_columns: usize,
+    n_features: usize,
+    output_strategy: Option<String>,
+    /// The strategy of the model that the fit goes on with.
+    kept: Option<String>,
+    has_projection: bool,
+    has_directions: bool,
+    has_weak_models: bool,
+    has_init: bool,
+    is_linear_init: bool,
+    learning_rate: Option<f64>,
+    n_estimators: Option<usize>,
+    /// 0: no limit.
+    max_leaf_nodes: Option<usize>,
+    /// Whether nothing else says when the fit ends.
+    is_free: bool,
+    patience: Option<usize>,
+}
+
+/// The numbers of samples, of rows that are dealt and of different ones, and whether each output is known outside each fold.
+type PyCounts = (usize, usize, usize, bool);
+
+fn sharing(name: &str) -> PyResult<Sharing> {
+    match name {
+        "projected" => Ok(Sharing::Projected),
+        "joint" => Ok(Sharing::Joint),
+        "single_target" => Ok(Sharing::SingleTarget),
+        other => Err(unknown("output_strategy", other)),
+    }
+}
+
+impl PyAsked {
+    fn into_asked(self) -> PyResult<Asked> {
+        Ok(Asked {
+            kind: match self.kind.as_str() {
+                "numbers" => Kind::Numbers,
+                "classes" => Kind::Classes,
+                "labels" => Kind::Labels,
+                other => return Err(unknown("kind", other)),
+            },
+            n_outputs: self.n_outputs,
+            n_columns: self.n_columns,
+            n_features: self.n_features,
+            sharing: self.output_strategy.as_deref().map(sharing).transpose()?,
+            kept: self.kept.as_deref().map(sharing).transpose()?,
+            has_projection: self.has_projection,
+            has_directions: self.has_directions,
+            has_weak_models: self.has_weak_models,
+            has_init: self.has_init,
+            is_linear_init: self.is_linear_init,
+            learning_rate: self.learning_rate,
+            n_stages: self.n_estimators,
+            max_leaf_nodes: self.max_leaf_nodes,
+            stop: match (self.is_free, self.patience) {
+                (_, Some(rounds)) => Stop::After(rounds),
+                (true, None) => Stop::Free,
+                (false, None) => Stop::Never,
+            },
+        })
+    }
+}
+
+/// Counts what a plan has to know of the samples.
+#[pyfunction]
+pub(crate) fn counts_of_plan<'py>(
+    py: Python<'py>,
+    asked: PyAsked,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<Read1<'py, f64>>,
+    seed: u64,
+    y_mask: Option<PyMask<'py>>,
+) -> PyResult<PyCounts> {
+    let asked = asked.into_asked()?;
+    let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).y_mask(y_mask);
+    let found = entry.run(py, |control| Counts::counted(data.view(), &asked, seed, control))?;
+    Ok((found.n_samples, found.n_rows, found.n_different, found.knows_all))
+}
+
+/// Decides what is not given. Without counts, samples are only known by their number.
+#[pyfunction]
+pub(crate) fn plan_of_boosting(py: Python<'_>, asked: PyAsked, counts: PyCounts) -> PyResult<Bound<'_, PyDict>> {
+    let (n_samples, n_rows, n_different, knows_all) = counts;
+    let asked = asked.into_asked()?;
+    let plan = Plan::new(&asked, &Counts { n_samples, n_rows, n_different, knows_all });
+    let found = PyDict::new(py);
+    found.set_item(
+        "output_strategy",
+        match plan.sharing {
+            Sharing::Joint => "joint",
+            Sharing::SingleTarget => "single_target",
+            _ => "projected",
+        },
+    )?;
+    found.set_item("learning_rate", plan.learning_rate)?;
+    found.set_item("max_leaf_nodes", (plan.max_leaf_nodes > 0).then_some(plan.max_leaf_nodes))?;
+    found.set_item("max_features", plan.draws_half.then_some("half"))?;
+    found.set_item("n_estimators", plan.n_stages)?;
+    found.set_item("n_iter_no_change", plan.patience)?;
+    found.set_item("cv", plan.search.map(|search| search.n_folds))?;
+    found.set_item("n_grown", plan.search.map(|search| search.n_grown))?;
+    found.set_item("counts_different", asked.counts_different())?;
+    found.set_item("most_counted", MOST_COUNTED)?;
+    Ok(found)
+}
