@@ -154,12 +154,6 @@ def test_laws(way, rule, tmp_path):
     np.testing.assert_array_equal(loaded.label_weight, weights)
 
 
-def test_files_of_models_without_label_weight_do_not_name_it(tmp_path):
-    X, Y = labels()
-    weald.save(small(**METHODS[0]).fit(X, Y), tmp_path / "model")
-    assert b"label_weight" not in (tmp_path / "model").read_bytes()
-
-
 @pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
 def test_rules_are_what_they_say(loss):
     X, Y = labels(n_labels=6)

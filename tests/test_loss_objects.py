@@ -14,7 +14,7 @@ from boosting_twin import LOSSES as TWINS
 from boosting_twin import OBJECTS, in_domain
 from conftest import BOOSTING, COMPRESSED, check_refused, make, make_data, model_bytes
 from exports import HalfSquares
-from model_files import put_together, taken_apart
+from model_files import taken_apart
 from sklearn._loss.loss import HalfPoissonLoss
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -273,32 +273,6 @@ def test_compression_takes_objects(name):
     assert weald.loads(weald.dumps(model)).loss == loss
     message = "loss must be 'squared_error'.*, got Huber"
     check_refused(clone(model).fit(X, y).set_params(loss=Huber()), ValueError, message, X, y)
-
-
-def test_files_with_the_parameters_of_former_versions(tmp_path):
-    """Losses had parameters of the estimator, which `_shared` repeats."""
-    X, y = make_data(REGRESSOR)
-    for loss, old in [
-        (Quantile(0.25), {"loss": "quantile", "quantile": 0.25}),
-        (Huber(2.0), {"loss": "huber", "huber_delta": 2.0}),
-        ("huber", {"loss": "huber", "huber_delta": 1.0}),
-        (Quantile([0.25]), {"loss": "quantile", "quantile": [0.25]}),
-        (Tweedie(1.25), {"loss": "tweedie", "tweedie_power": 1.25}),
-        ("poisson", {"loss": "poisson", "quantile": 0.7}),
-    ]:
-        model = make(REGRESSOR, loss=loss).fit(X, in_domain("tweedie", y))
-        path = tmp_path / "model"
-        weald.save(model, path)
-        header, estimator, data = taken_apart(path)
-        estimator["params"] |= old
-        shared = dict(estimator["fitted"]["_shared"]["dict"]) | {
-            k: v for k, v in old.items() if old["loss"] != "poisson"
-        }
-        estimator["fitted"]["_shared"] = {"dict": sorted(map(list, shared.items()))}
-        put_together(path, header, estimator, data)
-        loaded = weald.load(path)
-        assert loaded.get_params() == model.get_params()
-        assert weald.dumps(loaded) == weald.dumps(model)
 
 
 def test_the_base_class_is_public():

@@ -145,16 +145,11 @@ def test_workers_count_their_samples_together(n, n_leaves):
     assert model_bytes(models[0]) == model_bytes(models[1]) == model_bytes(same)
 
 
-def test_files_keep_the_number_and_those_without_it_are_read():
+def test_files_keep_the_number():
     X, Y = data(2001)
     model = boosting("numbers").fit(X, Y)
     found = weald.loads(weald.dumps(model))
     assert (found.max_leaf_nodes_, found.estimators_[0].max_leaf_nodes) == (63, 63)
-    # Files of 0.1.0 do not have it.
-    del model.max_leaf_nodes_
-    found = weald.loads(weald.dumps(model))
-    assert not hasattr(found, "max_leaf_nodes_")
-    assert found.estimators_[0].max_leaf_nodes == 31
     model.max_leaf_nodes_ = 1
     with pytest.raises(ValueError, match="max_leaf_nodes_"):
         weald.loads(weald.dumps(model))

@@ -395,7 +395,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     max_features_ : int
         The number of features that each node draws.
     max_leaf_nodes_ : int or None
-        The maximum number of leaves of each tree. Models from files of 0.1.0 do not have it.
+        The maximum number of leaves of each tree.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int
@@ -568,15 +568,16 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         same, and needs a loss again for another fit.
     learning_rate : float or "auto", default="auto"
         Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07
-        for more than ten classes, and for several outputs, such as labels; for one output of up to ten classes 0.1 if folds
-        find the number of stages, see `n_estimators`, and 0.05 otherwise; 0.05 with `init="linear"` and `init="auto"`, which
-        leave less to learn.
+        for more than ten classes, and for several outputs, such as labels, but 0.05 where folds find the number of stages of
+        labels, see `n_estimators`; for one output of up to ten classes 0.1 if folds find that number, and 0.05 otherwise; 0.05
+        with `init="linear"` and `init="auto"`, which leave less to learn.
     n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
         "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
         five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as
-        long where classes can be told apart without error. It is 200 for any other y, with fewer than 30 or more than 20 000
+        long where classes can be told apart without error. For labels of 30 to 500 samples
+        with fewer features, these folds find it, up to 400. It is 200 for any other y, with fewer than 30 or more than 20 000
         samples, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
         With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
@@ -898,7 +899,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     max_features_ : int
         The number of features that each node draws.
     max_leaf_nodes_ : int or None
-        The maximum number of leaves of each tree. Models from files of 0.1.0 do not have it.
+        The maximum number of leaves of each tree.
     n_outputs_ : int
         The number of outputs.
     n_features_in_ : int

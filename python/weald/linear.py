@@ -222,7 +222,6 @@ class LinearClassifier(OfPreparedX):
     _inspected_by = "top_features"
     _threshold = 0.0
     _part_of = "labels"
-    _later_parameters: ClassVar[dict[str, Any]] = {"loss": "squared_hinge", **OfPreparedX._later_parameters}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions({"squared_hinge", "log_loss"})],
         "C": [StrOptions({"auto"}), Number(Real, 1e-9, 1e9, closed="both")],

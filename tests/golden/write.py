@@ -139,7 +139,7 @@ def main() -> None:
     if folder.exists() and not args.replace and not args.add:
         sys.exit(f"{folder} is there; --add for files that are missing, --replace to write all of it anew")
     folder.mkdir(exist_ok=True)
-    X = data()[0][::3]
+    X = data()[0][::4]
     predictions = json.loads((folder / "predictions.json").read_text())["predictions"] if args.add else {}
     for name, model in models().items():
         if name in predictions:

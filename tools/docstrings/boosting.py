@@ -338,7 +338,7 @@ eval_results_ : dict of str and dict
 """,
     "max_leaf_nodes_": """
 max_leaf_nodes_ : int or None
-    The maximum number of leaves of each tree. Models from files of 0.1.0 do not have it.
+    The maximum number of leaves of each tree.
 """,
     "max_features_": """
 max_features_ : int
@@ -427,14 +427,15 @@ min_sum_hessian_in_leaf : float, default={default}
 
 BOOSTING_CLASSIFIERS = {
     "learning_rate": f"""{_LEARNING_RATE} "auto": 0.07
-    for more than ten classes, and for several outputs, such as labels; for one output of up to ten classes 0.1 if folds
-    find the number of stages, see `n_estimators`, and 0.05 otherwise; 0.05 with `init="linear"` and `init="auto"`, which
-    leave less to learn.
+    for more than ten classes, and for several outputs, such as labels, but 0.05 where folds find the number of stages of
+    labels, see `n_estimators`; for one output of up to ten classes 0.1 if folds find that number, and 0.05 otherwise; 0.05
+    with `init="linear"` and `init="auto"`, which leave less to learn.
 """,
     "n_estimators": _n_estimators(
         """for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
     five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as
-    long where classes can be told apart without error. It is 200 for any other y, with fewer than 30 or more than 20 000
+    long where classes can be told apart without error. For labels of 30 to 500 samples
+    with fewer features, these folds find it, up to 400. It is 200 for any other y, with fewer than 30 or more than 20 000
     samples, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`."""
     ),
     "max_features": BOOSTING["max_features"].replace('"half"} or None', '"half", "auto"} or None')

@@ -11,12 +11,10 @@ from sklearn.frozen import FrozenEstimator
 
 from weald._files import archives
 from weald._files.state import Decoder, Encoder
-from weald._fitted.boosted_proof import BoostedProof
-from weald._fitted.compressed_proof import CompressedProof
 from weald._input import registry
 from weald._input.described import described, kind_and_module
 from weald._rounds.callbacks import CALLBACKS
-from weald.loss import LOSSES, get, kept
+from weald.loss import get
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
@@ -27,41 +25,6 @@ _KEYS = {"class", "params", "fitted"}
 _KEYS_AROUND = _KEYS | {"inner", "frozen"}
 # For a meta-estimator with several members the same of each of them.
 _KEYS_OF_MEMBERS = _KEYS | {"members"}
-
-# Parameters that were added after the first version of the format. A file contains them only if they differ from these
-# values, which give the behavior of the estimator before the parameter was added. Those of a single class are in its
-# `_later_parameters`.
-ADDED: dict[str, Any] = {
-    "multi_label": "auto",
-    "leaf_estimation": "line_search",
-    "l2_regularization": 0.0,
-    "min_sum_hessian_in_leaf": 0.0,
-    "early_stopping": "auto",
-    "scoring": None,
-    "callbacks": None,
-    "init": None,
-    "init_cv": None,
-    "max_features_by_tree": None,
-    "min_weight_leaf": 0.0,
-    "categorical_features": "from_dtype",
-    "monotonic_cst": None,
-    "interaction_cst": None,
-    "keep_rows": False,
-    "output_scaling": None,
-    "output_weights": None,
-    "label_weight": None,
-    "keep_path": True,
-}
-# The same for multi-label meta-estimators.
-_ADDED_AROUND = {"verbose": 0}
-# Parameters that files may contain and that no longer exist. They do not affect predictions.
-_REMOVED = {"prefit", "method", "learning_rate", "candidate_window"}
-# Of former versions, compressed forests with method="grow" are induced forests today: names of their parameters, and
-# parameters that they do not have.
-_OF_INDUCED = {"l1_norm": "n_nodes", "max_steps": "max_nodes"}
-_NOT_OF_INDUCED = {"prefit", "method", "solver", "step_size", "step_outputs", "standardize"}
-# Parameters that are part of losses today, by the name of the loss. The same names are in `_shared`.
-_OF_LOSSES = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 
 
 def is_of_weald(model: BaseEstimator) -> bool:
@@ -76,7 +39,6 @@ def apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[st
     if hasattr(model, "_parts_of_members"):
         return _apart_with_members(encoder, model, prefix)
     inner, is_frozen, params, fitted = model._parts()
-    params = {n: value for n, value in params.items() if n not in _ADDED_AROUND or value != _ADDED_AROUND[n]}
     _check_own(inner, f"{name}: {prefix}estimator_")
     encoded = _encoded(encoder, name, prefix, params, fitted)
     engine, content = apart(encoder, inner, f"{prefix}estimator_.")
@@ -126,22 +88,16 @@ def _taken_apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, 
     proof = model._proof
     engine = proof.model_of(state.pop(proof.attribute, None))
     _prove_names(f"{name}: {prefix}", state)
-    names, added = model._get_param_names(), ADDED | model._later_parameters
+    names = model._get_param_names()
     known = proof.names(isinstance(model, ClassifierMixin))
     values = {n: state.pop(n) for n in sorted(names)}
     # A frozen model that stages start from is both a parameter and an attribute, which is stored once.
-    is_shared = isinstance(state.get("_init"), FrozenEstimator)
-    if is_shared and values["init"] is state["_init"]:
-        values["init"] = None
-        is_shared = False
+    if isinstance(state.get("_init"), FrozenEstimator) and values["init"] is state["_init"]:
+        del values["init"]
     if not isinstance(values.get("loss", ""), str):
         # Losses of users have methods, which no file contains.
         values["loss"] = get(values["loss"])
-    params = {
-        n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value)
-        for n, value in values.items()
-        if n not in added or type(value) is not type(added[n]) or value != added[n] or (n == "init" and is_shared)
-    }
+    params = {n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value) for n, value in values.items()}
     for attribute in sorted(state):
         if attribute == CALLBACKS:
             raise TypeError(
@@ -216,20 +172,15 @@ def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Ba
     cls = _class_named(content["class"])
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("params and fitted must be objects, got something else")
-    if issubclass(cls._proof, BoostedProof):
-        content = _with_loss(decoder, content)
-    elif issubclass(cls._proof, CompressedProof):
-        content = _by_method(content)
-        cls = _class_named(content["class"])
-    proof, name, names, added = cls._proof, content["class"], set(cls._get_param_names()), ADDED | cls._later_parameters
-    missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names
+    proof, name, names = cls._proof, content["class"], set(cls._get_param_names())
+    shared = {"init"} if "_init" in content["fitted"] else set()
+    missing, unknown = names - shared - content["params"].keys(), content["params"].keys() - names
     if missing:
         raise ValueError(f"{name} must have the parameter {min(missing)!r}, which is missing in the file")
     if unknown:
         raise ValueError(f"{name} does not support the parameter {min(unknown)[:80]!r}")
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
-    absent = {n: value for n, value in added.items() if n in names}
-    estimator = cls(**absent | params)
+    estimator = cls(**params)
     if strange := sorted(content["fitted"].keys() - proof.names(isinstance(estimator, ClassifierMixin)).keys()):
         raise ValueError(f"{name} does not support the attribute {strange[0][:80]!r}")
     estimator._validate_params()
@@ -241,43 +192,7 @@ def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Ba
     if "init" not in content["params"] and isinstance(state.get("_init"), FrozenEstimator):
         state["init"] = state["_init"]
     estimator.__setstate__(state)
-    if "n_nodes" in names and "n_nodes_" not in state and "path_" in state:
-        estimator.n_nodes_ = int(state["path_"]["n_nonzero"][state["step_"]])  # of a former version
     return estimator
-
-
-def _with_loss(decoder: Decoder, content: dict[str, Any]) -> dict[str, Any]:
-    """The content of boosting with a loss object, in place of the parameters of losses of former versions."""
-    params, shared = dict(content["params"]), content["fitted"].get("_shared")
-    given = {loss: params.pop(name) for loss, name in _OF_LOSSES.items() if name in params}
-    if isinstance(params.get("loss"), str) and (name := params["loss"]) in given:
-        params["loss"] = _encoded_loss(decoder, name, given[name])
-    fitted = content["fitted"]
-    items = shared["dict"] if isinstance(shared, dict) and isinstance(shared.get("dict"), list) else []
-    if all(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in items):
-        kept = dict(items)
-        name = kept.get("loss")
-        if isinstance(name, str) and _OF_LOSSES.get(name) in kept:
-            kept["loss"] = _encoded_loss(decoder, name, kept.pop(_OF_LOSSES[name]))
-            fitted = fitted | {"_shared": {"dict": list(map(list, kept.items()))}}
-    return content | {"params": params, "fitted": fitted}
-
-
-def _by_method(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of a compressed forest, of the class that has its former parameter `method` today."""
-    params = content["params"]
-    if params.get("method") != "grow" or not content["class"].startswith("Compressed"):
-        removed = _REMOVED - set(_class_named(content["class"])._get_param_names())
-        return content | {"params": {n: value for n, value in params.items() if n not in removed}}
-    kept = {_OF_INDUCED.get(n, n): value for n, value in params.items() if n not in _NOT_OF_INDUCED}
-    # A norm is no number of nodes; the model that was cut there is in the file.
-    kept["n_nodes"] = kept.get("n_nodes") if kept.get("n_nodes") == "cv" else None
-    return content | {"class": content["class"].replace("Compressed", "Induced"), "params": kept}
-
-
-def _encoded_loss(decoder: Decoder, name: str, value: object) -> object:
-    """A loss as files contain it, by its name and its parameter."""
-    return Encoder(nested).encode(kept(LOSSES[name](decoder.decode(value))))
 
 
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None) -> BaseEstimator:
@@ -296,7 +211,6 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
     if type(is_frozen) is not bool:
         raise ValueError(f"{cls.__name__} must have true or false as frozen, got {described(is_frozen)}")
-    params = {n: value for n, value in _ADDED_AROUND.items() if n in names} | params
     if params.keys() != names:
         raise ValueError(f"{cls.__name__} must have the parameters {sorted(names)}, got {sorted(params)}")
     inner = put_together(decoder, content["inner"], engine) if is_fitted else None

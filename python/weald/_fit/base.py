@@ -187,8 +187,6 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     _has_trees: bool = True
     # What `fit` takes a range of, to fit a part that `weald.merge` puts together with others.
     _part_of: ClassVar[Literal["trees", "labels"] | None] = None
-    # Parameters that were added to this class after the first version of model files, see `weald._files.model_parts`.
-    _later_parameters: ClassVar[dict[str, Any]] = {}
 
     # The fitted model; that of a single tree is a forest of one tree.
     _forest: _weald.Forest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import isclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,6 @@ class BoostedModel(BaseEnsemble):
 
     _proof = BoostedProof
     _memory_terms = staticmethod(memory.of_boosting)
-    _later_parameters: ClassVar[dict[str, Any]] = {"cv": None, "refit": False}
 
     n_estimators_: int
     max_features_: int
@@ -411,8 +410,7 @@ class BoostedModel(BaseEnsemble):
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
         shared -= {"random_state", "output_projection", "n_projections"}
         params = {name: getattr(self, name) for name in shared}
-        # Files of 0.1.0 do not have it.
-        params["max_leaf_nodes"] = getattr(self, "max_leaf_nodes_", 31)
+        params["max_leaf_nodes"] = self.max_leaf_nodes_
         if params["max_features"] == "auto":
             params["max_features"] = None if self.max_features_ == self._n_features_of_tree() else "half"
         return self._as_member(index, params, self.max_features_)

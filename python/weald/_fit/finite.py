@@ -87,7 +87,6 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
     _has_trees = False
     _scored_by_engine = False
     _masks_y = True
-    _later_parameters: ClassVar[dict[str, Any]] = {"weight_dtype": "float32"}
     _why_finite = "a weight times a missing value is unknown"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "intercept_scaling": [Number(Real, 0.0, 1e3, closed="both")],

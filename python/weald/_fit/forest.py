@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 class BaseForest(TreeParameters, WithPaths, BaseBagging):
     """What forests for all kinds of y share."""
 
-    _later_parameters: ClassVar[dict[str, Any]] = {"max_bins": None, "output_strategy": "joint"}
     _memory_terms = staticmethod(memory.of_forest)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,

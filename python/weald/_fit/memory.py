@@ -201,10 +201,12 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     n, n_outputs = shapes.n_samples, shapes.n_cells // max(1, shapes.n_samples)
     kind = "numbers" if not is_classifier(estimator) else "classes" if n_outputs == 1 else "labels"
     estimator.n_features_in_ = shapes.n_features
-    asked, counts = estimator._asks(kind, n_outputs, width, may_search=True), (n, n, n, True)
-    search = _weald.plan_of_boosting(asked, counts)
     # The stages that are likely, not the most that a search may find.
-    estimator._plan = plan = _weald.plan_of_boosting({**asked, "is_free": False}, counts)
+    search, plan = (
+        _weald.plan_of_boosting(estimator._asks(kind, n_outputs, width, may_search=searches), (n, n, n, True))
+        for searches in (True, False)
+    )
+    estimator._plan = plan
     strategy = plan["output_strategy"]
     projection = _projection(estimator, width) if strategy == "projected" else None
     tree = estimator._plain_tree_config(shapes.n_samples, shapes.n_features)

@@ -71,7 +71,6 @@ class BaseTree(TreeParameters, BaseModel):
     """What trees for all kinds of y share."""
 
     _proof = TreeProof
-    _later_parameters: ClassVar[dict[str, Any]] = {"n_jobs": None, "max_bins": None}
     _memory_terms = staticmethod(memory.of_forest)
     _masks_y = True
     _keeps_sparse_y = True

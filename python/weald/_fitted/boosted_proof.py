@@ -32,14 +32,14 @@ class BoostedProof(Proof):
         "_curves": False,
         "_eval_curves": False,
         "_init": False,
-        "max_leaf_nodes_": False,
+        "max_leaf_nodes_": True,
     }
     of_training = frozenset({"_curves", "_eval_curves", "_init", "_weak"})
 
     def of_kind(self) -> None:
         self.seed()
         self.drawn_features()
-        if self.state.get("max_leaf_nodes_") is not None:
+        if self.state["max_leaf_nodes_"] is not None:
             self.integer("max_leaf_nodes_", 2, MOST)
         model = self.model
         self.equal("n_estimators_", self.state["n_estimators_"], model.n_stages)

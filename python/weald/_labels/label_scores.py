@@ -162,7 +162,8 @@ def _leaves_few_out(estimator: BaseEstimator, weights: Float | None) -> bool:
         return False
     if np.any(weights != np.floor(weights)) or not np.any(weights):
         return False
-    return bool(np.average(np.exp(-weights), weights=weights) < 0.1 and weights.mean() <= 64)
+    shares = weights / weights.max()
+    return bool(np.average(np.exp(-weights), weights=shares) < 0.1 and weights.max() * shares.mean() <= 64)
 
 
 def check_groups(groups: object, cv: object) -> None:

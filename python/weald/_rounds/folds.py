@@ -65,13 +65,6 @@ def held_out(X: Matrix, target: Target, weights: Float | None, share: float, see
     return np.sort(dealt[places], axis=None)
 
 
-def each_knows_all(cv: int, X: Matrix, target: Target, weights: Float | None, seed: int) -> bool:
-    """Whether each output of numbers has a known value outside each fold."""
-    if target.mask is None or target.n_outputs == 1:
-        return True
-    return all((~target.mask[train]).any(axis=0).all() for train, _ in of(cv, X, target, weights, seed))
-
-
 def given(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:
     """The folds of `rows`, whose targets are y, by `checked`, the splitter of `cv`."""
     try:
@@ -135,25 +128,14 @@ def different(X: Matrix, weights: Float | None) -> NDArray[np.uint64]:
     return np.unique(hashes if weights is None else hashes[weights > 0])
 
 
-def sizes(X: Matrix, target: Target, weights: Float | None, seed: int) -> tuple[int, int]:
-    """The number of samples that would be dealt, of copies one, and the number of those that differ in X."""
-    dealt, copies, n_different = _dealt(X, target, weights, seed, None)
-    return len(dealt) // copies, n_different
-
-
 def _units(X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None) -> NDArray[np.uint32]:
     """The samples that are dealt, in their order, with their copies in a row each; the only one of a class is not."""
-    dealt, copies, _ = _dealt(X, target, weights, seed, margins)
+    engine, mask = _of_engine(X), masks.to_engine(target.mask)
+    dealt, copies, _ = _weald.order_of_folds(engine, target.engine, weights, seed, mask, margins)
     dealt = dealt.reshape(-1, copies)
     if (classes := _classes(target, dealt[:, 0])) is not None:
         dealt = dealt[np.bincount(classes)[classes] > 1]
     return dealt
-
-
-def _dealt(
-    X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None
-) -> tuple[NDArray[np.uint32], int, int]:
-    return _weald.order_of_folds(_of_engine(X), target.engine, weights, seed, masks.to_engine(target.mask), margins)
 
 
 def _of_engine(X: Matrix) -> Matrix:

@@ -3,8 +3,8 @@
 //! The probabilities of the classes of an output are the softmax of their scores. Lines that are fitted to each class alone
 //! would be those of the class against all others, and their softmax too sure, so that the lines of an output have the least
 //! log loss of its classes together. Given the other lines, that of a class is the line of a logistic function whose scores are
-//! less by the logarithm of the sum of the others' exponentials: one line after the other is fitted so until they rest.
-//! Slopes are drawn towards the best common slope, and intercepts towards zero, as in [`Line::fitted`].
+//! less by the logarithm of the sum of the others' exponentials: all lines are fitted so, and go half of the way there, until
+//! they rest. No sum depends on the order of samples or of classes. Slopes are drawn towards the best common slope, and intercepts towards zero, as in [`Line::fitted`].
 //!
 //! Source: Guo, Pleiss, Sun and Weinberger, *On calibration of modern neural networks*, 2017 (vector scaling).
 
@@ -15,7 +15,7 @@ use super::folds::Folds;
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::data::targets::is_binary;
-use crate::elementary::{exp, ln};
+use crate::elementary::{exp, ln, power_of_two};
 use crate::error::{Purpose, Result};
 use crate::linear::calibration::{LEAST_SLOPE, Line};
 use crate::linear::source::{Cells, Source};
@@ -30,15 +30,17 @@ pub(crate) const MOST: usize = 1 << 21;
 const REST: f64 = 1e-2;
 const ROUNDS: usize = 30;
 
-/// No score is further than this from the largest of its sample before a round, so that no exponential is infinite.
-const FAR: f64 = 600.0;
+/// Exponentials are counted in parts of this exponent of the largest one of their sample, so that their sum is exact. Those of
+/// the other classes are at least one part.
+const PARTS: i32 = 40;
 
 /// The margins of samples, (samples, columns).
 #[derive(Debug)]
 pub(in crate::linear) struct ClassMargins {
     /// The first columns of outputs, and the number of columns.
     starts: Vec<usize>,
-    rows: Vec<u32>,
+    /// The samples, with the numbers by which they were dealt.
+    rows: Vec<(u64, u32)>,
     margins: Vec<f32>,
     /// One in so many samples is kept.
     share: u64,
@@ -59,8 +61,9 @@ impl ClassMargins {
     pub(in crate::linear) fn add(&mut self, folds: &Folds, rows: &[u32], margins: &[f32]) -> Result<()> {
         let width = self.width();
         for (&row, margins) in rows.iter().zip(margins.chunks_exact(width)) {
-            if folds.keys[row as usize] % self.share == 0 {
-                PURPOSE.push(&mut self.rows, row)?;
+            let key = folds.keys[row as usize];
+            if key % self.share == 0 {
+                PURPOSE.push(&mut self.rows, (key, row))?;
                 PURPOSE.extend(&mut self.margins, margins.iter().copied())?;
             }
         }
@@ -98,25 +101,26 @@ impl Samples {
             own.map(|&column| column - columns.start as u32)
         };
         let mut found = PURPOSE.with_capacity(all.rows.len())?;
-        for (&row, margins) in all.rows.iter().zip(all.margins.chunks_exact(width)) {
+        for (&(key, row), margins) in all.rows.iter().zip(all.margins.chunks_exact(width)) {
             let units = source.weights.units(row as usize);
             if let Some(class) = class_of(row).filter(|_| units > 0) {
-                found.push((class, &margins[columns.clone()], units));
+                found.push((key, class, &margins[columns.clone()], units));
             }
         }
-        found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| bits_of(a.1).cmp(bits_of(b.1))));
+        // Copies of a sample have its number, and are in its fold.
+        found.sort_unstable_by_key(|(key, ..)| *key);
         found.dedup_by(|next, kept| {
-            let is_equal = next.0 == kept.0 && bits_of(next.1).eq(bits_of(kept.1));
-            kept.2 += if is_equal { next.2 } else { 0 };
+            let is_equal = (next.0, next.1) == (kept.0, kept.1) && next.2 == kept.2;
+            kept.3 += if is_equal { next.3 } else { 0 };
             is_equal
         });
         let mut margins = PURPOSE.with_capacity(found.len() * columns.len())?;
-        found.iter().for_each(|(_, of_sample, _)| margins.extend(of_sample.iter().map(|&margin| f64::from(margin))));
+        found.iter().for_each(|(.., of_sample, _)| margins.extend(of_sample.iter().map(|&margin| f64::from(margin))));
         let weight = |units: u64| units as f64 * source.weights.unit;
         Ok(Samples {
             n_classes: columns.len(),
             margins,
-            classes: PURPOSE.collected(found.iter().map(|(class, ..)| *class))?,
+            classes: PURPOSE.collected(found.iter().map(|(_, class, ..)| *class))?,
             weights: PURPOSE.collected(found.iter().map(|(.., units)| weight(*units)))?,
         })
     }
@@ -127,42 +131,34 @@ impl Samples {
         let prior = Line { slope: self.common_slope(start.slope, control)?, intercept: 0.0 };
         let mut lines = PURPOSE.filled(prior, k)?;
         let mut points = PURPOSE.with_capacity(self.classes.len())?;
-        // Exponentials of scores, and of each sample their sums over the classes that follow and over those that went before.
-        let mut exponentials = PURPOSE.filled(0.0, self.margins.len())?;
-        let mut after = PURPOSE.filled(0.0, self.margins.len())?;
-        let mut before = PURPOSE.filled(0.0, self.classes.len())?;
-        let mut largest = PURPOSE.filled(0.0, self.classes.len())?;
+        let mut parts = PURPOSE.filled(0u64, self.margins.len())?;
+        // The largest score of each sample, and the sum of its parts.
+        let mut of_samples = PURPOSE.filled((0.0, 0u64), self.classes.len())?;
+        let grid = power_of_two(PARTS);
         for _ in 0..ROUNDS {
-            let of_samples = exponentials.chunks_exact_mut(k).zip(after.chunks_exact_mut(k));
-            for ((of_sample, after), (margins, largest)) in
-                of_samples.zip(self.margins.chunks_exact(k).zip(&mut largest))
-            {
+            let samples = self.margins.chunks_exact(k).zip(parts.chunks_exact_mut(k)).zip(&mut of_samples);
+            for ((margins, parts), (largest, total)) in samples {
                 let score = |class: usize| lines[class].score(margins[class]);
                 *largest = (0..k).map(score).fold(f64::NEG_INFINITY, f64::max);
-                let mut sum = 0.0;
-                for class in (0..k).rev() {
-                    after[class] = sum;
-                    of_sample[class] = exp(score(class) - *largest);
-                    sum += of_sample[class];
-                }
+                let part = |class: usize| (exp(score(class) - *largest) * grid).round() as u64;
+                parts.iter_mut().enumerate().for_each(|(class, to)| *to = part(class));
+                *total = parts.iter().sum();
             }
-            before.fill(0.0);
             let mut moved = 0f64;
-            for class in 0..k {
+            for (class, line) in lines.iter_mut().enumerate() {
                 control.check()?;
                 points.clear();
                 for (i, (&own, &weight)) in self.classes.iter().zip(&self.weights).enumerate() {
-                    let others = (before[i] + after[i * k + class]).max(f64::MIN_POSITIVE);
+                    let (largest, total) = of_samples[i];
+                    let others = (total - parts[i * k + class]).max(1) as f64 / grid;
                     let (on, off) = if own as usize == class { (weight, 0.0) } else { (0.0, weight) };
-                    points.push(Point { margin: self.margins[i * k + class], less: largest[i] + ln(others), off, on });
+                    points.push(Point { margin: self.margins[i * k + class], less: largest + ln(others), off, on });
                 }
-                let line = Line::fitted(&points, prior, lines[class], 2);
-                moved = moved.max((line.slope - lines[class].slope).abs());
-                moved = moved.max((line.intercept - lines[class].intercept).abs());
-                lines[class] = line;
-                for (i, before) in before.iter_mut().enumerate() {
-                    *before += exp((line.score(self.margins[i * k + class]) - largest[i]).clamp(-FAR, FAR));
-                }
+                let best = Line::fitted(&points, prior, *line, 2);
+                let (slope, intercept) = (best.slope - line.slope, best.intercept - line.intercept);
+                moved = moved.max(slope.abs()).max(intercept.abs());
+                // If all went the whole way, two classes would change places for ever.
+                *line = Line { slope: line.slope + slope / 2.0, intercept: line.intercept + intercept / 2.0 };
             }
             if moved <= REST {
                 break;
@@ -176,17 +172,19 @@ impl Samples {
     fn common_slope(&self, start: f64, control: &Control) -> Result<f64> {
         let k = self.n_classes;
         let mut shares = PURPOSE.filled(0.0, k)?;
+        let mut sorted = PURPOSE.copied(&self.margins)?;
+        sorted.chunks_exact_mut(k).for_each(|margins| margins.sort_unstable_by(|a, b| b.total_cmp(a)));
         let mut slope = start;
         for _ in 0..ROUNDS {
             control.check()?;
             let (mut gradient, mut bend) = (slope - start, 1.0);
-            for ((margins, &class), &weight) in self.margins.chunks_exact(k).zip(&self.classes).zip(&self.weights) {
-                let largest = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                shares.iter_mut().zip(margins).for_each(|(share, margin)| *share = exp(slope * (margin - largest)));
+            for (i, (margins, &weight)) in sorted.chunks_exact(k).zip(&self.weights).enumerate() {
+                let own = self.margins[i * k + self.classes[i] as usize];
+                shares.iter_mut().zip(margins).for_each(|(share, margin)| *share = exp(slope * (margin - margins[0])));
                 let total: f64 = shares.iter().sum();
                 let mean = shares.iter().zip(margins).map(|(share, margin)| share * margin).sum::<f64>() / total;
                 let spread = |(share, margin): (&f64, &f64)| share * (margin - mean) * (margin - mean);
-                gradient += weight * (mean - margins[class as usize]);
+                gradient += weight * (mean - own);
                 bend += weight * shares.iter().zip(margins).map(spread).sum::<f64>() / total;
             }
             // Far from the solution, where the loss bends little, a step would be too long.
@@ -199,10 +197,6 @@ impl Samples {
         }
         Ok(slope)
     }
-}
-
-fn bits_of(margins: &[f32]) -> impl Iterator<Item = u32> + '_ {
-    margins.iter().map(|margin| margin.to_bits())
 }
 
 #[cfg(test)]
