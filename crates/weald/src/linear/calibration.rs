@@ -54,7 +54,7 @@ pub(super) struct Line {
 }
 
 /// The least weight of held-out samples with a column for which it has a line of its own.
-const POSITIVES: f64 = 20.0;
+pub(super) const POSITIVES: f64 = 20.0;
 
 /// Steps of Newton's method, of which a few are enough as a rule.
 pub(super) const STEPS: usize = 50;
