@@ -182,12 +182,6 @@ def test_laws(way, rule, tmp_path):
     np.testing.assert_array_equal(refitted.train_score_, whole.train_score_)
 
 
-def test_files_of_models_without_label_weight_do_not_name_it(tmp_path):
-    X, Y = labels()
-    weald.save(boosted().fit(X, Y), tmp_path / "model")
-    assert b"label_weight" not in (tmp_path / "model").read_bytes()
-
-
 @pytest.mark.parametrize("way", WAYS[:3], ids=str)
 def test_rules_are_what_they_say(way):
     X, Y = labels(n_labels=6)

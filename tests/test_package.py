@@ -318,6 +318,42 @@ def test_lines_of_code_are_counted():
     assert lines_of_code(module + function) == 4
 
 
+# What y, X and the samples are counted by.
+SIZES = {"n_samples", "n_columns", "n_outputs", "n_outputs_", "n_rows", "n_different", "n_features", "n_features_in_"}
+SIZES |= {"width", "n_positive", "n_there"}
+
+
+def compared_sizes(code: str) -> list[str]:
+    """Comparisons of a size with a number above two, or with a constant."""
+
+    def name(node: ast.expr) -> str:
+        return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+    def is_limit(node: ast.expr) -> bool:
+        is_number = isinstance(node, ast.Constant) and type(node.value) is int and node.value > 2
+        return is_number or name(node).strip("_").isupper()
+
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        if SIZES & set(map(name, sides)) and any(map(is_limit, sides)):
+            found.append(ast.unparse(node))
+    return found
+
+
+def test_no_branch_of_python_decides_a_default_of_boosting():
+    """What "auto" stands for is a plan of the engine, `weald::plan`."""
+    assert compared_sizes("a = 1 if n_columns <= FEW else 2") == ["n_columns <= FEW"]
+    assert compared_sizes("a = model.n_samples in _RANGE, n_rows > 500, n_outputs == 1") == [
+        "model.n_samples in _RANGE",
+        "n_rows > 500",
+    ]
+    package = ROOT / "python/weald"
+    files = [*package.glob("_fit/boost*.py"), *package.glob("_rounds/*.py"), package / "boosting.py"]
+    files += [package / "_fit/memory.py", package / "_distribute/samples_apart.py"]
+    assert {path.name: found for path in files if (found := compared_sizes(path.read_text(encoding="utf-8")))} == {}
+
+
 def test_rooms_and_modules_stay_small_enough_to_keep_in_mind():
     package = ROOT / "python" / "weald"
     modules = sorted(package.rglob("*.py"))

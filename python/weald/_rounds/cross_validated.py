@@ -58,7 +58,7 @@ class _Fold:
     weak: list[Any] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
 
-    def grow(self, boosting: BaseBoosting, samples: Samples, config: _BoostConfig, told: Any) -> None:
+    def grow(self, boosting: BaseBoosting, samples: Samples, config: _BoostConfig, n_threads: int, told: Any) -> None:
         """Grow the stages up to those of `config`."""
         X, y, weights, y_mask, start = self.training
         if boosting.estimator is not None:
@@ -79,7 +79,7 @@ class _Fold:
             config,
             self.validation,
             self.model,
-            boosting._n_threads(),
+            n_threads,
             told,
             base_margin=start,
             observer=None if self.score is None else after,
@@ -139,9 +139,10 @@ def search(
                     if bar is not None:
                         bar(first + (k * (n - first) + n_more) // len(parts))
 
-                part.grow(boosting, samples, cast("_BoostConfig", {**config, "n_estimators": n}), bar and told)
+                up_to = cast("_BoostConfig", {**config, "n_estimators": n})
+                part.grow(boosting, samples, up_to, n_threads, bar and told)
             if n_before == 0:
-                mean.at_start = _mean([(part.at_start(config, n_threads), part.weight_held) for part in parts])
+                [mean.at_start] = _curve([(np.array([p.at_start(config, n_threads)]), p.weight_held) for p in parts])
             train, held, scores = _means(parts)
             for stage in range(n_before, n):
                 score = float(scores[stage]) if scoring is not None else None
@@ -188,6 +189,14 @@ def _parts(
             training = X[train], target.rows(train), kept[train], of_train, None if starts is None else starts[train]
         weight_train, weight_held = math.fsum(n_known[train]), math.fsum(n_known[test])
         found.append(_Fold(training, validation, mask, score, weight_train, weight_held))
+    # In a unit in which products with losses are finite.
+    for part, *of_part in zip(
+        found,
+        relative(np.array([part.weight_train for part in found])).tolist(),
+        relative(np.array([part.weight_held for part in found])).tolist(),
+        strict=True,
+    ):
+        part.weight_train, part.weight_held = of_part
     return found
 
 
@@ -214,12 +223,7 @@ def _means(parts: list[_Fold]) -> tuple[list[float], list[float], list[float]]:
 
 
 def _curve(curves: list[tuple[Float, float]]) -> list[float]:
-    weights = [weight for _, weight in curves]
-    return [_mean(list(zip(values, weights, strict=True))) for values in zip(*(c for c, _ in curves), strict=True)]
-
-
-def _mean(values: list[tuple[float, float]]) -> float:
-    """The weighted mean."""
-    losses, weights = np.array(values).T
-    weights = relative(weights)
-    return math.fsum(losses * weights) / math.fsum(weights)
+    """The weighted means of the values at each place."""
+    weights = np.array([weight for _, weight in curves])
+    total = math.fsum(weights)
+    return [math.fsum(np.array(values) * weights) / total for values in zip(*(c for c, _ in curves), strict=True)]

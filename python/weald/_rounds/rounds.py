@@ -91,9 +91,11 @@ class Rounds:
             if self.scores:
                 parts.append(f"{self.scoring} {self.scores[-1]:.5g}")
             self.lines(stage + 1, *parts)
-        told = [callback.on_round(stage, train, validation) for callback in self.callbacks]
-        with named("callbacks"):
-            ends = list(map(bool, told))
+        ends: list[bool] = []
+        if self.callbacks:
+            told = [callback.on_round(stage, train, validation) for callback in self.callbacks]
+            with named("callbacks"):
+                ends += map(bool, told)
         if self.tasks is not None:
             ends.append(self._end_task(model))
         is_over = any(ends) or self._is_over()

@@ -29,7 +29,7 @@ pub(crate) const MOST: usize = 1 << 21;
 
 /// The lines of an output rest when none of them moves by more than this, or after so many rounds.
 const REST: f64 = 1e-2;
-const ROUNDS: usize = 30;
+const ROUNDS: usize = 100;
 
 /// Exponentials are counted in parts of this exponent of the largest one of their sample, so that their sum is exact. Those of
 /// the other classes are at least one part.
