@@ -265,9 +265,11 @@ mod tests {
             let lines = samples.lines(Line { slope: 2.0, intercept: 0.0 }, &control).unwrap();
             let lines: Vec<_> = lines.iter().map(|line| (line.slope, line.intercept)).collect();
             let (found, least) = (objective(&samples, &lines, common), slowly(&samples, common));
-            // Lines rest a hundredth from their places: a unit of weight loses a thousandth of a nat.
+            // Lines rest where none of them moves by a hundredth, which may be a few hundredths from their places: a unit of
+            // weight then loses a thousandth of a nat, or two.
             let weight: f64 = samples.weights.iter().sum();
-            prop_assert!(found <= least + 1e-3 * weight, "{found} {least} {lines:?}");
+            prop_assert!(found <= least + 5e-3 * weight, "{found} {least} {lines:?}");
+            prop_assert!(found <= objective(&samples, &[(common, 0.0); 3], common) + 1e-9);
             let same = |slope: f64| objective(&samples, &[(slope, 0.0); 3], 2.0) - (slope - 2.0).powi(2);
             for other in [0.5 * common, 0.99 * common, 1.01 * common, 2.0 * common] {
                 prop_assert!(same(common) <= same(other.max(LEAST_SLOPE)) + 1e-3 * weight, "{common} {other}");
