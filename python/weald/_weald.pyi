@@ -29,6 +29,7 @@ __all__ = [
     "build_info",
     "compress_forest",
     "count_projections",
+    "counts_of_plan",
     "coverage",
     "cross_validate_compression",
     "data_digest",
