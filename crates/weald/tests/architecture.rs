@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["rounds"],
     &["data"],
     &["criterion", "folds", "loss", "label_files"],
-    &["partition"],
+    &["partition", "plan"],
     &["split"],
     &["projection"],
     &["tree"],
