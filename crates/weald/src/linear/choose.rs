@@ -19,6 +19,7 @@ use super::features::Features;
 use super::fit::n_blocks;
 use super::held_out::HeldOut;
 use super::held_out::folds::Folds;
+use super::held_out::ranks::Ranks;
 use super::loss::LinearLoss;
 use super::source::{Cells, Source};
 use super::{Calibration, FoldModels, LinearConfig, LinearModel};
@@ -279,10 +280,11 @@ impl Search<'_, '_> {
     fn is_best(&mut self, features: Features, c: f64, share: f64, key: impl Fn(&Candidate) -> f64) -> Result<bool> {
         let config = LinearConfig { features, c, ..self.base.clone() };
         let mut found = HeldOut::new(self.source, self.y, self.folds)?;
+        found.ranks = Some(Ranks::default());
         let scored = 0..self.folds.with_samples(SCORED);
         found.add(&config, (self.source, self.y), (self.folds, scored), self.control)?;
         let loss = self.looked.loss(&found.counts, self.source.weights.unit, self.weight(), self.control)?;
-        let tried = Candidate { features, c, loss, ndcg: found.ranks.mean() };
+        let tried = Candidate { features, c, loss, ndcg: found.ranks.take().unwrap_or_default().mean() };
         PURPOSE.push(&mut self.tried, tried)?;
         let is_best = self.best.as_ref().is_none_or(|(best, ..)| key(&tried) < share * key(best));
         if is_best {

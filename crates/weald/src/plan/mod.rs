@@ -12,7 +12,8 @@
 //! | many | all others | one together | as above | 31 | as above |
 //!
 //! Labels up to [`FEW`] have a tree each, as well. Where at most half of the samples differ in X, folds judge what leaves of
-//! few different samples say: in the first row there are 31 leaves, in the third one 127. Each number has its study in `benches/defaults` or `benches/tables`.
+//! few different samples say: in the first row there are 31 leaves, in the third one 127. Each number has its study in
+//! `benches/defaults` or `benches/tables`.
 
 #[cfg(test)]
 mod tests;

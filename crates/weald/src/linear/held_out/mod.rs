@@ -55,7 +55,8 @@ impl FoldModels {
 #[derive(Debug)]
 pub(super) struct HeldOut {
     pub(super) counts: Counts,
-    pub(super) ranks: Ranks,
+    /// How well columns are ranked, where it is asked for.
+    pub(super) ranks: Option<Ranks>,
     /// The margins themselves, where classes are calibrated together.
     pub(super) classes: Option<ClassMargins>,
     /// The models without each fold.
@@ -66,7 +67,7 @@ impl HeldOut {
     pub(super) fn new(source: &Source<'_>, y: &Cells, folds: &Folds) -> Result<Self> {
         let n_samples = source.n_samples().div_ceil(folds.n_folds) * folds.with_samples(ENOUGH);
         let (counts, classes) = (Counts::new(y.n_columns)?, ClassMargins::new(source, y, n_samples)?);
-        Ok(HeldOut { counts, ranks: Ranks::default(), classes, models: Vec::new() })
+        Ok(HeldOut { counts, ranks: None, classes, models: Vec::new() })
     }
 
     /// Adds what the samples of some folds say, and the models without each of these folds.
@@ -83,7 +84,9 @@ impl HeldOut {
                 if let Some(classes) = classes {
                     classes.add(folds, rows, margins)?;
                 }
-                ranks.add(y, &source.weights, rows, margins, control)?;
+                if let Some(ranks) = ranks {
+                    ranks.add(y, &source.weights, rows, margins, control)?;
+                }
                 counts.add(y, &source.weights, rows, margins, control)
             })?;
             PURPOSE.push(models, model)?;
