@@ -75,8 +75,6 @@ numpydoc_validation_exclude = {
     # Options that are handed on to scikit-learn, whose documentation describes them.
     r"\.(cross_val_predict|cross_val_score|cross_validate|learning_curve|permutation_test_score|validation_curve)$",
     r"\.partial_dependence$",
-    # A generator has a section "Yields" in place of "Returns".
-    r"\.topk_chunks$",
 }
 highlight_language = "text"  # a block without a language is no program; examples of docstrings begin with >>>
 toc_object_entries_show_parents = "hide"

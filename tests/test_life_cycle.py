@@ -308,8 +308,8 @@ def test_names_and_the_setting_of_frames_stay(name):
         assert isinstance(predicted, pd.DataFrame), way
         assert list(predicted.columns) == list(y.columns), way
         assert found.target_names_in_.tolist() == list(y.columns), way
-        if kind == "labels" and hasattr(found, "topk_names"):
-            assert set(found.topk_names(X, 2).ravel()) <= {*y.columns, None}, way
+        if kind == "labels" and hasattr(found, "predict_topk"):
+            assert set(found.predict_topk(X, 2, names=True)[0].ravel()) <= {*y.columns, None}, way
         assert hasattr(found, "own") == (way != "loads"), way
 
 

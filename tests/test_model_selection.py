@@ -310,11 +310,11 @@ def test_cross_val_predict_of_sparse_y_is_that_of_dense_y(form, shuffle):
 
 @pytest.mark.parametrize("y", [Y, sparse.csr_array(Y), sparse.csc_matrix(Y)], ids=["dense", "csr", "csc"])
 @pytest.mark.parametrize("k", [1, 3, 5])
-def test_cross_val_predict_topk_is_that_of_each_fold(y, k):
+def test_best_labels_are_those_of_each_fold(y, k):
     cv = MultilabelStratifiedKFold(4, shuffle=True, random_state=1)
     pipeline = make_pipeline(MaxAbsScaler(), FOREST)
     for estimator in (FOREST, pipeline):
-        labels, scores = ours.cross_val_predict_topk(estimator, X, y, k, cv=cv)
+        labels, scores = ours.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv)
         again = ours.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv, n_jobs=2)
         assert np.array_equal(labels, again[0])
         assert np.array_equal(scores, again[1])
@@ -364,7 +364,9 @@ def test_other_estimators():
     expected = theirs.cross_val_predict(linear, X, Y.astype(int), cv=3, method="predict_proba")
     found = ours.cross_val_predict(linear, X, sparse.csr_array(Y.astype(int)), cv=3, method="predict_proba")
     assert np.array_equal(found, expected)
-    labels, scores = ours.cross_val_predict_topk(linear, X, sparse.csr_array(Y.astype(int)), 2, cv=3)
+    labels, scores = ours.cross_val_predict(
+        linear, X, sparse.csr_array(Y.astype(int)), method="predict_topk", k=2, cv=3
+    )
     assert np.array_equal(labels, np.argsort(-expected, axis=1, kind="stable")[:, :2])
     assert np.array_equal(scores, np.take_along_axis(expected, labels, axis=1))
 
@@ -374,7 +376,7 @@ def test_few_labels(d):
     y = sparse.csr_array(Y[:, :d])
     assert ours.cross_val_predict(FOREST, X, y, cv=3, method="predict_proba").shape == (60, d)
     assert ours.cross_val_predict(FOREST, X, y, cv=3).shape == (60, d)
-    assert ours.cross_val_predict_topk(FOREST, X, y, 1, cv=3)[0].shape == (60, 1)
+    assert ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=1, cv=3)[0].shape == (60, 1)
     # The accuracy of scikit-learn, which `score` computes, does not support sparse labels of one column.
     scoring = make_topk_scorer("recall_at_k", 1) if d == 1 else None
     assert ours.cross_validate(FOREST, X, y, cv=3, scoring=scoring)["test_score"].shape == (3,)
@@ -392,14 +394,20 @@ def test_few_labels(d):
             "k must be None with method='predict', got 3; it is only used with method='predict_topk'",
         ),
         (lambda y: ours.cross_val_predict(FOREST, X, y, method="apply"), "method must be one of .*got 'apply'"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 0), "k must be a positive integer, got 0"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 6), "k must be an integer from 1 to 5, got 6"),
         (
-            lambda y: ours.cross_val_predict_topk(FOREST, X, np.arange(60) % 2, 1),
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=0),
+            "k must be a positive integer, got 0",
+        ),
+        (
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=6),
+            "k must be an integer from 1 to 5, got 6",
+        ),
+        (
+            lambda y: ours.cross_val_predict(FOREST, X, np.arange(60) % 2, method="predict_topk", k=1),
             r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension\(s\)",
         ),
         (
-            lambda y: ours.cross_val_predict_topk(FOREST, X, y, 1, cv=theirs.ShuffleSplit(2)),
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=1, cv=theirs.ShuffleSplit(2)),
             "only works for partitions",
         ),
         (lambda y: ours.cross_validate(FOREST, X[:9], y), "inconsistent numbers of samples"),

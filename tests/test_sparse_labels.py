@@ -175,7 +175,7 @@ def test_what_is_said_to_take_the_place_of_others_does():
     train, test = next(ours.MultilabelStratifiedKFold(4).split(X, Y))
     assert len(train) + len(test) == 60
     pipeline = make_pipeline(MaxAbsScaler(), FOREST).fit(X, Y)
-    labels, scores = ours.cross_val_predict_topk(pipeline, X, Y, 2)
+    labels, scores = ours.cross_val_predict(pipeline, X, Y, method="predict_topk", k=2)
     for metric in (ndcg_at_k, precision_at_k):
         assert metric(Y, (labels, scores), 2) > 0
         assert make_topk_scorer(metric, 2)(pipeline, X, Y) > 0

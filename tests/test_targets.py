@@ -148,7 +148,7 @@ DOORS = {
     "cross_val_predict, proba": of_validation("cross_val_predict", method="predict_proba"),
     "cross_val_predict, log": of_validation("cross_val_predict", method="predict_log_proba"),
     "cross_val_predict, decisions": of_validation("cross_val_predict", method="decision_function"),
-    "cross_val_predict_topk": of_validation("cross_val_predict_topk", 2),
+    "cross_val_predict, best labels": of_validation("cross_val_predict", method="predict_topk", k=2),
     "learning_curve": lambda y, y_mask: of_validation("learning_curve", train_sizes=[0.5])(y, y_mask)[2],
     "validation_curve": of_validation("validation_curve", param_name="max_depth", param_range=[1, 2]),
     "permutation_test_score": of_validation("permutation_test_score", n_permutations=2, random_state=0),

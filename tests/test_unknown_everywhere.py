@@ -161,7 +161,11 @@ DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
         False,
         of_validation("cross_val_predict", lambda found: np.hstack(found), method="predict_proba"),
     ),
-    "cross_val_predict_topk": (("labels",), False, of_validation("cross_val_predict_topk", list, k=2)),
+    "cross_val_predict, best labels": (
+        ("labels",),
+        False,
+        of_validation("cross_val_predict", list, method="predict_topk", k=2),
+    ),
     "learning_curve": (KINDS, False, of_validation("learning_curve", lambda found: found[2], train_sizes=[0.7, 1.0])),
     "validation_curve": (
         KINDS,

@@ -41,7 +41,7 @@ Functions
     Merges parts of a forest, a linear model or label trees that were fitted separately.
 `estimate_fit_memory`
     Estimates the memory that a fit needs.
-`topk`, `topk_chunks`
+`topk`
     The highest-scoring labels of samples, also for pipelines and in chunks.
 
 `Predictor` predicts single samples with low latency.
@@ -72,7 +72,7 @@ from weald._files.model_file import dumps, inspect_model, load, loads, save
 from weald._tools.memory import estimate_fit_memory
 from weald._tools.merge import merge
 from weald._tools.predictor import Predictor
-from weald._tools.topk import topk, topk_chunks
+from weald._tools.topk import topk
 from weald._weald import __version__, build_info
 from weald.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from weald.centroid import CentroidForestClassifier, CentroidForestRegressor
@@ -149,6 +149,5 @@ __all__ = [
     "quantiles",
     "save",
     "topk",
-    "topk_chunks",
     "tree",
 ]

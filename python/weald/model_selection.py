@@ -56,7 +56,6 @@ __all__ = [
     "MultilabelStratifiedKFold",
     "check_cv",
     "cross_val_predict",
-    "cross_val_predict_topk",
     "cross_val_score",
     "cross_validate",
     "learning_curve",
@@ -534,7 +533,8 @@ def cross_val_predict(
         The method to predict with: "predict", "predict_proba", "predict_log_proba", "decision_function" or
         "predict_topk".
     k : int or None, default=None
-        The number of labels per sample. Required with "predict_topk", and must be None with all other methods.
+        The number of labels per sample, from 1 to the number of labels. Required with "predict_topk", and must be None
+        with all other methods. Classifiers without `predict_topk` are supported as by `weald.metrics.make_topk_scorer`.
     y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
@@ -544,24 +544,29 @@ def cross_val_predict(
     Returns
     -------
     {ndarray, sparse matrix} with n_samples rows, or tuple of ndarrays
-        The predictions of the method for all samples. With "predict_topk" these are labels and scores, see
-        `cross_val_predict_topk`. Probabilities of sparse labels are a dense array of shape (n_samples, n_labels).
+        The predictions of the method for all samples. With "predict_topk" these are indices of labels, best first, and
+        their scores, of shape (n_samples, k): the metrics of `weald.metrics` take the tuple as `y_score`. Probabilities
+        of sparse labels are a dense array of shape (n_samples, n_labels).
 
     Raises
     ------
     ValueError
-        If a sample is not in exactly one test fold, if `k` is given without "predict_topk" or missing with it, or if
-        `method` is unknown.
+        If a sample is not in exactly one test fold, if `method` is unknown, or if `k` is given without "predict_topk";
+        with it, if `k` is missing or out of range, or y is no matrix.
 
     Examples
     --------
     >>> from scipy import sparse
     >>> import weald
+    >>> from weald.metrics import precision_at_k
     >>> from weald.model_selection import cross_val_predict
     >>> X = [[i % 4] for i in range(40)]
     >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
     >>> cross_val_predict(weald.DecisionTreeClassifier(), X, Y, method="predict_proba").shape
     (40, 4)
+    >>> best = cross_val_predict(weald.DecisionTreeClassifier(), X, Y, method="predict_topk", k=1)
+    >>> precision_at_k(Y, best, k=1)
+    1.0
     """
     accepted = ("predict", "predict_proba", "predict_log_proba", "decision_function")
     if not isinstance(method, str) or method not in (*accepted, "predict_topk"):
@@ -569,12 +574,17 @@ def cross_val_predict(
     if method == "predict_topk":
         if k is None:
             raise ValueError("k must be a positive integer with method='predict_topk', got None")
-        return cross_val_predict_topk(estimator, X, y, k, y_mask=y_mask, **options)
-    if k is not None:
+        k = integer("k", k, 1)
+    elif k is not None:
         raise ValueError(
             f"k must be None with method={method!r}, got {k!r}; it is only used with method='predict_topk'"
         )
     y, options = _prepared(estimator, y, y_mask, options)
+    if k is not None:
+        if len(shape := np.shape(y)) != 2:
+            raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
+        found = _called(theirs.cross_val_predict, _Predicting(estimator, method, k), X, y, options)
+        return np.ascontiguousarray(found["labels"]), np.ascontiguousarray(found["scores"])
     if method == "predict" or y is None:
         return _called(theirs.cross_val_predict, estimator, X, y, {**options, "method": method})
     # scikit-learn numbers the classes of each column of y: NaN would be a class, and a label that every sample has the
@@ -603,61 +613,6 @@ def _innermost(estimator: BaseEstimator) -> tuple[Any, str]:
         final, prefix = _innermost(estimator.estimator)
         return final, f"estimator__{prefix}"
     return estimator, ""
-
-
-def cross_val_predict_topk(
-    estimator: BaseEstimator, X: Raw, y: MatrixLike, k: int, *, y_mask: MatrixLike | None = None, **options: object
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Predict the `k` highest-scoring labels of each sample by a model that was fitted on the other folds.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A classifier with `predict_topk`, or a pipeline that ends with one. Other classifiers are supported as described
-        in `weald.metrics.make_topk_scorer`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Labels, 0 or 1. Sparse labels are not made dense.
-    k : int
-        The number of labels per sample, from 1 to the number of labels.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
-        labels. Fits and scores leave them out, if the estimator and the scorer do.
-    **options
-        `groups`, `cv`, `n_jobs`, `verbose`, `params` and `pre_dispatch`, as in
-        `sklearn.model_selection.cross_val_predict`.
-
-    Returns
-    -------
-    indices : int64 ndarray of shape (n_samples, k)
-        Indices of the labels, best first. The metrics in `weald.metrics` accept the returned tuple as `y_score`.
-    scores : float64 ndarray of shape (n_samples, k)
-        The scores of these labels.
-
-    Raises
-    ------
-    ValueError
-        If a sample is not in exactly one test fold, `y` is not a label matrix, or `k` is out of range.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.metrics import precision_at_k
-    >>> from weald.model_selection import MultilabelStratifiedKFold, cross_val_predict_topk
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> found = cross_val_predict_topk(weald.DecisionTreeClassifier(), X, Y, k=1, cv=MultilabelStratifiedKFold(2))
-    >>> precision_at_k(Y, found, k=1)
-    1.0
-    """
-    k = integer("k", k, 1)
-    known, options = _prepared(estimator, y, y_mask, options)
-    if len(shape := np.shape(known)) != 2:
-        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
-    found = _called(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", k), X, known, options)
-    return np.ascontiguousarray(found["labels"]), np.ascontiguousarray(found["scores"])
 
 
 class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]

@@ -111,8 +111,8 @@ labels : range or None, default=None
 """,
     "label_names": """
 label_names : array-like of shape (n_labels,) of str or None, default=None
-    Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-    which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+    Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+    and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 """,
     "check_input": """
 check_input : bool, default=True
@@ -199,12 +199,9 @@ ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
 list of ndarray of shape (n_samples, n_classes)
     For several outputs of classes: one array for each output.
 """,
-    "k_and_scores": """
-k : int
-    Number of labels to return, from 1 to the number of labels or classes.
-{scores_of_labels}
-""",
-    "scores_of_labels": """
+    "how_to_rank": """
+names : bool, default=False
+    Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
 scores : {"auto", "probability", "margin"}, default="auto"
     The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
     `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
@@ -212,31 +209,22 @@ scores : {"auto", "probability", "margin"}, default="auto"
 min_score : float or None, default=None
     Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
     number for margins. None returns all.
-""",
-    "labels_to_return": """
-k : int
-    The number of labels per sample, from 1 to the number of labels.
-{scores_of_labels}
-exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-    Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-    samples.
+exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
+    Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
+    one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
 """,
     "ranked_labels": """
-indices : int64 ndarray of shape (n_samples, k)
+indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
     Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-    comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+    comes first. With `names=True` their names. If `min_score` and `exclude` leave fewer than `k` for a sample, the last
+    places are -1, or None in place of names.
 scores : float64 ndarray of shape (n_samples, k)
-    Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
-""",
-    "excluded_labels": """
-exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-    Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
-    or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
+    Their scores. Where there is no label, the probability 0 or the margin minus infinity.
 """,
     "errors_of_topk": """
 ValueError, TypeError
-    If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
-    or type.
+    If `k` or `min_score` is out of range, if there are no such `scores` or names, or if `exclude` does not have a valid
+    shape, type or values.
 """,
     "least_stored": """
 min_score : float, default=0
