@@ -73,7 +73,7 @@ numpydoc_validation_exclude = {
     # Methods of dict.
     r"\.CompactReport\.",
     # Options that are handed on to scikit-learn, whose documentation describes them.
-    r"\.(cross_val_predict|cross_val_score|cross_validate|learning_curve|permutation_test_score|validation_curve)$",
+    r"\.(cross_val_predict|cross_validate)$",
     r"\.partial_dependence$",
 }
 highlight_language = "text"  # a block without a language is no program; examples of docstrings begin with >>>

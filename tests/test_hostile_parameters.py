@@ -194,7 +194,7 @@ def test_every_parameter_of_every_meta_estimator(cls, given, X, y):
             if parameter == "estimator":
                 asked += [
                     lambda m=model: m.__sklearn_tags__(),
-                    lambda m=model: model_selection.cross_val_score(m, X, y),
+                    lambda m=model: model_selection.cross_validate(m, X, y),
                 ]
             for ask in asked:
                 found = faults_of(ask, model, before, parameter)
@@ -387,10 +387,8 @@ def calls():
     folds = {"estimator": forest, "X": X, "y": labels, "cv": 2}
     yield model_selection.cross_validate, folds, ["cv", "y_mask"]
     yield model_selection.cross_validate, {**folds, "cv": 2}, ["n_jobs", "scoring"]
-    yield model_selection.learning_curve, folds, ["train_sizes"]
     part = {"parts": [clone(forest).fit(X, y, trees=range(forest.n_estimators))]}
     yield weald.merge, part, ["parts"]
-    yield model_selection.cross_val_score, folds, ["cv", "y_mask"]
     yield model_selection.cross_val_predict, {**folds, "method": "predict_topk", "k": 1}, ["k", "cv", "y_mask"]
     yield model_selection.cross_val_predict, folds, ["method", "estimator"]
     of_pairs = {"y_true": labels, "y_score": scores}
@@ -649,7 +647,7 @@ def scored():
     yield lambda model: weald.dumps(model)
     yield weald.Predictor
     yield lambda model: weald.Mean([("a", model)]).fit(X, y)
-    for function in ("cross_validate", "cross_val_score", "cross_val_predict", "learning_curve"):
+    for function in ("cross_validate", "cross_val_predict"):
         yield lambda model, name=function: getattr(model_selection, name)(model, X, y)
 
 

@@ -491,7 +491,7 @@ def test_other_warnings_point_at_the_user():
     # From a subclass in a file of the user, and through scikit-learn.
     pipeline = make_pipeline(EVERY["RandomForestClassifier"].build(warm_start=True)).fit(X, y)
     assert warned(pipeline.fit, X, y) == {"Warm-start fitting without increasing"}
-    scores = lambda: weald.model_selection.cross_val_score(few, X, y, cv=2)  # noqa: E731
+    scores = lambda: weald.model_selection.cross_validate(few, X, y, cv=2)  # noqa: E731
     assert warned(scores) == {"Some inputs do not"}
 
 

@@ -904,11 +904,12 @@ def make_label_scorer(
     >>> import numpy as np
     >>> import weald
     >>> from weald.metrics import make_label_scorer
-    >>> from weald.model_selection import cross_val_score
+    >>> from weald.model_selection import cross_validate
     >>> X = [[i % 4] for i in range(40)]
     >>> Y = np.array([[x[0] == j for j in range(4)] for x in X], dtype=float)
     >>> Y[::7, 1] = np.nan  # unknown
-    >>> cross_val_score(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=make_label_scorer("roc_auc"))
+    >>> scoring = make_label_scorer("roc_auc")
+    >>> cross_validate(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=scoring)["test_score"]
     array([1., 1.])
     """
     if isinstance(metric, str):
