@@ -271,53 +271,6 @@ y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of
 y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
     True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 """,
-    "labels_and_all_scores": """
-y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
-    zero.
-""",
-    "labels_and_probabilities": """
-y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
-""",
-    "means_of_labels": """
-average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-    "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-    "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-    together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-sample_weight : array-like of shape (n_samples,) or None, default=None
-    Sample weights.
-y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-    True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
-return_counts : bool, default=False
-    Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-    or without an average the number of known entries of each label.
-""",
-    "mean_and_counts": """
-score : float or ndarray of shape (n_labels,)
-    The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-    defined.
-counts : int or ndarray of shape (n_labels,)
-    What was counted. Only with `return_counts=True`.
-""",
-    "faults_of_scores": """
-ValueError
-    If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
-    or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-TypeError
-    If `return_counts` is not a bool.
-""",
-    "faults_of_probabilities": """
-ValueError
-    If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
-    unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-TypeError
-    If `return_counts` is not a bool.
-""",
     "propensities": """
 propensities : array-like of shape (n_labels,)
     The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
