@@ -68,10 +68,8 @@ numpydoc_show_class_members = False
 # extended summary are not required, results may have a name or not, and a summary may begin with a name ("Newton").
 numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "SS05"}
 numpydoc_validation_exclude = {
-    # What functions return: their constructors are not public.
-    r"\.(LabelData|Mulan|Explanation|Split|JsonModel|LabelFormat)(\.\w+)?$",
-    # Methods of dict.
-    r"\.CompactReport\.",
+    # What a function returns: its constructor is not public.
+    r"\.JsonModel(\.\w+)?$",
     # Options that are handed on to scikit-learn, whose documentation describes them.
     r"\.(cross_val_predict|cross_validate)$",
     r"\.partial_dependence$",

@@ -33,7 +33,8 @@ from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, warned
 from weald._input.checks import Float, Matrix
 from weald._input.described import described
-from weald._input.targets import LabelFormat, Target
+from weald._input.targets import LabelFormat as LabelFormat
+from weald._input.targets import Target
 from weald._inspect.reliability_display import LabelReliabilityDisplay
 from weald._labels import calibration, label_scores
 from weald._labels.around import n_positive_rows, without
@@ -49,7 +50,6 @@ from weald._ranking.pipelines import apart
 __all__ = [
     "CalibratedLabels",
     "HierarchicalLabels",
-    "LabelFormat",
     "LabelHierarchy",
     "LabelReliabilityDisplay",
     "TunedThresholds",
