@@ -68,15 +68,11 @@ numpydoc_show_class_members = False
 # extended summary are not required, results may have a name or not, and a summary may begin with a name ("Newton").
 numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "SS05"}
 numpydoc_validation_exclude = {
-    # What functions return: their constructors are not public.
-    r"\.(LabelData|Mulan|Explanation|Split|JsonModel|LabelFormat)(\.\w+)?$",
-    # Methods of dict.
-    r"\.CompactReport\.",
+    # What a function returns: its constructor is not public.
+    r"\.JsonModel(\.\w+)?$",
     # Options that are handed on to scikit-learn, whose documentation describes them.
-    r"\.(cross_val_predict|cross_val_score|cross_validate|learning_curve|permutation_test_score|validation_curve)$",
+    r"\.(cross_val_predict|cross_validate)$",
     r"\.partial_dependence$",
-    # A generator has a section "Yields" in place of "Returns".
-    r"\.topk_chunks$",
 }
 highlight_language = "text"  # a block without a language is no program; examples of docstrings begin with >>>
 toc_object_entries_show_parents = "hide"

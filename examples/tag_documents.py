@@ -221,7 +221,7 @@ by_probability = np.argsort(best[1][:, 0])
 shown = by_probability[[-len(test) // 4, len(test) // 2, len(test) // 4]]
 weights = weald.inspection.similar_rows(forest, X_test[shown], k=3)
 print("\nReasons for the tags of three documents (* marks a right tag)")
-for line, named in enumerate(forest.topk_names(X_test[shown], 5)):
+for line, named in enumerate(forest.predict_topk(X_test[shown], 5, names=True)[0]):
     i = shown[line]
     right = set(tag_names[Y[[test[i]]].indices])
     similar = weights[[line]]

@@ -253,7 +253,7 @@ def test_names_best_labels_and_sparse_scores_agree():
     proba = model.predict_proba(X)
     labels, scores = model.predict_topk(X, k=3)
     np.testing.assert_array_equal(scores, -np.sort(-proba, axis=1)[:, :3])
-    np.testing.assert_array_equal(model.topk_names(X, k=3), np.array(names, dtype=object)[labels])
+    np.testing.assert_array_equal(model.predict_topk(X, k=3, names=True)[0], np.array(names, dtype=object)[labels])
     np.testing.assert_array_equal(weald.topk(model, X, k=3)[0], labels)
     np.testing.assert_array_equal(model.predict_sparse(X, 0.2).toarray(), np.where(proba >= 0.2, proba, 0))
     frame = model.set_output(predict="pandas").predict_proba(X)

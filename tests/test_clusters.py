@@ -52,7 +52,7 @@ def test_ray_gives_the_bytes_of_one_machine(executor):
         found = distribute.fit(clone(model), X, y, executor, n_parts=3, timeout=120)
         assert weald.dumps(found) == weald.dumps(clone(model).fit(X, y))
     forest = clone(MODELS["forest"][0]).fit(X, LABELS)
-    indices, scores = distribute.predict_topk(forest, X, 2, executor, n_parts=3)
+    indices, scores = distribute.predict(forest, X, executor, method="predict_topk", k=2, n_parts=3)
     assert (indices == forest.predict_topk(X, 2)[0]).all()
     assert (scores == forest.predict_topk(X, 2)[1]).all()
 
@@ -118,7 +118,7 @@ if __name__ == "__main__":
             forest = distribute.fit(clone(model), X, y, executor, n_parts=3, timeout=120)
             found.append(weald.dumps(forest) == weald.dumps(clone(model).fit(X, y)))
         forest = clone(MODELS["forest"][0]).fit(X, LABELS)
-        indices, _ = distribute.predict_topk(forest, X, 2, executor, n_parts=3)
+        indices, _ = distribute.predict(forest, X, executor, method="predict_topk", k=2, n_parts=3)
         found.append(bool((indices == forest.predict_topk(X, 2)[0]).all()))
     print(json.dumps(found))
 """

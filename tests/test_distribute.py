@@ -83,7 +83,7 @@ def test_processes_give_the_same_bytes():
     with ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
         found = distribute.fit(clone(model), X, y, executor, sample_weight=weights, label_names=names, timeout=120)
         assert weald.dumps(found) == weald.dumps(expected)
-        indices, scores = distribute.predict_topk(found, X, 2, executor)
+        indices, scores = distribute.predict(found, X, executor, method="predict_topk", k=2)
     assert np.array_equal(indices, expected.predict_topk(X, 2)[0])
     assert np.array_equal(scores, expected.predict_topk(X, 2)[1])
 
@@ -133,11 +133,20 @@ def test_topk_of_pipelines_and_of_blocks():
     expected = weald.topk(pipeline, X, 3)
     for rows in (X, X.tocsc(), X.toarray()):
         for n_parts in (1, 7, 100):
-            found = distribute.predict_topk(pipeline, rows, 3, InTurn(), n_parts=n_parts)
+            found = distribute.predict(pipeline, rows, InTurn(), method="predict_topk", k=3, n_parts=n_parts)
             assert np.array_equal(found[0], expected[0])
             assert np.array_equal(found[1], expected[1])
+    expected = weald.topk(pipeline, X, 3, exclude=LABELS)
+    for exclude in (LABELS, LABELS.tocoo(), LABELS.toarray()):
+        for n_parts in (1, 7, 100):
+            options = {"method": "predict_topk", "k": 3, "exclude": exclude, "n_parts": n_parts}
+            found = distribute.predict(pipeline, X, InTurn(), **options)
+            assert np.array_equal(found[0], expected[0])
+            assert np.array_equal(found[1], expected[1])
+        with pytest.raises(ValueError, match=rf"^exclude must have {X.shape[0]} rows, one for each sample of X, got 2"):
+            distribute.predict(pipeline, X, InTurn(), method="predict_topk", k=3, exclude=LABELS[:2])
     with pytest.raises(ValueError, match="k"):
-        distribute.predict_topk(pipeline, X, 6, InTurn())
+        distribute.predict(pipeline, X, InTurn(), method="predict_topk", k=6)
 
 
 @pytest.mark.parametrize(

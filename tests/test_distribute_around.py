@@ -235,7 +235,7 @@ def test_best_labels_of_blocks(name):
     model = fitted(name)
     expected = weald.topk(model, X, 2)
     with ThreadPoolExecutor(2) as executor:
-        found = distribute.predict_topk(model, X, 2, executor, n_parts=4)
+        found = distribute.predict(model, X, executor, method="predict_topk", k=2, n_parts=4)
     assert np.array_equal(found[0], expected[0])
     assert np.array_equal(found[1], expected[1])
 

@@ -16,7 +16,7 @@ from weald.model_selection import (
     MultilabelStratifiedGroupKFold,
     MultilabelStratifiedKFold,
     cross_val_predict,
-    cross_val_score,
+    cross_validate,
 )
 
 
@@ -189,4 +189,4 @@ def test_series_in_time_need_no_other_folds():
         for train, test in cv.split(X)
     ]
     for y, y_mask in ((Y, mask), (np.where(mask, np.nan, Y), None), (sparse.csr_array(Y), sparse.csr_array(mask))):
-        np.testing.assert_array_equal(cross_val_score(tree, X, y, cv=cv, y_mask=y_mask), expected)
+        np.testing.assert_array_equal(cross_validate(tree, X, y, cv=cv, y_mask=y_mask)["test_score"], expected)

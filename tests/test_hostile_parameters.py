@@ -194,7 +194,7 @@ def test_every_parameter_of_every_meta_estimator(cls, given, X, y):
             if parameter == "estimator":
                 asked += [
                     lambda m=model: m.__sklearn_tags__(),
-                    lambda m=model: model_selection.cross_val_score(m, X, y),
+                    lambda m=model: model_selection.cross_validate(m, X, y),
                 ]
             for ask in asked:
                 found = faults_of(ask, model, before, parameter)
@@ -263,12 +263,12 @@ def calls():
     hierarchical = HierarchicalLabels(of_labels).fit(X, labels)
     around = (tuned.fit(X, labels), calibrated.fit(X, labels), hierarchical)
     for model in (of_labels, boosting, compressed, centroids, *around):
-        yield model.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
+        yield model.predict_topk, {"X": X, "k": 2}, ["k", "names", "scores", "min_score", "exclude"]
         yield model.predict_sparse, {"X": X}, ["min_score"]
     mean = weald.Mean([("a", make("RandomForestClassifier"))]).fit(X, labels)
     for method in (mean.predict, mean.predict_proba, mean.predict_sparse, tuned.predict_sparse):
         yield method, {"X": X}, ["X"]
-    yield forest.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
+    yield forest.predict_topk, {"X": X, "k": 2}, ["k", "names", "scores", "min_score", "exclude"]
     for model, target in (
         (forest, y),
         (regressor, numbers),
@@ -302,8 +302,13 @@ def calls():
     yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight", "y_mask"]
     yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["X_val", "y_val", "sample_weight"]
     yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight", "y_mask"]
-    yield weald.topk, {"estimator": of_labels, "X": X, "k": 2}, ["X", "k", "scores", "min_score", "exclude"]
-    yield weald.topk_chunks, {"estimator": forest, "X": X, "k": 2}, ["X", "k", "chunk_size", "scores", "min_score"]
+    yield weald.topk, {"estimator": of_labels, "X": X, "k": 2}, ["X", "k", "names", "scores", "min_score", "exclude"]
+    in_chunks = {"estimator": forest, "X": X, "k": 2, "chunk_size": 4}
+    yield (
+        (lambda **given: list(weald.topk(**given))),
+        in_chunks,
+        ["X", "k", "chunk_size", "names", "scores", "min_score"],
+    )
     yield weald.estimate_fit_memory, {"estimator": forest, "X": X, "y": y}, ["estimator", "X", "y", "y_mask"]
     yield compressed.at, {"l1_norm": 0.1}, ["l1_norm"]
     yield export_rules, {"estimator": tree}, ["estimator", "tree", "decimals", "max_depth", "top_k", "feature_names"]
@@ -354,9 +359,9 @@ def calls():
         checked,
         ["estimator", "X", "executor", "settings", "cv", "scoring", "timeout", "max_retries"],
     )
-    best = {"estimator": of_labels, "X": X, "k": 2, "executor": executor}
+    best = {"estimator": of_labels, "X": X, "method": "predict_topk", "k": 2, "executor": executor}
     yield (
-        distribute.predict_topk,
+        distribute.predict,
         best,
         ["estimator", "X", "executor", "k", "n_parts", "scores", "min_score", "exclude", "timeout", "max_retries"],
     )
@@ -382,13 +387,10 @@ def calls():
     folds = {"estimator": forest, "X": X, "y": labels, "cv": 2}
     yield model_selection.cross_validate, folds, ["cv", "y_mask"]
     yield model_selection.cross_validate, {**folds, "cv": 2}, ["n_jobs", "scoring"]
-    yield model_selection.learning_curve, folds, ["train_sizes"]
     part = {"parts": [clone(forest).fit(X, y, trees=range(forest.n_estimators))]}
     yield weald.merge, part, ["parts"]
-    yield model_selection.cross_val_score, folds, ["cv", "y_mask"]
     yield model_selection.cross_val_predict, {**folds, "method": "predict_topk", "k": 1}, ["k", "cv", "y_mask"]
     yield model_selection.cross_val_predict, folds, ["method", "estimator"]
-    yield model_selection.cross_val_predict_topk, {**folds, "k": 1}, ["k", "y_mask"]
     of_pairs = {"y_true": labels, "y_score": scores}
     yield LabelReliabilityDisplay.from_predictions, of_pairs, ["n_bins", "strategy", "labels", "y_mask"]
     yield to_onnx, {"estimator": tree}, ["ml_opset"]
@@ -634,18 +636,18 @@ def scored():
     labels = (X[:, :3] > 0).astype(int)
     yield lambda model: metrics.make_topk_scorer("precision_at_k", 1)(model, X, labels)
     yield lambda model: weald.topk(model, X, 1)
-    yield lambda model: next(weald.topk_chunks(model, X, 1))
+    yield lambda model: next(weald.topk(model, X, 1, chunk_size=5))
     yield lambda model: conformal.make_coverage_scorer()(model, X, y)
     yield lambda model: inspection.permutation_importance(model, X, y)
     yield lambda model: distribute.fit(model, X, y, AtOnce())
     yield lambda model: distribute.predict(model, X, AtOnce())
-    yield lambda model: distribute.predict_topk(model, X, 1, AtOnce())
+    yield lambda model: distribute.predict(model, X, AtOnce(), method="predict_topk", k=1)
     yield lambda model: distribute.cross_validate(model, X, y, AtOnce())
     yield lambda model: weald.estimate_fit_memory(model, X, y)
     yield lambda model: weald.dumps(model)
     yield weald.Predictor
     yield lambda model: weald.Mean([("a", model)]).fit(X, y)
-    for function in ("cross_validate", "cross_val_score", "cross_val_predict", "learning_curve"):
+    for function in ("cross_validate", "cross_val_predict"):
         yield lambda model, name=function: getattr(model_selection, name)(model, X, y)
 
 

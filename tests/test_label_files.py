@@ -657,4 +657,4 @@ def test_files_of_mulan_are_named(tmp_path):
 def test_a_data_set_goes_from_its_file_to_names():
     data = load_mulan(SMALL, b"<labels><label name='a'/><label name='b'/></labels>")
     model = weald.DecisionTreeClassifier(random_state=0).fit(data.X, data.Y, label_names=data.label_names)
-    assert model.topk_names(data.X, 1).tolist() == [["a"], ["b"]]
+    assert model.predict_topk(data.X, 1, names=True)[0].tolist() == [["a"], ["b"]]

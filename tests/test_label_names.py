@@ -74,41 +74,54 @@ def test_best_labels_have_names(name, data, form):
     X, Y = data
     model = small(name).fit(X, form(Y), label_names=NAMES)
     indices, _ = model.predict_topk(X, 2)
-    found = model.topk_names(X, 2)
+    found = model.predict_topk(X, 2, names=True)[0]
     assert found.shape == (len(X), 2)
     assert found.tolist() == [[NAMES[label] for label in row] for row in indices]
-    assert model.topk_names(sparse.csr_array(X), k=3).tolist() == model.topk_names(X, 3).tolist()
+    assert (
+        model.predict_topk(sparse.csr_array(X), k=3, names=True)[0].tolist()
+        == model.predict_topk(X, 3, names=True)[0].tolist()
+    )
     for k in (0, 4, 1.5):
         with pytest.raises(ValueError, match=r"k must be an integer from 1 to 3, got "):
-            model.topk_names(X, k)
+            model.predict_topk(X, k, names=True)
 
 
-class Choosy(weald.DecisionTreeClassifier):
-    """A classifier whose `predict_topk` returns at most one label per sample."""
-
-    def predict_topk(self, X, k, *, least=0):
-        indices, scores = super().predict_topk(X, k)
-        indices[:, 1:] = -1
-        return indices, scores
-
-
-def test_where_no_label_is_named_there_is_no_name():
-    X, Y = make_data("DecisionTreeClassifier", outputs="labels")
-    model = Choosy(random_state=0).fit(X, Y, label_names=NAMES)
-    plain = weald.DecisionTreeClassifier(random_state=0).fit(X, Y, label_names=NAMES)
-    assert model.topk_names(X, 3, least=1).tolist() == [[name, None, None] for (name,) in plain.topk_names(X, 1)]
+def test_where_no_label_is_left_there_is_no_name(name, data):
+    X, Y = data
+    model = small(name).fit(X, Y, label_names=NAMES)
+    exclude = pd.DataFrame(np.arange(len(X))[:, None] % 4 != np.arange(3), columns=NAMES)
+    for given in (exclude, exclude.to_numpy(), sparse.coo_array(exclude)):
+        found, scores = model.predict_topk(X, 2, names=True, exclude=given)
+        assert found.dtype == object
+        assert found.tolist() == [[[*NAMES, None][i % 4], None] for i in range(len(X))]
+        np.testing.assert_array_equal(scores, model.predict_topk(X, 2, exclude=given)[1])
+    with pytest.raises(ValueError, match="exclude must have the name 'one' at position 0, got 'µ'"):
+        model.predict_topk(X, 1, exclude=exclude[NAMES[::-1]])
 
 
 def test_without_names_there_are_none_to_predict(name, data):
     X, Y = data
     model = small(name).fit(X, Y)
-    with pytest.raises(ValueError, match=r"label_names must be passed to fit"):
-        model.topk_names(X, 1)
-    assert not hasattr(small(name), "topk_names")
-    if name in CLASSIFIERS:
-        assert not hasattr(small(name).fit(X, Y[:, 0]), "topk_names")
-        if name not in LINEAR + LABEL_TREES:
-            assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "topk_names")
+    with pytest.raises(
+        ValueError, match=r"^names must be False for labels without names: label_names must be passed to"
+    ):
+        model.predict_topk(X, 1, names=True)
+    for bad in (1, "yes", None):
+        with pytest.raises(TypeError, match=r"^names must be True or False, got "):
+            model.predict_topk(X, 1, names=bad)
+    assert not hasattr(small(name), "predict_topk")
+    if name in CLASSIFIERS and name not in LINEAR + LABEL_TREES:
+        assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "predict_topk")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_names_of_classes_are_the_classes(name, data):
+    X, Y = data
+    y = np.array(["no", "yes"])[Y[:, 0].astype(int)]
+    model = small(name).fit(X, y)
+    found, scores = model.predict_topk(X, 2, names=True, scores="probability")
+    np.testing.assert_array_equal(found, model.classes_.astype(object)[model.predict_topk(X, 2)[0]])
+    np.testing.assert_array_equal(scores, -np.sort(-model.predict_proba(X)))
 
 
 def test_names_go_with_copies_and_not_with_the_next_fit(name, data, tmp_path):
@@ -116,7 +129,7 @@ def test_names_go_with_copies_and_not_with_the_next_fit(name, data, tmp_path):
     model = small(name).fit(X, Y, label_names=NAMES)
     weald.save(model, tmp_path / "model")
     for other in (weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
-        assert other.topk_names(X, 1).tolist() == model.topk_names(X, 1).tolist()
+        assert other.predict_topk(X, 1, names=True)[0].tolist() == model.predict_topk(X, 1, names=True)[0].tolist()
     assert not hasattr(clone(model), "target_names_in_")
     assert not hasattr(model.fit(X, Y), "target_names_in_")
 
@@ -164,7 +177,7 @@ def test_names_are_in_frames(name, data):
     X, Y = data
     model = small(name).fit(X, Y, label_names=NAMES).set_output(predict="pandas")
     assert model.predict(X).columns.tolist() == NAMES
-    assert model.topk_names(X, 1).shape == (len(X), 1)
+    assert model.predict_topk(X, 1, names=True)[0].shape == (len(X), 1)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +211,7 @@ def test_members_and_fits_that_go_on_know_the_names(name, data):
     X, Y = data
     model = small(name).fit(X, Y, label_names=NAMES)
     if "Forest" in name and name not in COMPRESSED:
-        assert model[0].topk_names(X, 1).shape == (len(X), 1)
+        assert model[0].predict_topk(X, 1, names=True)[0].shape == (len(X), 1)
     if name in COMPRESSED:
         assert model.estimator_.target_names_in_.tolist() == NAMES
         return
@@ -211,7 +224,7 @@ def test_members_and_fits_that_go_on_know_the_names(name, data):
         Y,
         label_names=NAMES[::-1],
     )
-    assert model.fit(X, Y, label_names=NAMES).topk_names(X, 1).shape == (len(X), 1)
+    assert model.fit(X, Y, label_names=NAMES).predict_topk(X, 1, names=True)[0].shape == (len(X), 1)
 
 
 def test_names_are_routed_through_cross_validation(name, data):
@@ -228,8 +241,8 @@ def test_lists_of_tags_go_in_and_names_come_out(name):
     tags = MultiLabelBinarizer(sparse_output=True)
     model = small(name).fit(X, tags.fit_transform(texts), label_names=tags.classes_)
     assert model.target_names_in_.tolist() == ["cat", "dog", "lion", "pet"]
-    found = model.topk_names(X, 1)
+    found = model.predict_topk(X, 1, names=True)[0]
     assert {row[0] for row in found.tolist()} <= {"cat", "dog", "lion", "pet"}
     if name == "DecisionTreeClassifier":
-        best = [sorted(names) for names in model.topk_names(X[:2], 2).tolist()]
+        best = [sorted(names) for names in model.predict_topk(X[:2], 2, names=True)[0].tolist()]
         assert best == [["cat", "pet"], ["dog", "pet"]]

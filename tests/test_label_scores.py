@@ -22,7 +22,7 @@ from weald import metrics
 from weald._ranking import best
 from weald._ranking.known_entries import Weights
 from weald.metrics import average_precision, brier, log_loss, make_label_scorer, roc_auc
-from weald.model_selection import check_cv, cross_val_score, cross_validate
+from weald.model_selection import check_cv, cross_validate
 from weald.multilabel import CalibratedLabels
 
 METRICS = [roc_auc, average_precision, log_loss, brier]
@@ -249,7 +249,7 @@ def test_scorers_see_through_pipelines_searches_and_meta_estimators():
         assert scorer(other, X, gaps) == roc_auc(gaps, proba)
     found = cross_validate(pipeline, X, gaps, cv=2, scoring={"auc": scorer, "brier": make_label_scorer("brier")})
     assert (found["test_brier"] < 0).all()
-    assert (cross_val_score(pipeline, X, gaps, cv=2, scoring=scorer) == found["test_auc"]).all()
+    assert (cross_validate(pipeline, X, gaps, cv=2, scoring=scorer)["test_score"] == found["test_auc"]).all()
 
 
 def test_margins_are_ranked_but_have_no_loss():

@@ -281,7 +281,9 @@ def test_files_and_predictors_have_the_same_predictions(tmp_path):
     again = weald.load(tmp_path / "model")
     assert again.get_params() == fitted.get_params()
     assert weald.dumps(again) == weald.dumps(fitted)
-    np.testing.assert_array_equal(again.topk_names(frame, 3), fitted.topk_names(frame, 3))
+    np.testing.assert_array_equal(
+        again.predict_topk(frame, 3, names=True)[0], fitted.predict_topk(frame, 3, names=True)[0]
+    )
     predictor = weald.Predictor(again)
     sample = dict(frame.iloc[5])
     for found, expected in zip(predictor.predict_topk(sample, 4), fitted.predict_topk(frame.iloc[[5]], 4), strict=True):
@@ -310,7 +312,7 @@ def test_meta_estimators_take_label_trees(around, tmp_path):
 
 def test_model_selection_takes_label_trees():
     Y = sparse.csr_array(LABELS)
-    indices, scores = model_selection.cross_val_predict_topk(model(), COUNTS, Y, k=2, cv=3)
+    indices, scores = model_selection.cross_val_predict(model(), COUNTS, Y, method="predict_topk", k=2, cv=3)
     assert indices.shape == scores.shape == (N, 2)
     fitted = model().fit(COUNTS, Y)
     score = make_topk_scorer("precision_at_k", k=1)(fitted, COUNTS, Y)

@@ -72,7 +72,9 @@ def test_they_have_the_names_scores_and_explanations_of_what_they_are_around(kin
         # The logarithms of the engine and of NumPy are each within one unit of the last place.
         np.testing.assert_allclose(model.predict_log_proba(frame), np.log(proba), rtol=1e-15)
     labels, _ = model.predict_topk(frame, 2)
-    assert model.topk_names(frame, 2).tolist() == [[names[j] if j >= 0 else None for j in row] for row in labels]
+    assert model.predict_topk(frame, 2, names=True)[0].tolist() == [
+        [names[j] if j >= 0 else None for j in row] for row in labels
+    ]
     decisions = model.decision_function(frame)
     if kind:
         np.testing.assert_array_equal(decisions > 0, model.predict(frame).toarray() == 1)

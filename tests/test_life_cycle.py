@@ -308,8 +308,8 @@ def test_names_and_the_setting_of_frames_stay(name):
         assert isinstance(predicted, pd.DataFrame), way
         assert list(predicted.columns) == list(y.columns), way
         assert found.target_names_in_.tolist() == list(y.columns), way
-        if kind == "labels" and hasattr(found, "topk_names"):
-            assert set(found.topk_names(X, 2).ravel()) <= {*y.columns, None}, way
+        if kind == "labels" and hasattr(found, "predict_topk"):
+            assert set(found.predict_topk(X, 2, names=True)[0].ravel()) <= {*y.columns, None}, way
         assert hasattr(found, "own") == (way != "loads"), way
 
 
@@ -491,7 +491,7 @@ def test_other_warnings_point_at_the_user():
     # From a subclass in a file of the user, and through scikit-learn.
     pipeline = make_pipeline(EVERY["RandomForestClassifier"].build(warm_start=True)).fit(X, y)
     assert warned(pipeline.fit, X, y) == {"Warm-start fitting without increasing"}
-    scores = lambda: weald.model_selection.cross_val_score(few, X, y, cv=2)  # noqa: E731
+    scores = lambda: weald.model_selection.cross_validate(few, X, y, cv=2)  # noqa: E731
     assert warned(scores) == {"Some inputs do not"}
 
 

@@ -551,7 +551,7 @@ def test_fits_to_folds_take_what_the_fit_to_all_samples_has_chosen(piped, monkey
 
 def test_model_selection_takes_linear_models():
     Y = sparse.csr_array(LABELS)
-    indices, scores = model_selection.cross_val_predict_topk(model(), COUNTS, Y, k=2, cv=3)
+    indices, scores = model_selection.cross_val_predict(model(), COUNTS, Y, method="predict_topk", k=2, cv=3)
     assert indices.shape == scores.shape == (120, 2)
     fitted = model().fit(COUNTS, Y)
     score = make_topk_scorer("precision_at_k", k=1)(fitted, COUNTS, Y)

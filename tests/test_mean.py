@@ -400,8 +400,11 @@ def test_frames_of_members_are_read_as_arrays():
     model = mean(forest(), extra()).fit(pd.DataFrame(X), labels)
     assert model.target_names_in_.tolist() == ["u", "v", "w"]
     assert model.set_output(predict="pandas").predict_proba(pd.DataFrame(X)).columns.tolist() == ["u", "v", "w"]
-    assert set(model.topk_names(pd.DataFrame(X), 2).ravel()) == {"u", "v", "w"}
-    assert mean(forest()).fit(X, labels.to_numpy(), label_names=["a", "b", "c"]).topk_names(X, 1)[0, 0] in "abc"
+    assert set(model.predict_topk(pd.DataFrame(X), 2, names=True)[0].ravel()) == {"u", "v", "w"}
+    assert (
+        mean(forest()).fit(X, labels.to_numpy(), label_names=["a", "b", "c"]).predict_topk(X, 1, names=True)[0][0, 0]
+        in "abc"
+    )
 
 
 # --- thresholds and calibration ---------------------------------------------------------------------------------------

@@ -231,7 +231,6 @@ def test_cross_validate_of_sparse_y_is_that_of_dense_y(form, cv):
 
 
 def test_dense_y_is_scikit_learns():
-    assert np.array_equal(ours.cross_val_score(FOREST, X, Y, cv=3), theirs.cross_val_score(FOREST, X, Y, cv=3))
     found, expected = (module.cross_validate(FOREST, X, Y, cv=3) for module in (ours, theirs))
     assert np.array_equal(found["test_score"], expected["test_score"])
     for method in ("predict", "predict_proba"):
@@ -240,10 +239,10 @@ def test_dense_y_is_scikit_learns():
 
 
 @pytest.mark.parametrize("scoring", [None, "f1_micro", make_topk_scorer("ndcg_at_k", 3)])
-def test_cross_val_score_of_sparse_y_is_that_of_dense_y(scoring):
+def test_scores_of_sparse_y_are_those_of_dense_y(scoring):
     expected = theirs.cross_val_score(FOREST, X, Y, cv=4, scoring=scoring)
     for n_jobs in (None, 2):
-        found = ours.cross_val_score(FOREST, X, sparse.csr_array(Y), cv=4, scoring=scoring, n_jobs=n_jobs)
+        found = ours.cross_validate(FOREST, X, sparse.csr_array(Y), cv=4, scoring=scoring, n_jobs=n_jobs)["test_score"]
         assert np.array_equal(found, expected)
     assert np.ptp(expected) > 0
 
@@ -269,10 +268,12 @@ def test_groups():
     groups = np.arange(60) % 7
     cv = theirs.GroupKFold(3)
     expected = theirs.cross_val_score(FOREST, X, Y, groups=groups, cv=cv)
-    assert np.array_equal(ours.cross_val_score(FOREST, X, sparse.csr_array(Y), groups=groups, cv=cv), expected)
+    assert np.array_equal(
+        ours.cross_validate(FOREST, X, sparse.csr_array(Y), groups=groups, cv=cv)["test_score"], expected
+    )
     for module, y in ((theirs, Y), (ours, sparse.csr_array(Y))):
         with pytest.raises(ValueError, match="groups"):
-            module.cross_val_score(FOREST, X, y, cv=cv)
+            module.cross_validate(FOREST, X, y, cv=cv)
 
 
 class Failing(AsGiven):
@@ -285,10 +286,10 @@ def test_error_score():
     with pytest.raises(RuntimeError, match="no"):
         ours.cross_validate(Failing(), X, y, cv=3, error_score="raise")
     with pytest.raises(ValueError, match="All the 3 fits failed"):
-        ours.cross_val_score(Failing(), X, y, cv=3)
+        ours.cross_validate(Failing(), X, y, cv=3)
     bad = make_topk_scorer("precision_at_k", 99)
     with pytest.warns(UserWarning, match="Scoring failed"):
-        assert (ours.cross_val_score(FOREST, X, y, cv=3, scoring=bad, error_score=-1.0) == -1).all()
+        assert (ours.cross_validate(FOREST, X, y, cv=3, scoring=bad, error_score=-1.0)["test_score"] == -1).all()
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -310,11 +311,11 @@ def test_cross_val_predict_of_sparse_y_is_that_of_dense_y(form, shuffle):
 
 @pytest.mark.parametrize("y", [Y, sparse.csr_array(Y), sparse.csc_matrix(Y)], ids=["dense", "csr", "csc"])
 @pytest.mark.parametrize("k", [1, 3, 5])
-def test_cross_val_predict_topk_is_that_of_each_fold(y, k):
+def test_best_labels_are_those_of_each_fold(y, k):
     cv = MultilabelStratifiedKFold(4, shuffle=True, random_state=1)
     pipeline = make_pipeline(MaxAbsScaler(), FOREST)
     for estimator in (FOREST, pipeline):
-        labels, scores = ours.cross_val_predict_topk(estimator, X, y, k, cv=cv)
+        labels, scores = ours.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv)
         again = ours.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv, n_jobs=2)
         assert np.array_equal(labels, again[0])
         assert np.array_equal(scores, again[1])
@@ -350,12 +351,17 @@ def test_metadata_is_routed():
         params = {"sample_weight": weights}
         found = ours.cross_val_predict(asking, X, y, cv=3, method="predict_proba", params=params)
         assert np.array_equal(found, expected)
-        scores = ours.cross_val_score(asking, X, y, cv=MultilabelStratifiedKFold(3), params=params)
-        topk = ours.cross_val_score(asking, X, y, cv=3, params=params, scoring=make_topk_scorer("precision_at_k", 1))
+        scores = ours.cross_validate(asking, X, y, cv=MultilabelStratifiedKFold(3), params=params)["test_score"]
+        topk = ours.cross_validate(asking, X, y, cv=3, params=params, scoring=make_topk_scorer("precision_at_k", 1))[
+            "test_score"
+        ]
     params = {"params": {"sample_weight": weights}}
-    assert np.array_equal(scores, ours.cross_val_score(FOREST, X, y, cv=MultilabelStratifiedKFold(3), **params))
     assert np.array_equal(
-        topk, ours.cross_val_score(FOREST, X, y, cv=3, scoring=make_topk_scorer("precision_at_k", 1), **params)
+        scores, ours.cross_validate(FOREST, X, y, cv=MultilabelStratifiedKFold(3), **params)["test_score"]
+    )
+    assert np.array_equal(
+        topk,
+        ours.cross_validate(FOREST, X, y, cv=3, scoring=make_topk_scorer("precision_at_k", 1), **params)["test_score"],
     )
 
 
@@ -364,7 +370,9 @@ def test_other_estimators():
     expected = theirs.cross_val_predict(linear, X, Y.astype(int), cv=3, method="predict_proba")
     found = ours.cross_val_predict(linear, X, sparse.csr_array(Y.astype(int)), cv=3, method="predict_proba")
     assert np.array_equal(found, expected)
-    labels, scores = ours.cross_val_predict_topk(linear, X, sparse.csr_array(Y.astype(int)), 2, cv=3)
+    labels, scores = ours.cross_val_predict(
+        linear, X, sparse.csr_array(Y.astype(int)), method="predict_topk", k=2, cv=3
+    )
     assert np.array_equal(labels, np.argsort(-expected, axis=1, kind="stable")[:, :2])
     assert np.array_equal(scores, np.take_along_axis(expected, labels, axis=1))
 
@@ -374,7 +382,7 @@ def test_few_labels(d):
     y = sparse.csr_array(Y[:, :d])
     assert ours.cross_val_predict(FOREST, X, y, cv=3, method="predict_proba").shape == (60, d)
     assert ours.cross_val_predict(FOREST, X, y, cv=3).shape == (60, d)
-    assert ours.cross_val_predict_topk(FOREST, X, y, 1, cv=3)[0].shape == (60, 1)
+    assert ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=1, cv=3)[0].shape == (60, 1)
     # The accuracy of scikit-learn, which `score` computes, does not support sparse labels of one column.
     scoring = make_topk_scorer("recall_at_k", 1) if d == 1 else None
     assert ours.cross_validate(FOREST, X, y, cv=3, scoring=scoring)["test_score"].shape == (3,)
@@ -392,54 +400,30 @@ def test_few_labels(d):
             "k must be None with method='predict', got 3; it is only used with method='predict_topk'",
         ),
         (lambda y: ours.cross_val_predict(FOREST, X, y, method="apply"), "method must be one of .*got 'apply'"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 0), "k must be a positive integer, got 0"),
-        (lambda y: ours.cross_val_predict_topk(FOREST, X, y, 6), "k must be an integer from 1 to 5, got 6"),
         (
-            lambda y: ours.cross_val_predict_topk(FOREST, X, np.arange(60) % 2, 1),
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=0),
+            "k must be a positive integer, got 0",
+        ),
+        (
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=6),
+            "k must be an integer from 1 to 5, got 6",
+        ),
+        (
+            lambda y: ours.cross_val_predict(FOREST, X, np.arange(60) % 2, method="predict_topk", k=1),
             r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension\(s\)",
         ),
         (
-            lambda y: ours.cross_val_predict_topk(FOREST, X, y, 1, cv=theirs.ShuffleSplit(2)),
+            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=1, cv=theirs.ShuffleSplit(2)),
             "only works for partitions",
         ),
         (lambda y: ours.cross_validate(FOREST, X[:9], y), "inconsistent numbers of samples"),
-        (lambda y: ours.cross_val_score(FOREST, X, y, scoring="none"), "none"),
-        (lambda y: ours.cross_val_score(FOREST, X, y, cv=1.5), "cv"),
-        (
-            lambda y: ours.learning_curve(FOREST, X, y, exploit_incremental_learning=True),
-            "exploit_incremental_learning=True does not support sparse y:",
-        ),
+        (lambda y: ours.cross_validate(FOREST, X, y, scoring="none")["test_score"], "none"),
+        (lambda y: ours.cross_validate(FOREST, X, y, cv=1.5)["test_score"], "cv"),
     ],
 )
 def test_bad_calls(call, message):
     with pytest.raises(ValueError, match=message):
         call(sparse.csr_array(Y))
-
-
-def test_curves_of_sparse_y_are_those_of_dense_y():
-    y = sparse.csr_array(Y)
-    options = {"cv": 3, "train_sizes": [0.4, 1.0], "scoring": "f1_micro", "shuffle": True, "random_state": 0}
-    found = ours.learning_curve(FOREST, X, y, **options)
-    assert all(map(np.array_equal, found, theirs.learning_curve(FOREST, X, Y, **options)))
-    assert all(map(np.array_equal, found, ours.learning_curve(FOREST, X, Y, **options)))
-    options = {"cv": 3, "param_name": "max_depth", "param_range": [1, 4], "scoring": "f1_micro"}
-    found = ours.validation_curve(FOREST, X, y, **options)
-    assert all(map(np.array_equal, found, theirs.validation_curve(FOREST, X, Y, **options)))
-    assert all(map(np.array_equal, found, ours.validation_curve(FOREST, X, Y, **options)))
-
-
-@pytest.mark.parametrize("groups", [None, np.arange(60) % 5])
-def test_permutation_tests_of_sparse_y_are_those_of_dense_y(groups):
-    options = {"groups": groups, "n_permutations": 5, "random_state": 0, "scoring": "f1_micro"}
-    for cv in (3, theirs.GroupKFold(3)) if groups is not None else (3, MultilabelStratifiedKFold(3)):
-        # KFold warns that it ignores groups.
-        splits = list(theirs.KFold(3).split(X)) if groups is not None and cv == 3 else cv
-        found = ours.permutation_test_score(FOREST, X, sparse.csr_array(Y), cv=splits, **options)
-        expected = theirs.permutation_test_score(FOREST, X, Y, cv=splits, **options)
-        assert found[0] == expected[0]
-        assert np.array_equal(found[1], expected[1])
-        assert found[2] == expected[2]
-        assert ours.permutation_test_score(FOREST, X, Y, cv=splits, **options)[0] == expected[0]
 
 
 def test_searches_with_folds_of_labels_and_scorers_of_the_first_k():
@@ -459,16 +443,15 @@ def test_searches_with_folds_of_labels_and_scorers_of_the_first_k():
                 assert np.array_equal(sparse_y.cv_results_[key], column), key
         assert sparse_y.best_params_ == dense_y.best_params_
         found[name] = sparse_y
-    best = ours.cross_val_score(found["grid"].best_estimator_, X, y, cv=cv, scoring=scoring).mean()
+    best = ours.cross_validate(found["grid"].best_estimator_, X, y, cv=cv, scoring=scoring)["test_score"].mean()
     assert found["grid"].best_score_ == best
     both = theirs.GridSearchCV(FOREST, grid, cv=cv, scoring={"n": scoring, "f": "f1_micro"}, refit="n").fit(X, y)
     assert both.best_score_ == best
 
 
 def test_functions_show_the_parameters_of_scikit_learn():
-    for name in ("cross_validate", "cross_val_score", "learning_curve", "validation_curve", "permutation_test_score"):
-        shown, original = (inspect.signature(getattr(module, name)) for module in (ours, theirs))
-        assert list(shown.parameters) == [*original.parameters, "y_mask"]
+    shown, original = (inspect.signature(module.cross_validate) for module in (ours, theirs))
+    assert list(shown.parameters) == [*original.parameters, "y_mask"]
     shown, original = (inspect.signature(module.cross_val_predict) for module in (ours, theirs))
     assert list(shown.parameters) == [*original.parameters, "k", "y_mask"]
 

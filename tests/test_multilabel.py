@@ -92,11 +92,13 @@ def test_topk_leaves_out_what_is_excluded_and_what_is_too_small(name, params):
     rows = sparse.csr_array(sparse.vstack([np.ones((1, d)), rows[1:]]))
     units = [("auto", floor) for floor in (None, 0, 0.2, 1.0)] + [("margin", floor) for floor in (None, -0.1, 0.05)]
     for exclude, (unit, floor), k in itertools.product(
-        [None, rows, rows.tocoo(), stored_zero, [0, d - 1], np.array([2]), list(range(d)), []], units, [1, d]
+        [None, rows, rows.tocoo(), (rows != 0).toarray(), stored_zero, [0, d - 1], np.array([2]), list(range(d)), []],
+        units,
+        [1, d],
     ):
         if exclude is None:
             banned = set()
-        elif sparse.issparse(exclude):
+        elif np.ndim(exclude) == 2:
             banned = {(i, j) for i, j in zip(*exclude.nonzero(), strict=True)}
         else:
             banned = set(itertools.product(range(n), exclude))
@@ -157,8 +159,13 @@ def test_bad_arguments_of_the_best_labels_are_named(name):
         ),
         ([15], ValueError, "exclude must be .*got the label 15"),
         ([-1], ValueError, "exclude must be .*got the label -1"),
-        ([0.5], TypeError, r"exclude must be a sparse.*got a list of dtype float64 and shape \(1,\)"),
-        (np.zeros((120, 15)), TypeError, "exclude must be .*got a ndarray of dtype float64 and shape"),
+        ([0.5], TypeError, r"exclude must be a matrix.*got a list of dtype float64 and shape \(1,\)"),
+        (np.zeros(15, dtype=np.bool_), TypeError, r"exclude must be .*got a ndarray of dtype bool and shape \(15,\)"),
+        (np.zeros((120, 15, 1)), TypeError, "exclude must be .*got a ndarray of dtype float64 and shape"),
+        (np.zeros((3, 15)), ValueError, r"exclude must be .*\(120, 15\).*got shape \(3, 15\)"),
+        (np.full((120, 15), 0.5), ValueError, "exclude must be .*got other values than 0 and 1"),
+        (np.full((120, 15), np.nan), ValueError, "exclude must be .*got other values than 0 and 1"),
+        (np.full((120, 15), "a"), TypeError, "exclude must be .*got dtype <U1"),
         ("label", TypeError, "exclude must be .*got a str"),
     ]:
         with pytest.raises(error, match=message):
@@ -839,16 +846,25 @@ def test_topk_through_a_pipeline_and_in_chunks():
         found = weald.topk(model, X, 4, **rules)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
-    for given_x in (X, X.toarray(), X.tocoo(), (X[start : start + 33] for start in range(0, 120, 33))):
-        chunks = list(weald.topk_chunks(pipeline, given_x, 4, chunk_size=33, **rules))
+    for given_x, left_out in itertools.product(
+        (X, X.toarray(), X.tocoo()), (exclude, exclude.tocoo(), exclude.toarray())
+    ):
+        chunks = list(weald.topk(pipeline, given_x, 4, chunk_size=33, min_score=0.1, exclude=left_out))
         assert [len(indices) for indices, _ in chunks] == [33, 33, 33, 21]
         for at in (0, 1):
             np.testing.assert_array_equal(np.concatenate([chunk[at] for chunk in chunks]), expected[at])
     with pytest.raises(TypeError, match=r"estimator must be .*got RidgeClassifier, which has no predict_topk"):
         weald.topk(make_pipeline(RidgeClassifier()), X, 1)
     for bad in (0, 1.5, True, "a"):
-        with pytest.raises(ValueError, match=r"chunk_size must be a positive integer, got "):
-            weald.topk_chunks(pipeline, X, 1, chunk_size=bad)
+        with pytest.raises(ValueError, match=r"chunk_size must be a positive integer or None, got "):
+            weald.topk(pipeline, X, 1, chunk_size=bad)
+    for bad in (exclude[:60], np.zeros((60, 15))):
+        with pytest.raises(ValueError, match=r"exclude must have 120 rows, one for each sample of X, got 60"):
+            next(weald.topk(pipeline, X, 1, chunk_size=60, exclude=bad))
+    once = list(weald.topk(pipeline, X, 4, chunk_size=70, exclude=[3]))
+    np.testing.assert_array_equal(
+        np.concatenate([labels for labels, _ in once]), weald.topk(pipeline, X, 4, exclude=[3])[0]
+    )
     tags = TunedThresholds(pipeline).fit(X, Y)
     np.testing.assert_array_equal(weald.topk(tags, X, 4, **rules)[0], tags.predict_topk(X, 4, **rules)[0])
 

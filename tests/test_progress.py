@@ -52,7 +52,9 @@ def on_executor(name):
                 return weald.distribute.fit(forest.set_params(verbose=verbose), X, y, executor, n_parts=3)
             if name == "predict_topk":
                 fitted = make("RandomForestClassifier").fit(X, y)
-                return weald.distribute.predict_topk(fitted, X, 2, executor, n_parts=3, verbose=verbose)
+                return weald.distribute.predict(
+                    fitted, X, executor, method="predict_topk", k=2, n_parts=3, verbose=verbose
+                )
             if name == "predict":
                 fitted = make("RandomForestClassifier").fit(X, y)
                 return weald.distribute.predict(fitted, X, executor, n_parts=3, verbose=verbose)
@@ -67,7 +69,7 @@ def on_executor(name):
 def chunks(verbose):
     X, Y = labels()
     model = make("RandomForestClassifier").fit(X, Y)
-    return list(weald.topk_chunks(model, X, 2, chunk_size=60, verbose=verbose))
+    return list(weald.topk(model, X, 2, chunk_size=60, verbose=verbose))
 
 
 # The work as a function of `verbose`, the name and the unit in its lines, and the last number of units.
@@ -101,9 +103,9 @@ WORKS |= {
     "distribute.fit": (on_executor("fit"), "RandomForestClassifier", "tree", 20),
     "distribute.fit of folds": (on_executor("fit of folds"), "ConformalClassifier", "fit", 4),
     "distribute.predict": (on_executor("predict"), "RandomForestClassifier", "sample", 200),
-    "distribute.predict_topk": (on_executor("predict_topk"), "RandomForestClassifier", "sample", 200),
+    "distribute.predict of the best labels": (on_executor("predict_topk"), "RandomForestClassifier", "sample", 200),
     "distribute.cross_validate": (on_executor("cross_validate"), "RandomForestClassifier", "fit", 3),
-    "topk_chunks": (chunks, "RandomForestClassifier", "sample", 200),
+    "topk in chunks": (chunks, "RandomForestClassifier", "sample", 200),
 }
 
 
@@ -171,7 +173,7 @@ def test_a_bar_on_a_terminal_fits_into_its_line(kind, monkeypatch, capsys):
     # Above 1 lines are printed even there.
     terminal.seek(0)
     terminal.truncate()
-    if kind != "topk_chunks":
+    if kind != "topk in chunks":
         work(2)
         assert terminal.getvalue() == ""
         assert capsys.readouterr().out.startswith(f"{name}: {unit} ")

@@ -133,7 +133,7 @@ OF_SAMPLES = {
     "loads": lambda form: weald.loads(weald.dumps(model("forest"))).predict_proba(form),
     "pickle": lambda form: pickle.loads(pickle.dumps(model("boosting"))).predict_proba(form),
     "Predictor": of_each_row,
-    "distribute": lambda form: weald.distribute.predict_topk(model("labels"), form, 2, Inline())[1],
+    "distribute": lambda form: weald.distribute.predict(model("labels"), form, Inline(), method="predict_topk", k=2)[1],
 }
 # Functions of all samples together.
 OF_ALL = {

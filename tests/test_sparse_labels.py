@@ -40,6 +40,7 @@ GROUPS = np.arange(60) % 5
 FOREST = weald.RandomForestClassifier(3, random_state=0)
 FITTED = weald.RandomForestClassifier(3, random_state=0).fit(X, Y)
 GRID = {"max_depth": [1, 3]}
+CURVE = {"param_name": "max_depth", "param_range": [1, 3]}
 
 
 def of_same_name(name, **options):
@@ -63,17 +64,17 @@ SCORERS = [
 # others y alone.
 BOTH = {
     "`cross_validate`": of_same_name("cross_validate"),
-    "`cross_val_score`": of_same_name("cross_val_score"),
     '`cross_val_predict(method="predict")`': of_same_name("cross_val_predict", method="predict"),
     '`cross_val_predict(method="predict_proba")`': of_same_name("cross_val_predict", method="predict_proba"),
     '`cross_val_predict(method="predict_topk")`': lambda module, y: module.cross_val_predict(
         FOREST, X, y, method="predict_topk", **({"k": 2} if module is ours else {})
     ),
-    "`learning_curve`": of_same_name("learning_curve"),
-    "`validation_curve`": of_same_name("validation_curve", param_name="max_depth", param_range=[1, 3]),
-    "`permutation_test_score`": of_same_name("permutation_test_score", n_permutations=2),
 }
 CALLS = {
+    "`cross_val_score`": lambda y: theirs.cross_val_score(FOREST, X, y, cv=3),
+    "`learning_curve`": lambda y: theirs.learning_curve(FOREST, X, y, cv=3),
+    "`validation_curve`": lambda y: theirs.validation_curve(FOREST, X, y, cv=3, **CURVE),
+    "`permutation_test_score`": lambda y: theirs.permutation_test_score(FOREST, X, y, cv=3, n_permutations=2),
     "`GridSearchCV`": lambda y: theirs.GridSearchCV(FOREST, GRID, cv=3).fit(X, y).score(X, y),
     "`RandomizedSearchCV`": lambda y: theirs.RandomizedSearchCV(FOREST, GRID, n_iter=2, cv=3).fit(X, y).score(X, y),
     "`HalvingGridSearchCV`": halving,
@@ -175,10 +176,19 @@ def test_what_is_said_to_take_the_place_of_others_does():
     train, test = next(ours.MultilabelStratifiedKFold(4).split(X, Y))
     assert len(train) + len(test) == 60
     pipeline = make_pipeline(MaxAbsScaler(), FOREST).fit(X, Y)
-    labels, scores = ours.cross_val_predict_topk(pipeline, X, Y, 2)
+    labels, scores = ours.cross_val_predict(pipeline, X, Y, method="predict_topk", k=2)
     for metric in (ndcg_at_k, precision_at_k):
         assert metric(Y, (labels, scores), 2) > 0
         assert make_topk_scorer(metric, 2)(pipeline, X, Y) > 0
+    curve = theirs.validation_curve(FOREST, X, Y.toarray(), cv=3, **CURVE)[1].T
+    found = theirs.GridSearchCV(FOREST, GRID, cv=3).fit(X, Y).cv_results_
+    assert np.array_equal([found[f"split{i}_test_score"] for i in range(3)], curve)
+    for n in (20, 40):
+        cv = theirs.ShuffleSplit(2, train_size=n, random_state=0)
+        assert [
+            len(train) for train in ours.cross_validate(FOREST, X, Y, cv=cv, return_indices=True)["indices"]["train"]
+        ] == [n, n]
+    assert ours.cross_validate(FOREST, X, Y[np.random.default_rng(0).permutation(60)])["test_score"].shape == (5,)
     assert coverage_error(Y, FITTED.predict_proba(X)) == metrics.coverage_error(Y.toarray(), FITTED.predict_proba(X))
 
 

@@ -139,5 +139,7 @@ def test_arguments_have_one_name_and_one_order():
 def test_every_public_module_says_what_is_public():
     for module in modules():
         assert all(hasattr(module, name) for name in module.__all__), module
-    within = {module.__name__.partition(".")[2] for module in modules()} - {""}
-    assert within <= set(weald.__all__)
+    within = {module.__name__.partition(".")[2]: module for module in modules() if module is not weald}
+    assert all(getattr(weald, name) is module for name, module in within.items())
+    of_estimators = {name for name, module in within.items() if set(module.__all__) <= set(weald.__all__)}
+    assert within.keys() - of_estimators == within.keys() & set(weald.__all__)

@@ -143,15 +143,11 @@ DOORS = {
         for name in ("roc_auc", "average_precision", "log_loss", "brier")
     },
     "cross_validate": lambda y, y_mask: of_validation("cross_validate")(y, y_mask)["test_score"],
-    "cross_val_score": of_validation("cross_val_score"),
     "cross_val_predict": of_validation("cross_val_predict"),
     "cross_val_predict, proba": of_validation("cross_val_predict", method="predict_proba"),
     "cross_val_predict, log": of_validation("cross_val_predict", method="predict_log_proba"),
     "cross_val_predict, decisions": of_validation("cross_val_predict", method="decision_function"),
-    "cross_val_predict_topk": of_validation("cross_val_predict_topk", 2),
-    "learning_curve": lambda y, y_mask: of_validation("learning_curve", train_sizes=[0.5])(y, y_mask)[2],
-    "validation_curve": of_validation("validation_curve", param_name="max_depth", param_range=[1, 2]),
-    "permutation_test_score": of_validation("permutation_test_score", n_permutations=2, random_state=0),
+    "cross_val_predict, best labels": of_validation("cross_val_predict", method="predict_topk", k=2),
     "prune_reduced_error": lambda y, y_mask: model_bytes(FITTED.prune_reduced_error(X, y, **of_mask(y_mask))),
     "reliability": lambda y, y_mask: LabelReliabilityDisplay.from_predictions(
         y, SCORES, **of_mask(y_mask)
@@ -330,9 +326,6 @@ FITS = {
     "distribute.cross_validate",
     "GridSearchCV",
     "RandomizedSearchCV",
-    "permutation_test_score",
-    "learning_curve",
-    "validation_curve",
     *(door for door in DOORS if door.startswith("cross_val")),
 }
 
@@ -407,7 +400,7 @@ NO_FOLDS = [1, 0, True, 10**400, -(10**400), 2.0, np.nan, "text", object()]
 @pytest.mark.parametrize("cv", NO_FOLDS, ids=lambda cv: str(cv)[:9])
 def test_folds_that_are_none(cv):
     with pytest.raises(ValueError, match=r"cv|n_splits"):
-        model_selection.cross_val_score(forest(), X, UNKNOWN, cv=cv)
+        model_selection.cross_validate(forest(), X, UNKNOWN, cv=cv)
 
 
 # Missing values among classes, and values that are no classes

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.metrics as theirs
+import sklearn.model_selection as validation
 import weald
 from every import EVERY
 from scipy import sparse
@@ -94,15 +95,20 @@ def of_validation(name: str, pick: Callable[[Any], Any] = np.asarray, **options:
 
     def door(kind: str, X: np.ndarray, y: Any, y_mask: Any) -> Any:
         given = {"cv": 2, "error_score": "raise", **options}
-        if "predict" in name or "permutation" in name:
+        if "predict" in name:
             del given["error_score"]
         return pick(getattr(ours, name)(forest(kind), X, y, y_mask=y_mask, **given))
 
     return door
 
 
+def of_scikit_learn(name: str, pick: Callable[[Any], Any] = np.asarray, **options: Any) -> Door:
+    """A function of scikit-learn, to which unknown values are NaN, with folds that are made beforehand."""
+    return lambda kind, X, y, _: pick(getattr(validation, name)(forest(kind), X, y, cv=ours.check_cv(2, y), **options))
+
+
 def of_score(scoring: str | Callable[..., float]) -> Door:
-    return of_validation("cross_val_score", scoring=scoring)
+    return of_validation("cross_validate", lambda found: found["test_score"], scoring=scoring)
 
 
 def of_search(search: Any, **options: Any) -> Door:
@@ -154,24 +160,28 @@ DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
         lambda kind, X, y, m: forest(kind, n_estimators=25, oob_score=True).fit(X, y, y_mask=m).oob_score_,
     ),
     "cross_validate": (KINDS, False, of_validation("cross_validate", lambda found: found["test_score"])),
-    "cross_val_score": (KINDS, False, of_validation("cross_val_score")),
+    "cross_val_score": (KINDS, True, of_scikit_learn("cross_val_score")),
     "cross_val_predict": (KINDS, False, of_validation("cross_val_predict", dense)),
     "cross_val_predict, proba": (
         ("labels", "classes"),
         False,
         of_validation("cross_val_predict", lambda found: np.hstack(found), method="predict_proba"),
     ),
-    "cross_val_predict_topk": (("labels",), False, of_validation("cross_val_predict_topk", list, k=2)),
-    "learning_curve": (KINDS, False, of_validation("learning_curve", lambda found: found[2], train_sizes=[0.7, 1.0])),
+    "cross_val_predict, best labels": (
+        ("labels",),
+        False,
+        of_validation("cross_val_predict", list, method="predict_topk", k=2),
+    ),
+    "learning_curve": (KINDS, True, of_scikit_learn("learning_curve", lambda found: found[2], train_sizes=[0.7, 1.0])),
     "validation_curve": (
         KINDS,
-        False,
-        of_validation("validation_curve", lambda found: found[1], param_name="max_depth", param_range=[2]),
+        True,
+        of_scikit_learn("validation_curve", lambda found: found[1], param_name="max_depth", param_range=[2]),
     ),
     "permutation_test_score": (
         KINDS,
-        False,
-        of_validation("permutation_test_score", lambda found: found[1], n_permutations=2, random_state=0),
+        True,
+        of_scikit_learn("permutation_test_score", lambda found: found[1], n_permutations=2, random_state=0),
     ),
     "GridSearchCV, KFold": (KINDS, True, of_search(GridSearchCV)),
     "GridSearchCV, check_cv": (KINDS, True, of_search(GridSearchCV, cv="checked")),
@@ -453,14 +463,14 @@ def test_searches_and_scorers_of_scikit_learn_refuse_NaN_in_y() -> None:
     with pytest.raises(
         ValueError, match=r"^scoring must be one of \['accuracy', .* for y with unknown values, got 'f1_sam"
     ):
-        ours.cross_val_score(forest("labels"), X, gaps, cv=2, scoring="f1_samples")
+        ours.cross_validate(forest("labels"), X, gaps, cv=2, scoring="f1_samples")
     with pytest.raises(ValueError, match=r"^scoring must be one of \['neg_mean_abs.* got 'max_error'$"):
-        ours.cross_val_score(forest("numbers"), X, gaps, cv=2, scoring={"error": "max_error"})
+        ours.cross_validate(forest("numbers"), X, gaps, cv=2, scoring={"error": "max_error"})
     # One column of y has no unknown values: such samples are left out. Names of classes cannot be NaN.
     with pytest.raises(ValueError, match="samples with unknown y must be left out"):
-        ours.cross_val_score(forest("classes"), X, y[:, 0], cv=2, y_mask=mask[:, 0])
+        ours.cross_validate(forest("classes"), X, y[:, 0], cv=2, y_mask=mask[:, 0])
     with pytest.raises(ValueError, match="names of classes must be replaced by numbers"):
-        ours.cross_val_score(forest("classes"), X, y.astype(str), cv=2, y_mask=mask)
+        ours.cross_validate(forest("classes"), X, y.astype(str), cv=2, y_mask=mask)
 
 
 def test_scores_by_name_are_those_of_known_values() -> None:

@@ -41,38 +41,30 @@ Functions
     Merges parts of a forest, a linear model or label trees that were fitted separately.
 `estimate_fit_memory`
     Estimates the memory that a fit needs.
-`topk`, `topk_chunks`
+`topk`
     The highest-scoring labels of samples, also for pipelines and in chunks.
 
 `Predictor` predicts single samples with low latency.
 """
 
 from weald import (
-    boosting,
-    centroid,
     compression,
     conformal,
     datasets,
     distribute,
     export,
-    forest,
     inspection,
-    label_tree,
-    linear,
     loss,
-    mean,
     metrics,
     model_selection,
     multilabel,
     projection,
-    quantiles,
-    tree,
 )
 from weald._files.model_file import dumps, inspect_model, load, loads, save
 from weald._tools.memory import estimate_fit_memory
 from weald._tools.merge import merge
 from weald._tools.predictor import Predictor
-from weald._tools.topk import topk, topk_chunks
+from weald._tools.topk import topk
 from weald._weald import __version__, build_info
 from weald.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from weald.centroid import CentroidForestClassifier, CentroidForestRegressor
@@ -122,9 +114,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
-    "boosting",
     "build_info",
-    "centroid",
     "compression",
     "conformal",
     "datasets",
@@ -132,23 +122,16 @@ __all__ = [
     "dumps",
     "estimate_fit_memory",
     "export",
-    "forest",
     "inspect_model",
     "inspection",
-    "label_tree",
-    "linear",
     "load",
     "loads",
     "loss",
-    "mean",
     "merge",
     "metrics",
     "model_selection",
     "multilabel",
     "projection",
-    "quantiles",
     "save",
     "topk",
-    "topk_chunks",
-    "tree",
 ]

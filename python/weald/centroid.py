@@ -199,8 +199,8 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             classes and labels. With a mask, leaves of labels store frequencies in place of the lists of their samples, which
             takes more memory, and y of weighted labels with an `output_projection` is held as a float64 array.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         trees : range or None, default=None
             Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
             these trees does. Parts can be fitted in several processes or on several machines and put together by
@@ -536,7 +536,7 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
     >>> words = CountVectorizer().fit(texts)
     >>> forest = weald.CentroidForestClassifier(max_leaf_samples=1, random_state=0)
     >>> forest = forest.fit(words.transform(texts), Y, label_names=names)
-    >>> forest.topk_names(words.transform(["snow again", "my dog"]), k=1).tolist()
+    >>> forest.predict_topk(words.transform(["snow again", "my dog"]), k=1, names=True)[0].tolist()
     [['weather'], ['dog']]
     """
 

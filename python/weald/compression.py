@@ -15,7 +15,8 @@ from weald._compress.classifier import BaseCompressedClassifier
 from weald._compress.induced import BaseInducedForest
 from weald._compress.path import BaseCompressedForest
 from weald._fit.base import keep
-from weald._fit.compact import CompactReport, compact_leaves
+from weald._fit.compact import CompactReport as CompactReport
+from weald._fit.compact import compact_leaves
 from weald._fit.compression import BaseCompressed as BaseCompressed
 from weald._fit.predictions import BaseRegressor
 from weald._parameters.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
@@ -23,7 +24,6 @@ from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 from weald.tree import DecisionTreeRegressor
 
 __all__ = [
-    "CompactReport",
     "CompressedForestClassifier",
     "CompressedForestRegressor",
     "InducedForestClassifier",

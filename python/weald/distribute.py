@@ -1,7 +1,7 @@
 """Distributed computation on several processes or machines, by any executor of `concurrent.futures`.
 
 `fit` grows the trees of a forest in parts, and those of a forest inside another estimator with the folds of that one;
-`predict` and `predict_topk` predict samples in blocks, and `cross_validate` fits and scores parameter settings on folds.
+`predict` predicts samples in blocks, and `cross_validate` fits and scores parameter settings on folds.
 An executor is any object with a method `submit` that returns `concurrent.futures.Future`, for example
 `ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or `mpi4py.futures.MPIPoolExecutor`. The results
 are equal to those of a single machine, byte for byte, independently of the number of workers and the order in which they
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
@@ -40,13 +41,14 @@ from weald._input.checks import check_has_fit, count_samples, named, shown
 from weald._input.described import kind_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
-from weald._parameters.types import MatrixLike, Scores
+from weald._parameters.types import MatrixLike
+from weald._ranking.best import by_sample
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
 from weald._tools.merge import MERGED
 from weald._tools.topk import topk
 
-__all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict", "predict_topk"]
+__all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict"]
 
 # What has fits of its own that are independent, in words.
 _AROUND = "the estimators around another one of weald.conformal and weald.multilabel"
@@ -198,7 +200,7 @@ def predict(
         An executor, as in `fit`.
     method : str, default="predict"
         The name of a method that predicts each sample by itself, such as "predict_proba", "predict_interval",
-        "predict_sets" or "predict_sparse".
+        "predict_sets" or "predict_sparse". "predict_topk" is `weald.topk`, which also takes pipelines.
     n_parts : int or None, default=None
         Number of blocks of samples. If None, it is chosen as in `fit`.
     timeout : float or None, default=None
@@ -208,7 +210,8 @@ def predict(
     verbose : int, default=0
         How blocks that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
     **options
-        Other arguments of the method, the same for all blocks, such as `alpha` of "predict_interval".
+        Other arguments of the method, the same for all blocks, such as `alpha` of "predict_interval"; but `exclude` of
+        "predict_topk" may be a matrix with a row for each sample.
 
     Returns
     -------
@@ -221,10 +224,6 @@ def predict(
     TypeError, ValueError, TimeoutError, RuntimeError
         Under the same conditions as in `fit`, if there is no such method, if it returns something else than arrays with a row
         for each sample (frames that the last step of a pipeline returns among them), and as raised by it on a worker.
-
-    See Also
-    --------
-    predict_topk : The best labels of each sample, some of which may be excluded by sample.
 
     Notes
     -----
@@ -243,7 +242,7 @@ def predict(
     (442, 2)
     """
     check_has_fit(estimator)
-    if not isinstance(method, str) or not callable(getattr(estimator, method, None)):
+    if not isinstance(method, str) or not callable(_method(estimator, method)):
         raise TypeError(f"method must be the name of a method of {type(estimator).__name__}, got {shown(method)}")
     model, container = estimator, None
     if isinstance(estimator, FittedAsOne) and method in frames.FRAMED:
@@ -253,113 +252,28 @@ def predict(
     with OnExecutor(executor, n_parts, timeout, max_retries) as tasks:
         blocks = tasks.blocks(X)
         if not blocks:
-            return getattr(estimator, method)(X, **options)
-        calls: list[Call] = [(name, (_predicted, rows)) for name, rows, _ in blocks]
+            return _method(estimator, method)(X, **options)
         n_rows = sum(n for *_, n in blocks)
+        exclude = by_sample(options.get("exclude"), n_rows) if method == "predict_topk" else None
+        ends = np.cumsum([n for *_, n in blocks])
+        calls: list[Call] = [
+            (
+                name,
+                (_predicted, rows, {} if exclude is None else {"exclude": safe_indexing(exclude, slice(end - n, end))}),
+            )
+            for (name, rows, n), end in zip(blocks, ends, strict=True)
+        ]
+        if exclude is not None:
+            del options["exclude"]
         with Progress(type(apart(estimator)[0]).__name__, "sample", n_rows, check_verbose(verbose)) as progress:
             told = lambda i: progress(progress.n_done + blocks[i][2])  # noqa: E731
             parts = tasks.submit(calls, (model, method, options), told)()
         if len(parts) > 1 and len({n for *_, n in blocks}) == 1 and blocks[0][2] > 1:
             # An array of another meaning may have as many rows as each block by chance; it has no other number for one sample.
             one = safe_indexing(blocks[0][1], [0])
-            _predicted((model, method, options), one)
+            _predicted((model, method, options), one, {})
         found = parts[0] if len(parts) == 1 else _joined(parts)
     return found if container is None else frames.built(container, found, model, method, X)
-
-
-def predict_topk(
-    estimator: BaseEstimator,
-    X: Raw,
-    k: int,
-    executor: Executor | None,
-    *,
-    n_parts: int | None = None,
-    scores: Scores = "auto",
-    min_score: float | None = None,
-    exclude: MatrixLike | None = None,
-    timeout: float | None = None,
-    max_retries: int = 2,
-    verbose: int = 0,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Predict the `k` highest-scoring labels of each sample, in blocks that the workers of an executor predict.
-
-    Parameters
-    ----------
-    estimator : estimator or Pipeline
-        A fitted model that `weald.topk` supports.
-    X : {ndarray, sparse matrix, DataFrame, list} of n_samples samples
-        Samples, in any of these forms that the first step of `estimator` accepts. They are split into blocks.
-    k : int
-        The number of labels per sample, from 1 to the number of labels.
-    executor : concurrent.futures.Executor
-        An executor, as in `fit`.
-    n_parts : int or None, default=None
-        Number of blocks of samples. If None, it is chosen as in `fit`.
-    scores : {"auto", "probability", "margin"}, default="auto"
-        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-        probabilities if there are any, and margins otherwise.
-    min_score : float or None, default=None
-        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-        number for margins. None returns all.
-    exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-        Labels that are not returned, as in `weald.topk`.
-    timeout : float or None, default=None
-        Number of seconds after which all blocks must be complete. If None, there is no limit.
-    max_retries : int, default=2
-        Maximum number of times that a lost block is repeated.
-    verbose : int, default=0
-        How blocks that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
-
-    Returns
-    -------
-    indices : int64 ndarray of shape (n_samples, k)
-        Indices of the labels, as returned by `weald.topk`.
-    scores : float64 ndarray of shape (n_samples, k)
-        Their scores, as returned by `weald.topk`.
-
-    Raises
-    ------
-    TypeError, ValueError, TimeoutError, RuntimeError
-        Under the same conditions as in `fit`, and as raised by `weald.topk` on a worker.
-
-    Notes
-    -----
-    The model is sent once for each block, and each sample is sent once.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     indices, scores = weald.distribute.predict_topk(forest, X, 2, executor)
-    >>> indices.shape
-    (150, 2)
-    """
-    n_rows = count_samples(X)
-    with OnExecutor(executor, n_parts, timeout, max_retries) as tasks:
-        blocks = tasks.blocks(X)
-        options: dict[str, Any] = {"scores": scores, "min_score": min_score}
-        marked: Any = exclude
-        some = marked.tocsr() if is_sparse(marked) else None
-        if some is not None and some.shape[0] != n_rows:
-            raise ValueError(f"exclude must have {n_rows} rows, one for each sample of X, got {some.shape[0]}")
-        ends = np.cumsum([n for *_, n in blocks])
-        calls: list[Call] = [
-            (name, (_best_of_rows, rows, None if some is None else some[end - n : end]))
-            for (name, rows, n), end in zip(blocks, ends, strict=True)
-        ]
-        if not calls:
-            return topk(estimator, X, k, exclude=exclude, **options)
-        data = (estimator, k, options if is_sparse(exclude) else {**options, "exclude": exclude})
-        with Progress(type(apart(estimator)[0]).__name__, "sample", n_rows, check_verbose(verbose)) as progress:
-            told = lambda i: progress(progress.n_done + blocks[i][2])  # noqa: E731
-            found = tasks.submit(calls, data, told)()
-    labels, values = zip(*found, strict=True)
-    return np.concatenate(labels), np.concatenate(values)
 
 
 def cross_validate(
@@ -469,9 +383,14 @@ def cross_validate(
 # --- tasks, which run on the workers ---------------------------------------------------------------------------------
 
 
-def _predicted(data: tuple[Any, ...], rows: Any) -> Any:
+def _method(model: BaseEstimator, name: str) -> Any:
+    """The method of this name, or None. The best labels are those of `topk`, which looks inside pipelines."""
+    return partial(topk, model) if name == "predict_topk" else getattr(model, name, None)
+
+
+def _predicted(data: tuple[Any, ...], rows: Any, of_rows: dict[str, Any]) -> Any:
     model, method, options = data
-    found = getattr(model, method)(rows, **options)
+    found = _method(model, method)(rows, **options, **of_rows)
     _check_rows(found, count_samples(rows), method)
     return found
 
@@ -486,11 +405,6 @@ def _check_rows(found: Any, n: int, method: str) -> None:
     if not is_array or found.ndim < 1 or found.shape[0] != n or (is_sparse(found) and found.ndim != 2):
         got = f"an array of shape {found.shape} for {n} sample(s)" if is_array else kind_of(found)
         raise TypeError(f"method must return arrays with a row for each sample, but {method} returned {got}")
-
-
-def _best_of_rows(data: tuple[Any, ...], rows: Any, exclude: Any) -> Any:
-    model, k, options = data
-    return topk(model, rows, k, **(options if exclude is None else {**options, "exclude": exclude}))
 
 
 def _scored(

@@ -35,7 +35,8 @@ from weald._inspect.linear_weights import weights_of
 from weald._inspect.path_display import CompressionPathDisplay
 from weald._inspect.permutation import permutation_importance
 from weald._inspect.readable import check_tests_features, check_trees, fitted, named_twin
-from weald._inspect.shap import Explanation, shap_interaction_values, shap_values
+from weald._inspect.shap import Explanation as Explanation
+from weald._inspect.shap import shap_interaction_values, shap_values
 from weald._parameters.types import MatrixLike
 from weald._ranking.pipelines import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
@@ -45,7 +46,6 @@ from weald.tree import DecisionTreeRegressor
 __all__ = [
     "BoostingCurveDisplay",
     "CompressionPathDisplay",
-    "Explanation",
     "export_centroids",
     "export_rules",
     "feature_importances",

@@ -183,7 +183,7 @@ class LabelTreeClassifier(OfPreparedX):
     >>> vectorizer, binarizer = CountVectorizer(), MultiLabelBinarizer(sparse_output=True)
     >>> X, Y = vectorizer.fit_transform(texts), binarizer.fit_transform(tags)
     >>> model = weald.LabelTreeClassifier(random_state=0).fit(X, Y, label_names=binarizer.classes_)
-    >>> model.topk_names(vectorizer.transform(["the cat sleeps", "snow on a mat"]), k=1).tolist()
+    >>> model.predict_topk(vectorizer.transform(["the cat sleeps", "snow on a mat"]), k=1, names=True)[0].tolist()
     [['cat'], ['weather']]
     """
 
@@ -274,8 +274,8 @@ class LabelTreeClassifier(OfPreparedX):
             another label there. A sample without any known value is treated as if it were absent, and a label without any
             known value raises a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         trees : range or None, default=None
             Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
             trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.

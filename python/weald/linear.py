@@ -213,7 +213,7 @@ class LinearClassifier(OfPreparedX):
     >>> vectorizer, binarizer = CountVectorizer(), MultiLabelBinarizer(sparse_output=True)
     >>> X, Y = vectorizer.fit_transform(texts), binarizer.fit_transform(tags)
     >>> model = weald.LinearClassifier(random_state=0).fit(X, Y, label_names=binarizer.classes_)
-    >>> model.topk_names(vectorizer.transform(["the cat sleeps", "snow on a mat"]), k=1).tolist()
+    >>> model.predict_topk(vectorizer.transform(["the cat sleeps", "snow on a mat"]), k=1, names=True)[0].tolist()
     [['cat'], ['weather']]
     """
 
@@ -300,8 +300,8 @@ class LinearClassifier(OfPreparedX):
             not read. A sample has no part in the fit of the labels that are unknown for it. A sample without any known
             value is treated as if it were absent, and an output without any known value raises a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         labels : range or None, default=None
             Fit only these columns of y, which must be labels. The result is a part of the model, in which the other labels have
             no weights. Parts can be fitted in several processes or on several machines, each to all samples and all columns of

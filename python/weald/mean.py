@@ -16,15 +16,15 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch, Tags, get_tags
 
 from weald._fit.named_outputs import has_labels
-from weald._fit.predictions import accuracy_of, logarithms_of, r2_of, ranks_columns
+from weald._fit.predictions import accuracy_of, logarithms_of, r2_of
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.fits import fitted
 from weald._fitted.proof import check_fitted
 from weald._input.checks import Float
 from weald._input.sparse import is_sparse
 from weald._mean.base import BaseMean
-from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
-from weald._ranking import best, ranks
+from weald._parameters.types import MatrixLike, Prediction, available_if
+from weald._ranking import best
 
 __all__ = ["Mean"]
 
@@ -181,8 +181,8 @@ class Mean(BaseMean):
             True or 1 marks unknown entries of y, in addition to those that are NaN. All estimators that are fitted must support
             them.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------
@@ -364,67 +364,12 @@ class Mean(BaseMean):
         parts = [best.at_least(self._mean(rows), floor) for rows in self._blocks(X)]
         return parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
 
-    @available_if(lambda estimator: is_classifier(estimator) and ranks_columns(estimator))
-    @of_one_fit
-    def predict_topk(
-        self,
-        X: MatrixLike,
-        k: int,
-        *,
-        scores: Scores = "auto",
-        min_score: float | None = None,
-        exclude: MatrixLike | None = None,
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` labels, or classes of one output, with the largest mean probabilities.
+    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
+        return X, self._n_samples(X)
 
-        The scores of all labels are never held at once.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that all estimators accept.
-        k : int
-            The number of labels per sample, from 1 to the number of labels.
-        scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
-        min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
-        exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-            samples.
-
-        Returns
-        -------
-        indices : int64 ndarray of shape (n_samples, k)
-            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-            comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
-        scores : float64 ndarray of shape (n_samples, k)
-            Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
-            or type.
-        """
-        check_fitted(self)
-        width = self.n_classes_
-        has_margins = self._label_format is not None
-        as_margins = best.are_margins(scores, True, has_margins, type(self).__name__)
-        k, floor = best.checked_k(k, width), best.checked_floor(min_score, as_margins)
-        marked = best.pattern(exclude, self._n_samples(X), width)
-        found, start = [], 0
-        for rows in self._blocks(X):
-            mean = self._mean(rows)
-            end = start + len(mean)
-            some = marked if marked is None or marked.shape[0] == 1 else marked[start:end]
-            found.append(ranks.k_best(mean - 0.5 if as_margins else mean, k, some))
-            start = end
-        indices, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return best.ranked(indices, values, floor, are_margins=as_margins)
+    def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        means = (self._mean(rows) for rows in self._blocks(X))
+        return best.ranked_parts((mean - 0.5 if as_margins else mean for mean in means), k, marked)
 
     @of_one_fit
     def score(

@@ -22,7 +22,8 @@ need the scores of all labels.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from inspect import cleandoc
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import targets
-from weald._input.checks import check_real, integer, named, number, shown
+from weald._input.checks import boolean, check_real, integer, named, number, shown
 from weald._labels.hierarchical_metrics import (
     auprc,
     fmax,
@@ -528,59 +529,95 @@ def macro_f1(
     return f1(*found, "macro", check_zero_division(zero_division))
 
 
-def roc_auc(
-    y_true: MatrixLike,
-    y_score: MatrixLike,
-    *,
-    average: Average = "macro",
-    sample_weight: ArrayLike | None = None,
-    y_mask: MatrixLike | None = None,
-    return_counts: bool = False,
-) -> Any:
+class _LabelMetric(Protocol):
+    """A measure of each label on the samples for which it is known."""
+
+    __name__: str
+
+    def __call__(
+        self,
+        y_true: MatrixLike,
+        y_score: MatrixLike,
+        *,
+        average: Average = "macro",
+        sample_weight: ArrayLike | None = None,
+        y_mask: MatrixLike | None = None,
+        return_counts: bool = False,
+    ) -> Any:
+        """Return the measure of each label or its mean, and what was counted if that is asked for."""
+
+
+def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
+    """The measure of this name in the table of measures, with a text about it and an example."""
+    measure = label_means.MEASURES[name]
+
+    def metric(
+        y_true: MatrixLike,
+        y_score: MatrixLike,
+        *,
+        average: Average = "macro",
+        sample_weight: ArrayLike | None = None,
+        y_mask: MatrixLike | None = None,
+        return_counts: bool = False,
+    ) -> Any:
+        """Measure each label.
+
+        Parameters
+        ----------
+        y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+        y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            Scores of all labels, such as probabilities or margins; for `log_loss` and `brier` the probabilities that labels
+            are 1. Entries of a sparse matrix that are not stored are zero.
+        average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
+            "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
+            "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
+            together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Sample weights.
+        y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
+            True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        return_counts : bool, default=False
+            Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were
+            counted, or without an average the number of known entries of each label.
+
+        Returns
+        -------
+        score : float or ndarray of shape (n_labels,)
+            The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is
+            not defined.
+        counts : int or ndarray of shape (n_labels,)
+            What was counted. Only with `return_counts=True`.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not match, values are not finite, or not between 0 and 1 where they are probabilities, a weight
+            is negative, all weights are zero, `average` is unknown, or `y_score` is the output of `predict_topk`, which does
+            not contain the scores of all labels.
+        TypeError
+            If `return_counts` is not a bool.
+        """
+        with_counts = boolean("return_counts", return_counts)
+        found, counts = label_means.score(measure, y_true, y_score, average, sample_weight, y_mask)
+        return (found, counts) if with_counts else found
+
+    arguments = (metric.__doc__ or "").partition("\n\n")[2]
+    metric.__doc__ = f"{cleandoc(about)}\n\n{cleandoc(arguments)}\n\nExamples\n--------\n{cleandoc(example)}\n"
+    metric.__name__ = metric.__qualname__ = name
+    return metric
+
+
+roc_auc = _label_metric(
+    "roc_auc",
     """Area under the ROC curve of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.roc_auc_score` of each label on the samples for which it is known, extended to sparse matrices.
     Pairs of equal scores count one half. The area of a label is defined if both 0 and 1 are among its known entries of
     positive weight. The best value is 1, and scores at random have 1/2. The cost is O(m log m) for m stored entries of both
     matrices; of dense scores, blocks of labels are copied, and with "micro" and "samples" all of them.
-
-    Parameters
-    ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
-        zero.
-    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
-    return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
-
-    Returns
-    -------
-    score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
-    counts : int or ndarray of shape (n_labels,)
-        What was counted. Only with `return_counts=True`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
-        or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-    TypeError
-        If `return_counts` is not a bool.
-
-    Examples
-    --------
+    """,
+    """
     >>> import numpy as np
     >>> from weald.metrics import roc_auc
     >>> y = np.array([[0, 1, 1], [1, 0, np.nan], [1, np.nan, np.nan]])
@@ -589,19 +626,10 @@ def roc_auc(
     array([0.5, 1. , nan])
     >>> roc_auc(y, scores, return_counts=True)
     (0.75, 2)
-    """
-    return _mean(label_means.ROC_AUC, y_true, y_score, average, sample_weight, y_mask, return_counts)
-
-
-def average_precision(
-    y_true: MatrixLike,
-    y_score: MatrixLike,
-    *,
-    average: Average = "macro",
-    sample_weight: ArrayLike | None = None,
-    y_mask: MatrixLike | None = None,
-    return_counts: bool = False,
-) -> Any:
+    """,
+)
+average_precision = _label_metric(
+    "average_precision",
     """Average precision of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.average_precision_score` of each label on the samples for which it is known, extended to sparse
@@ -609,191 +637,51 @@ def average_precision(
     precision among all samples with at least the same score. It is defined if both 0 and 1 are among the known entries of
     positive weight. The best value is 1, and scores at random have about the share of positives. The cost is that of
     `roc_auc`.
-
-    Parameters
-    ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
-        zero.
-    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
-    return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
-
-    Returns
-    -------
-    score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
-    counts : int or ndarray of shape (n_labels,)
-        What was counted. Only with `return_counts=True`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
-        or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-    TypeError
-        If `return_counts` is not a bool.
-
-    Examples
-    --------
+    """,
+    """
     >>> import numpy as np
     >>> from weald.metrics import average_precision
     >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
     >>> scores = np.array([[0.2, 0.7], [0.6, 0.1], [0.1, 0.3]])
     >>> average_precision(y, scores, average=None).round(3)
     array([0.833, 1.   ])
-    """
-    return _mean(label_means.AVERAGE_PRECISION, y_true, y_score, average, sample_weight, y_mask, return_counts)
-
-
-def log_loss(
-    y_true: MatrixLike,
-    y_score: MatrixLike,
-    *,
-    average: Average = "macro",
-    sample_weight: ArrayLike | None = None,
-    y_mask: MatrixLike | None = None,
-    return_counts: bool = False,
-) -> Any:
+    """,
+)
+log_loss = _label_metric(
+    "log_loss",
     """Log loss of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.log_loss` of each label on the samples for which it is known, extended to sparse matrices: the
     mean of -log(p) over entries that are 1 and of -log(1 - p) over those that are 0. Probabilities are clipped to
     [eps, 1 - eps], where eps is the resolution of their dtype. It is defined for every label with a known entry of positive
     weight. The best value is 0. The cost is proportional to the number of stored entries of both matrices.
-
-    Parameters
-    ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
-    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
-    return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
-
-    Returns
-    -------
-    score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
-    counts : int or ndarray of shape (n_labels,)
-        What was counted. Only with `return_counts=True`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
-        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-    TypeError
-        If `return_counts` is not a bool.
-
-    Examples
-    --------
+    """,
+    """
     >>> import numpy as np
     >>> from weald.metrics import log_loss
     >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
     >>> proba = np.array([[0.5, 0.8], [0.5, 0.2], [0.5, 0.3]])
     >>> log_loss(y, proba, average=None).round(3)
     array([0.693, 0.223])
-    """
-    return _mean(label_means.LOG_LOSS, y_true, y_score, average, sample_weight, y_mask, return_counts)
-
-
-def brier(
-    y_true: MatrixLike,
-    y_score: MatrixLike,
-    *,
-    average: Average = "macro",
-    sample_weight: ArrayLike | None = None,
-    y_mask: MatrixLike | None = None,
-    return_counts: bool = False,
-) -> Any:
+    """,
+)
+brier = _label_metric(
+    "brier",
     """Brier score of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.brier_score_loss` of each label on the samples for which it is known, extended to sparse
     matrices: the mean squared difference between labels and their probabilities. It is defined for every label with a known
     entry of positive weight. The best value is 0. The cost is proportional to the number of stored entries of both matrices.
-
-    Parameters
-    ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
-    average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
-    return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
-
-    Returns
-    -------
-    score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
-    counts : int or ndarray of shape (n_labels,)
-        What was counted. Only with `return_counts=True`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
-        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-    TypeError
-        If `return_counts` is not a bool.
-
-    Examples
-    --------
+    """,
+    """
     >>> import numpy as np
     >>> from weald.metrics import brier
     >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
     >>> proba = np.array([[0.5, 0.8], [0.5, 0.2], [0.5, 0.3]])
     >>> brier(y, proba, average=None).round(3)
     array([0.25, 0.04])
-    """
-    return _mean(label_means.BRIER, y_true, y_score, average, sample_weight, y_mask, return_counts)
-
-
-def _mean(
-    measure: label_means.Measure,
-    y_true: MatrixLike,
-    y_score: MatrixLike,
-    average: object,
-    sample_weight: object,
-    y_mask: MatrixLike | None,
-    return_counts: object,
-) -> Any:
-    """The mean of a measure of labels, with what was counted if that is asked for."""
-    if not isinstance(return_counts, bool | np.bool_):
-        raise TypeError(f"return_counts must be True or False, got {return_counts!r}")
-    found, counts = label_means.score(measure, y_true, y_score, average, sample_weight, y_mask)
-    return (found, counts) if return_counts else found
+    """,
+)
 
 
 def make_topk_scorer(
@@ -904,11 +792,12 @@ def make_label_scorer(
     >>> import numpy as np
     >>> import weald
     >>> from weald.metrics import make_label_scorer
-    >>> from weald.model_selection import cross_val_score
+    >>> from weald.model_selection import cross_validate
     >>> X = [[i % 4] for i in range(40)]
     >>> Y = np.array([[x[0] == j for j in range(4)] for x in X], dtype=float)
     >>> Y[::7, 1] = np.nan  # unknown
-    >>> cross_val_score(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=make_label_scorer("roc_auc"))
+    >>> scoring = make_label_scorer("roc_auc")
+    >>> cross_validate(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=scoring)["test_score"]
     array([1., 1.])
     """
     if isinstance(metric, str):
@@ -931,7 +820,7 @@ def _sign(greater_is_better: object, default: bool) -> int:
 
 
 _LABEL_METRICS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (average_precision, brier, log_loss, roc_auc)
+    metric.__name__: metric for metric in (average_precision, brier, log_loss, roc_auc)
 }
 
 _TOPK_METRICS: dict[str, Callable[..., float]] = {

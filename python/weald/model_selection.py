@@ -1,10 +1,10 @@
 """Cross-validation for labels: stratified folds, and scikit-learn's functions for sparse y and unknown values of y.
 
 The searches of scikit-learn (`GridSearchCV`, `RandomizedSearchCV` and the halving searches) support sparse y, but its
-cross-validation functions raise an error. The functions of the same names in this module call those of scikit-learn,
-and also support sparse y, and unknown values (NaN, or `y_mask`). With dense y that is known the results are identical,
-except for a label that all training samples of a fold have: scikit-learn's `cross_val_predict` takes it for one that
-none has. For searches of y with unknown values, `check_cv` makes the folds.
+cross-validation functions raise an error. `cross_validate` and `cross_val_predict` of this module call those of
+scikit-learn, and also support sparse y, and unknown values (NaN, or `y_mask`). With dense y that is known the results are
+identical, except for a label that all training samples of a fold have: scikit-learn's `cross_val_predict` takes it for one
+that none has. For searches of y with unknown values, and for scikit-learn's other functions, `check_cv` makes the folds.
 
 See `docs/sparse-labels.md` for the other parts of scikit-learn that support sparse y.
 """
@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_array, check_consistent_length, get_tags
@@ -34,7 +33,6 @@ from weald._input.checks import (
     check_has_fit,
     check_jobs,
     check_names_of_scorers,
-    floats,
     folds_of,
     generator,
     integer,
@@ -56,12 +54,7 @@ __all__ = [
     "MultilabelStratifiedKFold",
     "check_cv",
     "cross_val_predict",
-    "cross_val_predict_topk",
-    "cross_val_score",
     "cross_validate",
-    "learning_curve",
-    "permutation_test_score",
-    "validation_curve",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -457,56 +450,6 @@ def cross_validate(
     return dict(_called(theirs.cross_validate, estimator, X, y, options))
 
 
-@_signed_as(theirs.cross_val_score, y_mask=None)
-def cross_val_score(
-    estimator: BaseEstimator,
-    X: Raw,
-    y: MatrixLike | None = None,
-    *,
-    y_mask: MatrixLike | None = None,
-    **options: Any,
-) -> NDArray[np.float64]:
-    """Score an estimator on each fold.
-
-    This is `sklearn.model_selection.cross_val_score`, extended to sparse y.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator to fit.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
-        Targets. Sparse y is not made dense.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
-        labels. Fits and scores leave them out, if the estimator and the scorer do.
-    **options
-        `groups`, `scoring`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch` and `error_score`, as in scikit-learn.
-
-    Returns
-    -------
-    ndarray of shape (n_splits,)
-        The score on each fold.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.model_selection import cross_val_score
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> cross_val_score(weald.DecisionTreeClassifier(), X, Y, cv=2)
-    array([1., 1.])
-    """
-    y, options = _prepared(estimator, y, y_mask, options)
-    if not is_sparse(y):
-        return np.asarray(theirs.cross_val_score(estimator, X, y, **options))
-    scorer = check_scoring(estimator, scoring=options.pop("scoring", None))
-    found = _called(theirs.cross_validate, estimator, X, y, {**options, "scoring": {"score": scorer}})
-    return np.asarray(found["test_score"])
-
-
 @_signed_as(theirs.cross_val_predict, k=None, y_mask=None)
 def cross_val_predict(
     estimator: BaseEstimator,
@@ -534,7 +477,8 @@ def cross_val_predict(
         The method to predict with: "predict", "predict_proba", "predict_log_proba", "decision_function" or
         "predict_topk".
     k : int or None, default=None
-        The number of labels per sample. Required with "predict_topk", and must be None with all other methods.
+        The number of labels per sample, from 1 to the number of labels. Required with "predict_topk", and must be None
+        with all other methods. Classifiers without `predict_topk` are supported as by `weald.metrics.make_topk_scorer`.
     y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
@@ -544,24 +488,29 @@ def cross_val_predict(
     Returns
     -------
     {ndarray, sparse matrix} with n_samples rows, or tuple of ndarrays
-        The predictions of the method for all samples. With "predict_topk" these are labels and scores, see
-        `cross_val_predict_topk`. Probabilities of sparse labels are a dense array of shape (n_samples, n_labels).
+        The predictions of the method for all samples. With "predict_topk" these are indices of labels, best first, and
+        their scores, of shape (n_samples, k): the metrics of `weald.metrics` take the tuple as `y_score`. Probabilities
+        of sparse labels are a dense array of shape (n_samples, n_labels).
 
     Raises
     ------
     ValueError
-        If a sample is not in exactly one test fold, if `k` is given without "predict_topk" or missing with it, or if
-        `method` is unknown.
+        If a sample is not in exactly one test fold, if `method` is unknown, or if `k` is given without "predict_topk";
+        with it, if `k` is missing or out of range, or y is no matrix.
 
     Examples
     --------
     >>> from scipy import sparse
     >>> import weald
+    >>> from weald.metrics import precision_at_k
     >>> from weald.model_selection import cross_val_predict
     >>> X = [[i % 4] for i in range(40)]
     >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
     >>> cross_val_predict(weald.DecisionTreeClassifier(), X, Y, method="predict_proba").shape
     (40, 4)
+    >>> best = cross_val_predict(weald.DecisionTreeClassifier(), X, Y, method="predict_topk", k=1)
+    >>> precision_at_k(Y, best, k=1)
+    1.0
     """
     accepted = ("predict", "predict_proba", "predict_log_proba", "decision_function")
     if not isinstance(method, str) or method not in (*accepted, "predict_topk"):
@@ -569,12 +518,17 @@ def cross_val_predict(
     if method == "predict_topk":
         if k is None:
             raise ValueError("k must be a positive integer with method='predict_topk', got None")
-        return cross_val_predict_topk(estimator, X, y, k, y_mask=y_mask, **options)
-    if k is not None:
+        k = integer("k", k, 1)
+    elif k is not None:
         raise ValueError(
             f"k must be None with method={method!r}, got {k!r}; it is only used with method='predict_topk'"
         )
     y, options = _prepared(estimator, y, y_mask, options)
+    if k is not None:
+        if len(shape := np.shape(y)) != 2:
+            raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
+        found = _called(theirs.cross_val_predict, _Predicting(estimator, method, k), X, y, options)
+        return np.ascontiguousarray(found["labels"]), np.ascontiguousarray(found["scores"])
     if method == "predict" or y is None:
         return _called(theirs.cross_val_predict, estimator, X, y, {**options, "method": method})
     # scikit-learn numbers the classes of each column of y: NaN would be a class, and a label that every sample has the
@@ -605,61 +559,6 @@ def _innermost(estimator: BaseEstimator) -> tuple[Any, str]:
     return estimator, ""
 
 
-def cross_val_predict_topk(
-    estimator: BaseEstimator, X: Raw, y: MatrixLike, k: int, *, y_mask: MatrixLike | None = None, **options: object
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Predict the `k` highest-scoring labels of each sample by a model that was fitted on the other folds.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A classifier with `predict_topk`, or a pipeline that ends with one. Other classifiers are supported as described
-        in `weald.metrics.make_topk_scorer`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Labels, 0 or 1. Sparse labels are not made dense.
-    k : int
-        The number of labels per sample, from 1 to the number of labels.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
-        labels. Fits and scores leave them out, if the estimator and the scorer do.
-    **options
-        `groups`, `cv`, `n_jobs`, `verbose`, `params` and `pre_dispatch`, as in
-        `sklearn.model_selection.cross_val_predict`.
-
-    Returns
-    -------
-    indices : int64 ndarray of shape (n_samples, k)
-        Indices of the labels, best first. The metrics in `weald.metrics` accept the returned tuple as `y_score`.
-    scores : float64 ndarray of shape (n_samples, k)
-        The scores of these labels.
-
-    Raises
-    ------
-    ValueError
-        If a sample is not in exactly one test fold, `y` is not a label matrix, or `k` is out of range.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.metrics import precision_at_k
-    >>> from weald.model_selection import MultilabelStratifiedKFold, cross_val_predict_topk
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> found = cross_val_predict_topk(weald.DecisionTreeClassifier(), X, Y, k=1, cv=MultilabelStratifiedKFold(2))
-    >>> precision_at_k(Y, found, k=1)
-    1.0
-    """
-    k = integer("k", k, 1)
-    known, options = _prepared(estimator, y, y_mask, options)
-    if len(shape := np.shape(known)) != 2:
-        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
-    found = _called(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", k), X, known, options)
-    return np.ascontiguousarray(found["labels"]), np.ascontiguousarray(found["scores"])
-
-
 class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator whose `predict` calls another method of the estimator that it wraps, for `cross_val_predict`."""
 
@@ -686,171 +585,3 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Tags:
         return get_tags(self.estimator)
-
-
-@_signed_as(theirs.learning_curve, y_mask=None)
-def learning_curve(
-    estimator: BaseEstimator, X: Raw, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: object
-) -> tuple[NDArray[Any], ...]:
-    """Compute cross-validated scores for training sets of different sizes.
-
-    This is `sklearn.model_selection.learning_curve`, extended to sparse y.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator to fit.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Targets. Sparse y is not made dense.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
-        labels. Fits and scores leave them out, if the estimator and the scorer do.
-    **options
-        All other parameters of the function in scikit-learn. `exploit_incremental_learning=True` does not support
-        sparse y.
-
-    Returns
-    -------
-    train_sizes, train_scores, test_scores : ndarray
-        Training set sizes and scores, and with `return_times=True` also times, as in scikit-learn.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.model_selection import learning_curve
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> sizes, _, scores = learning_curve(weald.DecisionTreeClassifier(), X, Y, cv=2, train_sizes=[4, 20])
-    >>> scores.shape
-    (2, 2)
-    """
-    y, options = _prepared(estimator, y, y_mask, options)
-    sizes = floats(options.get("train_sizes", [1.0]), "train_sizes", "a list of numbers")
-    if sizes.ndim != 1 or not len(sizes):
-        raise ValueError(f"train_sizes must be a list of numbers, got {described(options['train_sizes'])}")
-    if is_sparse(y) and options.get("exploit_incremental_learning"):
-        raise ValueError("exploit_incremental_learning=True does not support sparse y: it must be False, or y dense")
-    return tuple(_called(theirs.learning_curve, estimator, X, y, options))
-
-
-@_signed_as(theirs.validation_curve, y_mask=None)
-def validation_curve(
-    estimator: BaseEstimator, X: Raw, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: object
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Compute cross-validated training and test scores for different values of one parameter.
-
-    This is `sklearn.model_selection.validation_curve`, extended to sparse y.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator to fit.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Targets. Sparse y is not made dense.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
-        labels. Fits and scores leave them out, if the estimator and the scorer do.
-    **options
-        `param_name`, `param_range` and all other parameters of the function in scikit-learn.
-
-    Returns
-    -------
-    train_scores : ndarray of shape (n_values, n_splits)
-        Scores on the training sets.
-    test_scores : ndarray of shape (n_values, n_splits)
-        Scores on the test sets.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.model_selection import validation_curve
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> tree = weald.DecisionTreeClassifier()
-    >>> _, scores = validation_curve(tree, X, Y, cv=2, param_name="max_depth", param_range=[1, 3])
-    >>> scores[1]
-    array([1., 1.])
-    """
-    y, options = _prepared(estimator, y, y_mask, options)
-    train, test = _called(theirs.validation_curve, estimator, X, y, options)
-    return train, test
-
-
-@_signed_as(theirs.permutation_test_score, y_mask=None)
-def permutation_test_score(
-    estimator: BaseEstimator,
-    X: Raw,
-    y: MatrixLike,
-    *,
-    groups: ArrayLike | None = None,
-    y_mask: MatrixLike | None = None,
-    **options: object,
-) -> tuple[float, NDArray[np.float64], float]:
-    """Test the significance of a cross-validated score with permutations of y.
-
-    This is `sklearn.model_selection.permutation_test_score`, extended to sparse y. Whole rows of y are permuted, so
-    correlations between labels are preserved.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator to fit.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Targets. Sparse y is not made dense.
-    groups : array-like of shape (n_samples,) or None, default=None
-        Groups of the samples. If given, y is permuted within groups.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
-        labels. Fits and scores leave them out, if the estimator and the scorer do.
-    **options
-        `cv`, `n_permutations`, `n_jobs`, `random_state`, `verbose`, `scoring` and `params`, as in scikit-learn.
-
-    Returns
-    -------
-    score : float
-        The score without permutation, averaged over folds.
-    permutation_scores : ndarray of shape (n_permutations,)
-        The score for each permutation.
-    pvalue : float
-        The p-value: an estimate of the probability of a score at least as good if X and y were independent.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.model_selection import permutation_test_score
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> tree = weald.DecisionTreeClassifier(random_state=0)
-    >>> score, _, pvalue = permutation_test_score(tree, X, Y, cv=2, n_permutations=9, random_state=0)
-    >>> print(score, pvalue)
-    1.0 0.1
-    """
-    y, options = _prepared(estimator, y, y_mask, options)
-    if is_sparse(y) and groups is None:
-        # Without groups scikit-learn calls len(y), which sparse matrices do not support; with one group it does not.
-        groups, options["cv"] = np.zeros(num_samples(y), dtype=np.int64), _WithoutGroups(options["cv"])
-    options["groups"] = groups
-    score, of_permuted, pvalue = _called(theirs.permutation_test_score, estimator, X, y, options)
-    return score, of_permuted, pvalue
-
-
-class _WithoutGroups:
-    """A splitter to which groups are not passed."""
-
-    def __init__(self, cv: Any) -> None:
-        self.cv = cv
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        return int(self.cv.get_n_splits(X, y))
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        return self.cv.split(X, y)

@@ -33,7 +33,8 @@ from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, warned
 from weald._input.checks import Float, Matrix
 from weald._input.described import described
-from weald._input.targets import LabelFormat, Target
+from weald._input.targets import LabelFormat as LabelFormat
+from weald._input.targets import Target
 from weald._inspect.reliability_display import LabelReliabilityDisplay
 from weald._labels import calibration, label_scores
 from weald._labels.around import n_positive_rows, without
@@ -49,7 +50,6 @@ from weald._ranking.pipelines import apart
 __all__ = [
     "CalibratedLabels",
     "HierarchicalLabels",
-    "LabelFormat",
     "LabelHierarchy",
     "LabelReliabilityDisplay",
     "TunedThresholds",
@@ -221,8 +221,8 @@ class TunedThresholds(WithScores):
             the estimator, and thresholds are tuned on the known entries. Rates per sample (`n_labels_named_` and the
             limit of "label_count") then count as one sample as many known entries as there are labels.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------
@@ -477,8 +477,8 @@ class CalibratedLabels(LabelsOnUnseen):
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and each label is calibrated on its known entries.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------

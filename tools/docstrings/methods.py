@@ -111,8 +111,8 @@ labels : range or None, default=None
 """,
     "label_names": """
 label_names : array-like of shape (n_labels,) of str or None, default=None
-    Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-    which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+    Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+    and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 """,
     "check_input": """
 check_input : bool, default=True
@@ -199,12 +199,9 @@ ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
 list of ndarray of shape (n_samples, n_classes)
     For several outputs of classes: one array for each output.
 """,
-    "k_and_scores": """
-k : int
-    Number of labels to return, from 1 to the number of labels or classes.
-{scores_of_labels}
-""",
-    "scores_of_labels": """
+    "how_to_rank": """
+names : bool, default=False
+    Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
 scores : {"auto", "probability", "margin"}, default="auto"
     The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
     `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
@@ -212,31 +209,22 @@ scores : {"auto", "probability", "margin"}, default="auto"
 min_score : float or None, default=None
     Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
     number for margins. None returns all.
-""",
-    "labels_to_return": """
-k : int
-    The number of labels per sample, from 1 to the number of labels.
-{scores_of_labels}
-exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-    Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-    samples.
+exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
+    Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
+    one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
 """,
     "ranked_labels": """
-indices : int64 ndarray of shape (n_samples, k)
+indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
     Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-    comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+    comes first. With `names=True` their names. If `min_score` and `exclude` leave fewer than `k` for a sample, the last
+    places are -1, or None in place of names.
 scores : float64 ndarray of shape (n_samples, k)
-    Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
-""",
-    "excluded_labels": """
-exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-    Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
-    or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
+    Their scores. Where there is no label, the probability 0 or the margin minus infinity.
 """,
     "errors_of_topk": """
 ValueError, TypeError
-    If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
-    or type.
+    If `k` or `min_score` is out of range, if there are no such `scores` or names, or if `exclude` does not have a valid
+    shape, type or values.
 """,
     "least_stored": """
 min_score : float, default=0
@@ -282,53 +270,6 @@ y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of
     "y_mask_of_metrics": """
 y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
     True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
-""",
-    "labels_and_all_scores": """
-y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
-    zero.
-""",
-    "labels_and_probabilities": """
-y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
-""",
-    "means_of_labels": """
-average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-    "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-    "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-    together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
-sample_weight : array-like of shape (n_samples,) or None, default=None
-    Sample weights.
-y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-    True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
-return_counts : bool, default=False
-    Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-    or without an average the number of known entries of each label.
-""",
-    "mean_and_counts": """
-score : float or ndarray of shape (n_labels,)
-    The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-    defined.
-counts : int or ndarray of shape (n_labels,)
-    What was counted. Only with `return_counts=True`.
-""",
-    "faults_of_scores": """
-ValueError
-    If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
-    or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-TypeError
-    If `return_counts` is not a bool.
-""",
-    "faults_of_probabilities": """
-ValueError
-    If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
-    unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
-TypeError
-    If `return_counts` is not a bool.
 """,
     "propensities": """
 propensities : array-like of shape (n_labels,)

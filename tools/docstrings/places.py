@@ -112,11 +112,10 @@ SHARED_TEXTS = {
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
     "_fit/named_outputs.py": {
-        "NamedLabels.topk_names": "X_as_in_predict",
+        "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels errors_of_topk",
     },
     "_labels/around.py": {
         "LabelsAround.predict_log_proba": "X_of_estimator",
-        "LabelsAround.predict_topk": "X_of_estimator labels_to_return ranked_labels errors_of_topk",
     },
     "_labels/unseen.py": {
         "WithScores.predict_proba": "X_of_estimator",
@@ -124,11 +123,10 @@ SHARED_TEXTS = {
         "WithScores.predict_sparse": "X_of_estimator",
     },
     "_tools/predictor.py": {
-        "Predictor.predict_topk": "scores_of_labels",
+        "Predictor.predict_topk": "how_to_rank",
     },
     "_tools/topk.py": {
-        "topk": "scores_of_labels",
-        "topk_chunks": "scores_of_labels",
+        "topk": "how_to_rank ranked_labels",
     },
     "_fit/predictions.py": {
         "BaseRegressor.score": "X_as_in_predict y_mask_of_score",
@@ -138,7 +136,6 @@ SHARED_TEXTS = {
         "BaseClassifier.predict_proba": "X_as_in_predict probabilities",
         "BaseClassifier.predict_log_proba": "X_as_in_predict",
         "BaseClassifier.decision_function": "X_as_in_predict",
-        "BaseClassifier.predict_topk": "X_as_in_predict k_and_scores excluded_labels ranked_labels errors_of_topk",
         "BaseClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "_fit/tree.py": {
@@ -168,9 +165,6 @@ SHARED_TEXTS = {
         "CompressedForestRegressor.predict": "X",
         "InducedForestRegressor.predict": "X",
     },
-    "distribute.py": {
-        "predict_topk": "scores_of_labels",
-    },
     "label_tree.py": {
         "LabelTreeClassifier.fit": "label_names trees_of_labels fitted_self errors_of_fit after_errors weight_zero",
         "LabelTreeClassifier.predict": "X of_the_type_of_y",
@@ -189,7 +183,6 @@ SHARED_TEXTS = {
         "Mean.predict_log_proba": "X_of_estimators",
         "Mean.decision_function": "X_of_estimators",
         "Mean.predict_sparse": "X_of_estimators",
-        "Mean.predict_topk": "X_of_estimators labels_to_return ranked_labels errors_of_topk",
         "Mean.score": "X_of_estimators y_mask_of_score",
     },
     "metrics.py": {
@@ -200,10 +193,6 @@ SHARED_TEXTS = {
         "psp_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
         "psndcg_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
         "label_coverage_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
-        "roc_auc": "labels_and_all_scores means_of_labels mean_and_counts faults_of_scores",
-        "average_precision": "labels_and_all_scores means_of_labels mean_and_counts faults_of_scores",
-        "log_loss": "labels_and_probabilities means_of_labels mean_and_counts faults_of_probabilities",
-        "brier": "labels_and_probabilities means_of_labels mean_and_counts faults_of_probabilities",
         "micro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
         "macro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
     },

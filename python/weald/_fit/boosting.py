@@ -152,8 +152,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             A fit with unknown values takes several times as long as one without, because leaves are searched one by one, and it
             holds y as a float64 array with a column for each score.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         X_val, y_val : as X and y, or None, default=None
             Validation samples. The loss on them after every stage is in `validation_score_`. With `n_iter_no_change`,
             they decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those

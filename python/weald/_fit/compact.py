@@ -25,19 +25,7 @@ _BLOCK_SCORES = 1 << 23
 
 
 class CompactReport(TypedDict):
-    """The result of `compact_leaves`.
-
-    Attributes
-    ----------
-    n_bytes_before, n_bytes_after : int
-        Size of the model file in bytes.
-    max_change : float
-        Upper bound of the change of any prediction, or predicted probability, for any sample, except for rounding of
-        sums (a relative error of about 1e-16). It is the mean over the trees of the largest change of a leaf value; for
-        boosted models, it is the sum over the stages. It is computed from all leaves.
-    max_change_on_X : float or None
-        Largest change of a prediction for the samples in `X`; None if `X` was not given.
-    """
+    """What `compact_leaves` says of its result."""
 
     n_bytes_before: int
     n_bytes_after: int
@@ -96,7 +84,11 @@ def compact_leaves(
     compact : estimator of the same class
         A copy of `estimator` with smaller leaves, which shares all other attributes with it.
     report : dict
-        `n_bytes_before`, `n_bytes_after`, `max_change` and `max_change_on_X`, as in `CompactReport`.
+        - `n_bytes_before`, `n_bytes_after`: the size of the model file in bytes;
+        - `max_change`: an upper bound of the change of any prediction, or predicted probability, for any sample, except for
+          rounding of sums (a relative error of about 1e-16). It is the mean over the trees of the largest change of a leaf
+          value; for boosted models, it is the sum over the stages. It is computed from all leaves;
+        - `max_change_on_X`: the largest change of a prediction for the samples in `X`; None if `X` was not given.
 
     Raises
     ------

@@ -194,8 +194,8 @@ class BaseCompressed(WithPaths):
             if it were absent. An output without any known value in all samples, or in the training samples of a fold, raises
             a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------

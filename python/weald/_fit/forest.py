@@ -133,8 +133,8 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
             every criterion and with `ccp_alpha`.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         trees : range or None, default=None
             Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
             these trees does. Parts can be fitted in several processes or on several machines and put together by

@@ -1,19 +1,21 @@
-"""Predictions with names: frames of the outputs, and the names of the highest-scoring labels."""
+"""Predictions with names: frames of the outputs, and the highest-scoring labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import frames
-from weald._input.checks import Float
-from weald._parameters.types import MatrixLike, available_if
+from weald._input.checks import Float, boolean, count_samples
+from weald._input.targets import LabelFormat
+from weald._parameters.types import MatrixLike, Scores, available_if
+from weald._ranking import best
 
 
 class NamedOutputs:
@@ -95,42 +97,98 @@ def has_labels(estimator: BaseEstimator) -> bool:
     return estimator._label_format is not None
 
 
-class NamedLabels:
-    """Classifiers whose labels can have names."""
+def ranks_columns(estimator: BaseEstimator) -> bool:
+    """Whether columns of scores can be ranked: after a fit on labels or on one output of classes."""
+    check_fitted(estimator)
+    return is_classifier(estimator) and (estimator.n_outputs_ == 1 or estimator._label_format is not None)
 
-    predict_topk: Callable[..., tuple[NDArray[np.int64], Float]]
 
-    @available_if(has_labels)
+class BestLabels:
+    """Classifiers that rank their labels, or the classes of one output."""
+
+    n_outputs_: int
+    n_classes_: Any
+    classes_: Any
+    _label_format: LabelFormat | None
+
+    @available_if(ranks_columns)
     @of_one_fit
-    def topk_names(self, X: MatrixLike, k: int, **options: object) -> NDArray[np.object_]:
-        """Predict the names of the `k` labels that `predict_topk` returns. Only after a fit on labels with names.
+    def predict_topk(
+        self,
+        X: MatrixLike,
+        k: int,
+        *,
+        names: bool = False,
+        scores: Scores = "auto",
+        min_score: float | None = None,
+        exclude: MatrixLike | None = None,
+    ) -> tuple[NDArray[Any], Float]:
+        """Predict the `k` labels, or classes of one output, with the largest scores.
+
+        The scores of all labels are never held at once. Thresholds are not used.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, as in `predict`.
         k : int
-            Number of labels to return, from 1 to the number of labels.
-        **options
-            Other parameters of `predict_topk`.
+            Number of labels to return, from 1 to the number of labels or classes.
+        names : bool, default=False
+            Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
+        scores : {"auto", "probability", "margin"}, default="auto"
+            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+            probabilities if there are any, and margins otherwise.
+        min_score : float or None, default=None
+            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+            number for margins. None returns all.
+        exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
+            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
+            one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
 
         Returns
         -------
-        ndarray of shape (n_samples, k), of strings as objects
-            Names from `target_names_in_`, the best label first; `.tolist()` converts them to lists. None where
-            `predict_topk` returns -1 in place of a label.
+        indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
+            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
+            comes first. With `names=True` their names. If `min_score` and `exclude` leave fewer than `k` for a sample, the last
+            places are -1, or None in place of names.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their scores. Where there is no label, the probability 0 or the margin minus infinity.
 
         Raises
         ------
-        ValueError
-            If `k` is out of range, or if the labels have no names.
+        ValueError, TypeError
+            If `k` or `min_score` is out of range, if there are no such `scores` or names, or if `exclude` does not have a valid
+            shape, type or values.
         """
-        names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
-        if names is None:
+        check_fitted(self)
+        X, n_samples = self._to_rank(X)
+        width = self.n_classes_ if self._label_format is None else self.n_outputs_
+        has_probabilities, has_margins = hasattr(self, "predict_proba"), hasattr(self, "decision_function")
+        as_margins = best.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
+        k, floor = best.checked_k(k, width), best.checked_floor(min_score, as_margins)
+        of_columns = self._names_to_rank() if boolean("names", names) else None
+        marked = best.pattern(exclude, n_samples, width, getattr(self, "target_names_in_", None))
+        indices, found = self._k_best(X, k, marked, as_margins=as_margins)
+        labels, found = best.ranked(indices, found, floor, are_margins=as_margins)
+        return labels if of_columns is None else best.named_labels(labels, of_columns), found
+
+    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
+        """Samples as `_k_best` takes them, and their number."""
+        return X, count_samples(X)
+
+    @abstractmethod
+    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        """The `k` best labels or classes of samples, without the marked ones, and their scores."""
+
+    def _names_to_rank(self) -> NDArray[Any]:
+        """What columns of scores are: the classes, or the names of the labels."""
+        if self._label_format is None:
+            return np.asarray(self.classes_)
+        found: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
+        if found is None:
             raise ValueError(
-                "label_names must be passed to fit, or y must be a frame with column names, for labels that have names"
+                "names must be False for labels without names: label_names must be passed to fit, or y must be a frame "
+                "with column names"
             )
-        indices, _ = self.predict_topk(X, k, **options)
-        found: NDArray[np.object_] = names[indices]
-        found[indices < 0] = None
         return found

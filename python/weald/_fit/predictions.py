@@ -13,16 +13,16 @@ from sklearn.utils.multiclass import unique_labels
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.named_outputs import NamedLabels, has_labels
+from weald._fit.named_outputs import BestLabels, has_labels
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, elementary, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import Raw, csr_of, is_sparse, r2
-from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
+from weald._input.targets import CONTAINER, Target, label_classes
 from weald._parameters import class_weight
-from weald._parameters.types import MatrixLike, MultiLabel, Prediction, Scores, available_if
+from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
 from weald._ranking import best, ranks
 
 
@@ -183,15 +183,9 @@ def best_of_scores(
     return indices, model._of_ranked(found, as_margins=as_margins)
 
 
-def ranks_columns(estimator: BaseModel) -> bool:
-    """Whether columns of probabilities can be ranked: after a fit on labels or on one output of classes."""
-    check_fitted(estimator)
-    return estimator.n_outputs_ == 1 or estimator._label_format is not None
-
-
 # Labels are supported, but scikit-learn's tag `multi_label` stays at its default: with it, scikit-learn checks that an
 # array of probabilities is strictly between 0 and 1, and a frequency may be 0 or 1.
-class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[misc]
+class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[misc]
     """Predictions of classes and labels.
 
     For one output, `classes_` is an array and `n_classes_` is a number; for several outputs, they are lists. For
@@ -204,10 +198,6 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"multi_label": ["boolean", StrOptions({"auto"})]}
 
     multi_label: MultiLabel
-
-    classes_: Any
-    n_classes_: Any
-    _label_format: LabelFormat | None
 
     def _check_y(
         self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None
@@ -385,66 +375,11 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         """
         return self._scores(X) - 0.5
 
-    @available_if(ranks_columns)
-    @of_one_fit
-    def predict_topk(
-        self,
-        X: MatrixLike,
-        k: int,
-        *,
-        scores: Scores = "auto",
-        min_score: float | None = None,
-        exclude: MatrixLike | None = None,
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` labels, or classes of one output, with the largest scores.
-
-        The scores of all labels are never held at once.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-        k : int
-            Number of labels to return, from 1 to the number of labels or classes.
-        scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
-        min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
-        exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-            Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
-            or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
-
-        Returns
-        -------
-        indices : int64 ndarray of shape (n_samples, k)
-            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-            comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
-        scores : float64 ndarray of shape (n_samples, k)
-            Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
-            or type.
-        """
+    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
         checked = self._check_predict(X)
-        width = self.n_classes_
-        has_probabilities, has_margins = self._has_probabilities(), hasattr(self, "decision_function")
-        as_margins = best.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
-        k, floor = best.checked_k(k, width), best.checked_floor(min_score, as_margins)
-        marked = best.pattern(exclude, checked.shape[0], width)
-        indices, found = self._k_best(checked, k, marked, as_margins=as_margins)
-        return best.ranked(indices, found, floor, are_margins=as_margins)
-
-    def _has_probabilities(self) -> bool:
-        return True
+        return checked, checked.shape[0]
 
     def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
-        """The `k` best labels or classes of checked samples, without the marked ones, and their scores."""
         indices, found = self._forest.predict_topk(X, k, self._n_threads(X), ranks.cells_of(marked))
         return indices, found - 0.5 if as_margins else found
 

@@ -162,8 +162,8 @@ class BaseTree(TreeParameters, BaseModel):
             Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
             every criterion and with `ccp_alpha`.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         check_input : bool, default=True
             It has no effect: the input is always checked, which takes one pass. It exists for compatibility with scikit-learn.
 

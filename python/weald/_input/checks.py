@@ -142,6 +142,13 @@ def integer(name: str, value: Any, least: int, most: int | None = None, *, also:
     raise ValueError(f"{name} must be {accepted}{also}, got {shown(value)}")
 
 
+def boolean(name: str, value: object) -> bool:
+    """The argument called `name`, which must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
 def check_jobs(n_jobs: object) -> None:
     """Raise for `n_jobs` of a function if it is neither None nor a number of joblib's workers."""
     if n_jobs is not None:

@@ -27,23 +27,7 @@ __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
 
 @dataclass(frozen=True)
 class Explanation:
-    """Shapley values, the samples that they explain, and names; its attributes are those of `shap.Explanation`.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
-        The Shapley values. For sparse X, a CSR array of shape (n_samples, n_features), or a list with one for each
-        output.
-    base_values : float64 ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The mean score, to which the values of a sample are added. It is the same for all samples, which share its
-        memory if X is sparse.
-    data : ndarray of shape (n_samples, n_features) or sparse matrix
-        X as it was passed to the model.
-    feature_names : list of str or None
-        `feature_names_in_` of the model, or the names that the step before it in a pipeline gives them.
-    output_names : list of str or None
-        The name of each output, or None if `values` has no axis for outputs.
-    """
+    """What `shap_values` returns without shap, and for sparse X; its attributes are those of `shap.Explanation`."""
 
     values: Any
     base_values: Float
@@ -93,12 +77,18 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     Returns
     -------
     shap.Explanation or Explanation
-        A `shap.Explanation` if shap is installed and X is dense, which the plots of shap accept, and an `Explanation`
-        otherwise. Both have the attributes `values`, `base_values`, `data`, `feature_names` and `output_names`, see
-        `Explanation`. `values` is a new float64 array of shape (n_samples, n_features), or (n_samples, n_features,
-        n_outputs) for several outputs. For sparse X it is a CSR array of shape (n_samples, n_features), or a list of
-        these for several outputs, in which only features that are tested on a path of a tree have values, and those with a
-        weight that are not zero in the sample or in some sample of the background.
+        A `shap.Explanation` if shap is installed and X is dense, which the plots of shap accept, and a
+        `weald.inspection.Explanation` otherwise. Both have these attributes:
+
+        - `values`: a new float64 array of shape (n_samples, n_features), or (n_samples, n_features, n_outputs) for several
+          outputs. For sparse X it is a CSR array of shape (n_samples, n_features), or a list of these for several outputs,
+          in which only features that are tested on a path of a tree have values, and those with a weight that are not
+          zero in the sample or in some sample of the background;
+        - `base_values`: the mean score, to which the values of a sample are added, as a float64 array of shape (n_samples,)
+          or (n_samples, n_outputs). It is the same for all samples, which share its memory if X is sparse;
+        - `data`: X as it was passed to the model;
+        - `feature_names`: those of the model, or those that the step before it in a pipeline gives them, or None;
+        - `output_names`: the name of each output, or None if `values` has no axis for outputs.
 
     Raises
     ------

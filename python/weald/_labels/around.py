@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Set
 from typing import Any
 
@@ -12,18 +11,18 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils import Tags
 
-from weald._fit.named_outputs import NamedLabels, NamedOutputs
+from weald._fit.named_outputs import BestLabels, NamedOutputs
 from weald._fit.predictions import BaseClassifier
 from weald._fitted.around import Around, Need, is_meta_estimator
 from weald._fitted.at_once import of_one_fit
-from weald._fitted.proof import check_fitted, is_label_format
+from weald._fitted.proof import is_label_format
 from weald._input import checks, elementary, masks, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target, label_classes
 from weald._labels import label_scores
-from weald._parameters.types import MatrixLike, Scores, available_if
-from weald._ranking import best, ranks
+from weald._parameters.types import MatrixLike, available_if
+from weald._ranking import ranks
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import check_verbose
 
@@ -42,7 +41,7 @@ def has_probabilities(estimator: BaseEstimator) -> bool:
     return hasattr(estimator, "predict_proba")
 
 
-class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type: ignore[misc]
+class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, Around):  # type: ignore[misc]
     """Base class of multi-label meta-estimators: validation of y, and model files."""
 
     verbose: int
@@ -111,61 +110,6 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type:
             The logarithms of the result of `predict_proba`.
         """
         return elementary.log(self.predict_proba(X))
-
-    @of_one_fit
-    def predict_topk(
-        self,
-        X: MatrixLike,
-        k: int,
-        *,
-        scores: Scores = "auto",
-        min_score: float | None = None,
-        exclude: MatrixLike | None = None,
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` highest-scoring labels of each sample. Thresholds are not used.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        k : int
-            The number of labels per sample, from 1 to the number of labels.
-        scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
-        min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
-        exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-            samples.
-
-        Returns
-        -------
-        indices : int64 ndarray of shape (n_samples, k)
-            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-            comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
-        scores : float64 ndarray of shape (n_samples, k)
-            Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
-            or type.
-        """
-        check_fitted(self)
-        own = (hasattr(self, "predict_proba"), hasattr(self, "decision_function"))
-        as_margins = best.are_margins(scores, *own, type(self).__name__)
-        k, floor = best.checked_k(k, self.n_outputs_), best.checked_floor(min_score, as_margins)
-        marked = best.pattern(exclude, checks.count_samples(X), self.n_outputs_)
-        indices, found = self._k_best(X, k, marked, as_margins=as_margins)
-        return best.ranked(indices, found, floor, are_margins=as_margins)
-
-    @abstractmethod
-    def _k_best(self, X: MatrixLike, k: int, marked: object, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
-        """The `k` best labels of samples, without the marked ones, and their scores."""
 
     def _built(self, named: sparse.csr_array) -> BaseEstimator:
         """Labels in the form of y: sparse or dense, and of its dtype."""

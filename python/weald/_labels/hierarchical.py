@@ -149,8 +149,8 @@ class HierarchicalLabels(LabelsAround):
             becomes known, as in `LabelHierarchy.closure`, and the mask of the others is passed to the `fit` of the
             estimator.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
+            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from weald._fit.named_outputs import NamedLabels, NamedOutputs
+from weald._fit.named_outputs import BestLabels, NamedOutputs
 from weald._fit.predictions import known_target
 from weald._fitted.around import prove_names
 from weald._fitted.at_once import FittedAsOne, fitted_at_once, of_one_fit
@@ -39,7 +39,7 @@ _ACCEPTED = "a list of pairs (name, estimator)"
 _OPTIONAL = {"target_names_in_", OUTPUT}
 
 
-class BaseMean(NamedLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseComposition):  # type: ignore[misc]
+class BaseMean(BestLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseComposition):  # type: ignore[misc]
     """What `Mean` computes."""
 
     estimators: Sequence[tuple[str, Any]]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald._input.checks import Float, Matrix, integer, named, number, shown
+from weald._input import frames
+from weald._input.checks import Float, Matrix, count_samples, integer, named, number, shown
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
@@ -51,35 +52,52 @@ def checked_floor(min_score: object, are_margins: bool) -> float:
     return number("min_score", min_score, lambda found: not np.isnan(found), "a number that is not NaN, or None")
 
 
-def pattern(exclude: Raw, n_rows: int, width: int) -> sparse.csr_array | None:
-    """Excluded columns in canonical form: one row for each sample, or a single row for all samples."""
-    accepted = f"a sparse matrix of shape ({n_rows}, {width}) or a list of labels from 0 to {width - 1}"
+def pattern(exclude: Raw, n_rows: int, width: int, names: NDArray[np.object_] | None = None) -> sparse.csr_array | None:
+    """Excluded columns in canonical form: one row for each sample, or a single row for all samples.
+
+    `names` are those of the columns, which a frame must have if it has names.
+    """
+    accepted = (
+        f"a matrix of shape ({n_rows}, {width}) with True or 1 for labels to exclude, "
+        f"or a list of labels from 0 to {width - 1}"
+    )
     if exclude is None:
         return None
     if is_sparse(exclude):
         if exclude.ndim != 2 or exclude.shape != (n_rows, width):
             raise ValueError(f"exclude must be {accepted}, got a sparse matrix of shape {exclude.shape}")
-        marked = sparse.csr_array(exclude, copy=True)
-        marked.sum_duplicates()
-        marked.eliminate_zeros()
-        marked.sort_indices()
         # A matrix with one row would apply to all samples, which is equivalent, since there is only one.
-        return marked
+        return ranks.pattern(exclude, "exclude")
+    if (where := frames.different(frames.names_of(exclude, "exclude"), names)) is not None:
+        raise ValueError(f"exclude must have {where}: its columns must be the labels, in the order of y")
     with named("exclude"):
-        columns = np.asarray(exclude)
-    if columns.ndim != 1 or (len(columns) and columns.dtype.kind not in "iu"):
-        what = f"of dtype {columns.dtype} and shape {columns.shape}"
+        given = np.asarray(exclude)
+    if given.ndim == 2:
+        if given.shape != (n_rows, width):
+            raise ValueError(f"exclude must be {accepted}, got shape {given.shape}")
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"exclude must be {accepted}, got dtype {given.dtype}")
+        if not ((given == 0) | (given == 1)).all():
+            raise ValueError(f"exclude must be {accepted}, got other values than 0 and 1")
+        return ranks.pattern(given, "exclude")
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        what = f"of dtype {given.dtype} and shape {given.shape}"
         raise TypeError(f"exclude must be {accepted}, got a {type(exclude).__name__} {what}")
-    wrong = columns[(columns < 0) | (columns >= width)]
+    wrong = given[(given < 0) | (given >= width)]
     if len(wrong):
         raise ValueError(f"exclude must be {accepted}, got the label {wrong[0]}")
-    columns = np.unique(columns).astype(np.int64)
+    columns = np.unique(given).astype(np.int64)
     return sparse.csr_array((np.ones(len(columns), dtype=np.bool_), columns, [0, len(columns)]), shape=(1, width))
 
 
-def to_engine(exclude: object, n_rows: int, width: int) -> Any:
-    """The excluded columns in the form of the engine."""
-    return ranks.cells_of(pattern(exclude, n_rows, width))
+def by_sample(exclude: Raw, n_samples: int) -> Any:
+    """`exclude` in a form that is cut into rows, if it is a matrix with a row for each sample; None if it is not."""
+    with named("exclude"):
+        if exclude is None or (not is_sparse(exclude) and np.ndim(exclude) != 2):
+            return None
+    if (found := count_samples(exclude, "exclude")) != n_samples:
+        raise ValueError(f"exclude must have {n_samples} rows, one for each sample of X, got {found}")
+    return exclude.tocsr() if is_sparse(exclude) else exclude
 
 
 def ranked(
@@ -97,6 +115,13 @@ def ranked(
     return labels, np.where(is_absent, -np.inf if are_margins else 0.0, scores) if is_absent.any() else scores
 
 
+def named_labels(labels: NDArray[np.int64], names: NDArray[Any]) -> NDArray[np.object_]:
+    """The names of ranked labels, None in place of the padding."""
+    found: NDArray[np.object_] = names.astype(object)[labels]
+    found[labels == NONE] = None
+    return found
+
+
 def by_class(decisions: Float, n_classes: int) -> Float:
     """Decision scores with a column for each class: those of two classes are a single column for the second one."""
     return decisions if decisions.ndim == 2 else np.column_stack([-decisions, decisions])[:, -n_classes:]
@@ -111,14 +136,21 @@ def ranked_blocks(
     of_block: Callable[[Any], Float],
 ) -> tuple[NDArray[np.uint32], Float]:
     """The `k` largest scores of each sample as the engine returns them, from the dense scores of blocks of samples."""
+    return ranked_parts((of_block(rows) for rows in row_blocks(X, width)), k, marked, n_threads)
+
+
+def ranked_parts(
+    parts: Iterable[Float], k: int, marked: sparse.csr_array | None, n_threads: int = 1
+) -> tuple[NDArray[np.uint32], Float]:
+    """The `k` largest scores of each sample as the engine returns them, from the scores of some samples after others."""
     found, start = [], 0
-    for rows in row_blocks(X, width):
-        end = start + rows.shape[0]
+    for scores in parts:
+        end = start + len(scores)
         some = marked if marked is None or marked.shape[0] == 1 else marked[start:end]
-        found.append(ranks.k_best(of_block(rows), k, some, n_threads=n_threads))
+        found.append(ranks.k_best(scores, k, some, n_threads=n_threads))
         start = end
-    indices, scores = zip(*found, strict=True)
-    return np.concatenate(indices), np.concatenate(scores)
+    indices, best_scores = zip(*found, strict=True)
+    return np.concatenate(indices), np.concatenate(best_scores)
 
 
 def row_blocks(X: Matrix, width: int) -> Iterator[Any]:

@@ -67,9 +67,8 @@ class KnownScorer:
 
 def _of_labels(name: str) -> Callable[..., float]:
     def score(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: object) -> float:
-        measure = label_means.ROC_AUC if name == "roc_auc" else label_means.AVERAGE_PRECISION
         scores = scores_of_labels(estimator, X, as_sparse=is_sparse(y), as_probabilities=False)
-        found, _ = label_means.score(measure, y, scores, "macro", sample_weight, None)
+        found, _ = label_means.score(label_means.MEASURES[name], y, scores, "macro", sample_weight, None)
         return float(found)
 
     return score

@@ -59,8 +59,12 @@ def squares(known: Known, _: float) -> Float:
     return _means(known, (known.score - known.is_true) ** 2, 0.0)
 
 
-ROC_AUC, AVERAGE_PRECISION = Measure(areas, False), Measure(precisions, False)
-LOG_LOSS, BRIER = Measure(log_losses, True), Measure(squares, True)
+MEASURES = {
+    "roc_auc": Measure(areas, of_probabilities=False),
+    "average_precision": Measure(precisions, of_probabilities=False),
+    "log_loss": Measure(log_losses, of_probabilities=True),
+    "brier": Measure(squares, of_probabilities=True),
+}
 
 
 def _by_score(known: Known) -> tuple[Float, Float, Any]:

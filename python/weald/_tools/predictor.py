@@ -230,10 +230,11 @@ class Predictor:
         sample: object,
         k: int = 5,
         *,
+        names: bool = False,
         scores: Scores = "auto",
         min_score: float | None = None,
         exclude: object = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Predict the `k` labels or classes of one sample that have the largest scores.
 
         Parameters
@@ -242,6 +243,8 @@ class Predictor:
             The sample to predict.
         k : int, default=5
             Number of labels or classes, at least 1 and at most the number of labels or classes of the model.
+        names : bool, default=False
+            Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
         scores : {"auto", "probability", "margin"}, default="auto"
             The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
             `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
@@ -249,13 +252,14 @@ class Predictor:
         min_score : float or None, default=None
             Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
             number for margins. None returns all.
-        exclude : list of int, sparse matrix of shape (1, n_labels) or None, default=None
-            Labels that are not returned.
+        exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
+            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
+            one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
 
         Returns
         -------
-        indices : ndarray of shape (k,), int64
-            Labels or positions in `classes_`, with the largest score first; -1 where there is no further label.
+        indices : ndarray of shape (k,), int64, or of objects with `names=True`
+            The labels, with the largest score first: the only row of what the model's `predict_topk` returns.
         scores : ndarray of shape (k,), float64
             Scores of these labels or classes.
 
@@ -266,14 +270,13 @@ class Predictor:
         ValueError, TypeError
             If `k` is out of range, and as in `predict`.
         """
-        options = {"scores": scores, "min_score": min_score, "exclude": exclude}
+        options = {"names": names, "scores": scores, "min_score": min_score, "exclude": exclude}
         sample = as_row(sample)
         if self._steps is not None:
-            pair: tuple[NDArray[np.int64], NDArray[np.float64]] = self._steps.call(
-                "predict_topk", sample, k=k, **options
-            )
+            pair: tuple[NDArray[Any], NDArray[np.float64]] = self._steps.call("predict_topk", sample, k=k, **options)
             return pair
-        if self._parts is not None and self._parts.topk is not None and min_score is None and exclude is None:
+        is_plain = names is False and min_score is None and exclude is None
+        if is_plain and self._parts is not None and self._parts.topk is not None:
             is_valid = type(k) is int and 0 < k <= self._model.n_outputs_ and type(scores) is str and scores in _KINDS
             if is_valid and (best := self._parts.topk(sample, k, scores == "margin")) is not None:
                 return best

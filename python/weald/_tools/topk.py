@@ -1,22 +1,54 @@
-"""The highest-scoring labels of samples, for pipelines and in chunks."""
+"""The highest-scoring labels of samples, for pipelines too, and in chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias, overload
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float, Matrix, check_is_instance, count_samples, integer
 from weald._input.sklearn_private import safe_indexing
-from weald._input.sparse import Raw, is_sparse
+from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, Scores
+from weald._ranking.best import by_sample
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
 
-__all__ = ["topk", "topk_chunks"]
+__all__ = ["topk"]
+
+Best: TypeAlias = tuple[NDArray[Any], Float]
+
+
+@overload
+def topk(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    k: int,
+    *,
+    names: bool = False,
+    scores: Scores = "auto",
+    min_score: float | None = None,
+    exclude: MatrixLike | None = None,
+    chunk_size: None = None,
+    verbose: int = 0,
+) -> Best: ...
+
+
+@overload
+def topk(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    k: int,
+    *,
+    names: bool = False,
+    scores: Scores = "auto",
+    min_score: float | None = None,
+    exclude: MatrixLike | None = None,
+    chunk_size: int,
+    verbose: int = 0,
+) -> Iterator[Best]: ...
 
 
 def topk(
@@ -24,10 +56,13 @@ def topk(
     X: MatrixLike,
     k: int,
     *,
+    names: bool = False,
     scores: Scores = "auto",
     min_score: float | None = None,
     exclude: MatrixLike | None = None,
-) -> tuple[NDArray[np.int64], Float]:
+    chunk_size: int | None = None,
+    verbose: int = 0,
+) -> Best | Iterator[Best]:
     """Predict the `k` highest-scoring labels of each sample, by a classifier or a pipeline that ends with one.
 
     For a pipeline, X is transformed by the first steps and passed to `predict_topk` of the last step.
@@ -41,6 +76,8 @@ def topk(
         Samples, in any form that the model or the first step of the pipeline accepts.
     k : int
         The number of labels per sample, from 1 to the number of labels.
+    names : bool, default=False
+        Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
     scores : {"auto", "probability", "margin"}, default="auto"
         The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
         `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
@@ -48,23 +85,31 @@ def topk(
     min_score : float or None, default=None
         Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
         number for margins. None returns all.
-    exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-        Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-        samples.
+    exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
+        Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
+        one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
+    chunk_size : int or None, default=None
+        If it is given, the result is an iterator over chunks of so many samples, with the result for each chunk. Only one
+        chunk at a time is transformed and held in memory.
+    verbose : int, default=0
+        How samples of chunks that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
 
     Returns
     -------
-    indices : int64 ndarray of shape (n_samples, k)
-        Indices of the labels, best first, padded with -1 if `min_score` and `exclude` leave fewer than `k` labels.
+    indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
+        Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
+        comes first. With `names=True` their names. If `min_score` and `exclude` leave fewer than `k` for a sample, the last
+        places are -1, or None in place of names.
     scores : float64 ndarray of shape (n_samples, k)
-        Their scores, as returned by `predict_topk` of the classifier.
+        Their scores. Where there is no label, the probability 0 or the margin minus infinity.
 
     Raises
     ------
     TypeError
         If the classifier has no `predict_topk`.
     ValueError
-        If a parameter or the input is not valid.
+        If a parameter or the input is not valid. With `chunk_size`, errors of `predict_topk` are raised when the first
+        chunk is requested.
 
     Examples
     --------
@@ -76,6 +121,8 @@ def topk(
     >>> pipeline = make_pipeline(TfidfVectorizer(), forest).fit(texts, tags)
     >>> weald.topk(pipeline, ["red fox", "blue fish"], k=1)[0].ravel()
     array([0, 1])
+    >>> [indices.shape for indices, scores in weald.topk(pipeline, texts, k=2, chunk_size=20)]
+    [(20, 2), (10, 2)]
     """
     final, before = apart(estimator)
     check_is_instance(final)
@@ -84,98 +131,28 @@ def topk(
             "estimator must be a classifier of weald that was fitted on labels or one output of classes, or a "
             f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
         )
-    if before is not None:
-        X = before.transform(X)
-    found: tuple[NDArray[np.int64], Float] = final.predict_topk(
-        X, k, scores=scores, min_score=min_score, exclude=exclude
-    )
-    return found
 
+    def of(rows: Any, exclude: Any) -> Best:
+        rows = rows if before is None else before.transform(rows)
+        found: Best = final.predict_topk(rows, k, names=names, scores=scores, min_score=min_score, exclude=exclude)
+        return found
 
-def topk_chunks(
-    estimator: BaseEstimator,
-    X: MatrixLike,
-    k: int,
-    *,
-    chunk_size: int = 10_000,
-    scores: Scores = "auto",
-    min_score: float | None = None,
-    exclude: MatrixLike | None = None,
-    verbose: int = 0,
-) -> Iterator[tuple[NDArray[np.int64], Float]]:
-    """Predict the `k` highest-scoring labels of each sample, chunk by chunk, to limit memory.
-
-    Only one chunk at a time is transformed and held in memory.
-
-    Parameters
-    ----------
-    estimator : estimator or Pipeline
-        A fitted model, as in `topk`.
-    X : {array-like, sparse matrix, DataFrame, list} of n_samples samples, or iterator of such chunks
-        Samples. An iterator or generator yields the chunks; anything else is split into chunks of `chunk_size` samples.
-    k : int
-        The number of labels per sample, from 1 to the number of labels.
-    chunk_size : int, default=10_000
-        Number of samples in each chunk. It has no effect if X is an iterator.
-    scores : {"auto", "probability", "margin"}, default="auto"
-        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-        probabilities if there are any, and margins otherwise.
-    min_score : float or None, default=None
-        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-        number for margins. None returns all.
-    exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-        Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
-    verbose : int, default=0
-        How samples that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
-
-    Yields
-    ------
-    indices : int64 ndarray of shape (n_samples_of_chunk, k)
-        Indices of the labels, as returned by `topk`.
-    scores : float64 ndarray of shape (n_samples_of_chunk, k)
-        Their scores, as returned by `topk`.
-
-    Raises
-    ------
-    ValueError
-        If `chunk_size` is not a positive integer, which is raised by the call itself. Errors of `topk` are raised when
-        the first chunk is requested.
-    TypeError
-        If the classifier has no `predict_topk`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, Y = np.eye(6), np.eye(6)[:, :3]
-    >>> forest = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
-    >>> [indices.shape for indices, scores in weald.topk_chunks(forest, X, k=2, chunk_size=4)]
-    [(4, 2), (2, 2)]
-    """
-    options = {"scores": scores, "min_score": min_score}
-    return _chunks(estimator, X, k, integer("chunk_size", chunk_size, 1), options, exclude, check_verbose(verbose))
+    if chunk_size is None:
+        return of(X, exclude)
+    size = integer("chunk_size", chunk_size, 1, also=" or None")
+    return _chunks(of, X, size, exclude, type(final).__name__, check_verbose(verbose))
 
 
 def _chunks(
-    model: BaseEstimator, X: MatrixLike, k: int, size: int, options: dict[str, Any], exclude: Raw, verbose: int
-) -> Iterator[tuple[NDArray[np.int64], Float]]:
-    if is_sparse(exclude):
-        exclude = exclude.tocsr()
-    name, total = type(apart(model)[0]).__name__, None if isinstance(X, Iterator) else count_samples(X)
-    done = 0
-    with Progress(name, "sample", total, verbose) as report:
-        for rows in X if isinstance(X, Iterator) else _cut(X, size):
-            n = count_samples(rows)
-            some = exclude[done : done + n] if is_sparse(exclude) else exclude
-            found = topk(model, rows, k, exclude=some, **options)
-            done += n
-            report(done)
-            yield found
-
-
-def _cut(X: Matrix, size: int) -> Iterator[Any]:
+    of: Callable[[Any, Any], Best], X: Matrix, size: int, exclude: Any, name: str, verbose: int
+) -> Iterator[Best]:
     if is_sparse(X):
         X = X.tocsr()
-    for start in range(0, count_samples(X), size):
-        yield safe_indexing(X, slice(start, start + size))
+    n = count_samples(X)
+    of_samples = by_sample(exclude, n)
+    with Progress(name, "sample", n, verbose) as report:
+        for start in range(0, n, size):
+            chunk = slice(start, start + size)
+            found = of(safe_indexing(X, chunk), exclude if of_samples is None else safe_indexing(of_samples, chunk))
+            report(min(start + size, n))
+            yield found

@@ -14,12 +14,11 @@ from scipy import sparse
 
 from weald._input.checks import generator, named
 from weald.datasets._blocks import dump_blocks, load_blocks, whole_file
-from weald.datasets._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
+from weald.datasets._label_files import LabelData as LabelData
+from weald.datasets._label_files import Mulan as Mulan
+from weald.datasets._label_files import dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
 
 __all__ = [
-    "LabelData",
-    "Mulan",
-    "Split",
     "dump_blocks",
     "dump_xmc",
     "load_blocks",

@@ -25,7 +25,7 @@ from weald._input.y_columns import check_array_of_y
 from weald._parameters.types import MatrixLike
 from weald.datasets._arff import plain
 
-__all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
+__all__ = ["dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
 
 # The functions that open files with these extensions.
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
