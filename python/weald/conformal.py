@@ -212,8 +212,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
             to the `fit` of the estimator. Each output is calibrated on its known values, and regions on the samples
             in which all outputs are known.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         groups : array-like of shape (n_samples,) or None, default=None
             The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
             other `cv` they raise an error.
@@ -588,8 +588,8 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
             True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns. The mask is passed
             to the `fit` of the estimator, and each output is calibrated on its known values.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         groups : array-like of shape (n_samples,) or None, default=None
             The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
             other `cv` they raise an error.
@@ -875,8 +875,8 @@ class ConformalLabels(WithScores):
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and the threshold is chosen on the known entries.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         groups : array-like of shape (n_samples,) or None, default=None
             The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
             other `cv` they raise an error.

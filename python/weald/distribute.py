@@ -296,12 +296,10 @@ def predict_topk(
     n_parts : int or None, default=None
         Number of blocks of samples. If None, it is chosen as in `fit`.
     scores : {"auto", "probability", "margin"}, default="auto"
-        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-        probabilities if there are any, and margins otherwise.
+        The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+        classes is the negative one of the second. "auto" are probabilities if there are any.
     min_score : float or None, default=None
-        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-        number for margins. None returns all.
+        Labels with a lower score, in the unit of the scores, are not returned. None returns all.
     exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
         Labels that are not returned, as in `weald.topk`.
     timeout : float or None, default=None

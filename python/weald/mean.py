@@ -181,8 +181,8 @@ class Mean(BaseMean):
             True or 1 marks unknown entries of y, in addition to those that are NaN. All estimators that are fitted must support
             them.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
@@ -386,21 +386,19 @@ class Mean(BaseMean):
         k : int
             The number of labels per sample, from 1 to the number of labels.
         scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
+            The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+            classes is the negative one of the second. "auto" are probabilities if there are any.
         min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
+            Labels with a lower score, in the unit of the scores, are not returned. None returns all.
         exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-            samples.
+            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels for all samples.
+            For one output of classes, positions in `classes_`.
 
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-            comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower
+            index comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
         scores : float64 ndarray of shape (n_samples, k)
             Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
 
@@ -441,7 +439,7 @@ class Mean(BaseMean):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 
         Returns

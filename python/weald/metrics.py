@@ -119,8 +119,8 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
         Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
@@ -161,8 +161,8 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
         Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
@@ -199,8 +199,8 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
         Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
@@ -287,11 +287,10 @@ def psp_at_k(
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
         Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     propensities : array-like of shape (n_labels,)
-        The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
-        labels of the training samples.
+        The propensity of each label, greater than 0 and at most 1: see `weald.metrics.propensities`.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
@@ -336,11 +335,10 @@ def psndcg_at_k(
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
         Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     propensities : array-like of shape (n_labels,)
-        The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
-        labels of the training samples.
+        The propensity of each label, greater than 0 and at most 1: see `weald.metrics.propensities`.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
@@ -381,8 +379,8 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: 
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
         Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
@@ -549,33 +547,34 @@ def roc_auc(
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
         True labels, 0 or 1. NaN in a dense array marks an unknown entry.
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
-        zero.
+        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have
+        score zero.
     average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known
+        positives, "samples" the mean over samples of the measure of their labels, and "micro" the measure of all
+        known entries together. Labels and samples for which the measure is not defined are left out. None returns
+        it for each label.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were
+        counted, or without an average the number of known entries of each label.
 
     Returns
     -------
     score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where
+        it is not defined.
     counts : int or ndarray of shape (n_labels,)
         What was counted. Only with `return_counts=True`.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
-        or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is
+        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
     TypeError
         If `return_counts` is not a bool.
 
@@ -615,33 +614,34 @@ def average_precision(
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
         True labels, 0 or 1. NaN in a dense array marks an unknown entry.
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have score
-        zero.
+        Scores of all labels, such as probabilities or margins. Entries of a sparse matrix that are not stored have
+        score zero.
     average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known
+        positives, "samples" the mean over samples of the measure of their labels, and "micro" the measure of all
+        known entries together. Labels and samples for which the measure is not defined are left out. None returns
+        it for each label.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were
+        counted, or without an average the number of known entries of each label.
 
     Returns
     -------
     score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where
+        it is not defined.
     counts : int or ndarray of shape (n_labels,)
         What was counted. Only with `return_counts=True`.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is unknown,
-        or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+        If the shapes do not match, values are not finite, a weight is negative, all weights are zero, `average` is
+        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
     TypeError
         If `return_counts` is not a bool.
 
@@ -680,30 +680,32 @@ def log_loss(
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
         The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
     average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known
+        positives, "samples" the mean over samples of the measure of their labels, and "micro" the measure of all
+        known entries together. Labels and samples for which the measure is not defined are left out. None returns
+        it for each label.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were
+        counted, or without an average the number of known entries of each label.
 
     Returns
     -------
     score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where
+        it is not defined.
     counts : int or ndarray of shape (n_labels,)
         What was counted. Only with `return_counts=True`.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
-        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero,
+        `average` is unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all
+        labels.
     TypeError
         If `return_counts` is not a bool.
 
@@ -741,30 +743,32 @@ def brier(
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
         The probabilities that labels are 1. Entries of a sparse matrix that are not stored are zero.
     average : {"macro", "micro", "weighted", "samples"} or None, default="macro"
-        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known positives,
-        "samples" the mean over samples of the measure of their labels, and "micro" the measure of all known entries
-        together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
+        "macro" is the mean over labels, "weighted" the mean over labels weighted by their number of known
+        positives, "samples" the mean over samples of the measure of their labels, and "micro" the measure of all
+        known entries together. Labels and samples for which the measure is not defined are left out. None returns
+        it for each label.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
         True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     return_counts : bool, default=False
-        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were counted,
-        or without an average the number of known entries of each label.
+        Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were
+        counted, or without an average the number of known entries of each label.
 
     Returns
     -------
     score : float or ndarray of shape (n_labels,)
-        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where it is not
-        defined.
+        The mean, or NaN if nothing is counted; or for `average=None` one value for each label, which is NaN where
+        it is not defined.
     counts : int or ndarray of shape (n_labels,)
         What was counted. Only with `return_counts=True`.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero, `average` is
-        unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all labels.
+        If the shapes do not match, scores are not between 0 and 1, a weight is negative, all weights are zero,
+        `average` is unknown, or `y_score` is the output of `predict_topk`, which does not contain the scores of all
+        labels.
     TypeError
         If `return_counts` is not a bool.
 

@@ -221,8 +221,8 @@ class TunedThresholds(WithScores):
             the estimator, and thresholds are tuned on the known entries. Rates per sample (`n_labels_named_` and the
             limit of "label_count") then count as one sample as many known entries as there are labels.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
@@ -477,8 +477,8 @@ class CalibratedLabels(LabelsOnUnseen):
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and each label is calibrated on its known entries.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
-            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
@@ -659,7 +659,7 @@ class CalibratedLabels(LabelsOnUnseen):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 
         Returns

@@ -76,11 +76,6 @@ ESTIMATORS = {
 
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
-    "_compress/classifier.py": {
-        "BaseCompressedClassifier.predict": "X of_the_type_of_y",
-        "BaseCompressedClassifier.predict_proba": "X_as_in_predict probabilities",
-        "BaseCompressedClassifier.decision_function": "X_as_in_predict decisions",
-    },
     "_labels/hierarchical.py": {
         "HierarchicalLabels.fit": "label_names",
         "HierarchicalLabels.predict_proba": "X_of_estimator",
@@ -100,15 +95,13 @@ SHARED_TEXTS = {
         "BoostedModel.apply": "X_as_in_predict",
     },
     "_fit/boosting.py": {
-        "BaseBoosting.fit": "X_of_boosting y weight_zero rounded_weights "
-        "y_mask_of_boosting label_names fitted_self errors_of_fit after_errors",
+        "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_mask_of_boosting label_names fitted_self",
     },
     "_fit/compression.py": {
-        "BaseCompressed.fit": "X_of_fit weight_zero y_mask_of_compression label_names fitted_self after_errors",
+        "BaseCompressed.fit": "errors_of_fit X_of_fit y_mask_of_compression label_names fitted_self",
     },
     "_fit/forest.py": {
-        "BaseForest.fit": "X_of_fit y sample_weight_of_trees y_mask label_names "
-        "trees fitted_self errors_of_fit after_errors determinism_of_forests callbacks_of_forests",
+        "BaseForest.fit": "errors_of_fit X_of_fit y sample_weight y_mask label_names trees fitted_self",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
     "_fit/named_outputs.py": {
@@ -116,7 +109,7 @@ SHARED_TEXTS = {
     },
     "_labels/around.py": {
         "LabelsAround.predict_log_proba": "X_of_estimator",
-        "LabelsAround.predict_topk": "X_of_estimator labels_to_return ranked_labels errors_of_topk",
+        "LabelsAround.predict_topk": "X_of_estimator labels_to_return ranked_labels",
     },
     "_labels/unseen.py": {
         "WithScores.predict_proba": "X_of_estimator",
@@ -137,13 +130,12 @@ SHARED_TEXTS = {
         "BaseClassifier.predict": "X of_the_type_of_y",
         "BaseClassifier.predict_proba": "X_as_in_predict probabilities",
         "BaseClassifier.predict_log_proba": "X_as_in_predict",
-        "BaseClassifier.decision_function": "X_as_in_predict",
-        "BaseClassifier.predict_topk": "X_as_in_predict k_and_scores excluded_labels ranked_labels errors_of_topk",
+        "BaseClassifier.decision_function": "X_as_in_predict decisions",
+        "BaseClassifier.predict_topk": "X_as_in_predict k_and_scores excluded_labels ranked_labels",
         "BaseClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "_fit/tree.py": {
-        "BaseTree.fit": "X_of_fit y sample_weight_of_trees y_mask "
-        "label_names check_input fitted_self errors_of_fit after_errors",
+        "BaseTree.fit": "errors_of_fit X_of_fit y sample_weight y_mask label_names check_input fitted_self",
         "BaseTree.predict": "X check_input",
         "BaseTree.apply": "X_as_in_predict check_input",
         "BaseTree.decision_path": "X_as_in_predict check_input",
@@ -153,59 +145,49 @@ SHARED_TEXTS = {
         "GradientBoostingRegressor.staged_predict": "X_as_in_predict",
         "GradientBoostingClassifier.predict": "X n_stages_and_margin of_the_type_of_y",
         "GradientBoostingClassifier.predict_proba": "X_as_in_predict n_stages_and_margin probabilities",
-        "GradientBoostingClassifier.predict_log_proba": "X_as_in_predict",
         "GradientBoostingClassifier.decision_function": "X_as_in_predict n_stages_and_margin decisions",
         "GradientBoostingClassifier.staged_predict": "X_as_in_predict",
         "GradientBoostingClassifier.staged_predict_proba": "X_as_in_predict",
         "GradientBoostingClassifier.staged_decision_function": "X_as_in_predict",
-        "GradientBoostingClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "centroid.py": {
-        "BaseCentroidForest.fit": "label_names trees fitted_self errors_of_fit after_errors "
-        "determinism_of_centroid_forests callbacks_of_forests",
-    },
-    "compression.py": {
-        "CompressedForestRegressor.predict": "X",
-        "InducedForestRegressor.predict": "X",
+        "BaseCentroidForest.fit": "errors_of_fit X_of_numbers y label_names trees fitted_self",
     },
     "distribute.py": {
         "predict_topk": "scores_of_labels",
     },
     "label_tree.py": {
-        "LabelTreeClassifier.fit": "label_names trees_of_labels fitted_self errors_of_fit after_errors weight_zero",
+        "LabelTreeClassifier.fit": "errors_of_fit X_of_numbers label_names trees_of_labels fitted_self",
         "LabelTreeClassifier.predict": "X of_the_type_of_y",
         "LabelTreeClassifier.predict_proba": "X_as_in_predict",
     },
     "linear.py": {
-        "LinearClassifier.fit": "label_names labels_of_part fitted_self errors_of_fit after_errors weight_zero",
-        "LinearClassifier.predict": "X of_the_type_of_y",
-        "LinearClassifier.predict_proba": "X_as_in_predict probabilities",
-        "LinearClassifier.decision_function": "X_as_in_predict decisions",
+        "LinearClassifier.fit": "errors_of_fit X_of_numbers y label_names labels_of_part fitted_self",
     },
     "mean.py": {
         "Mean.fit": "label_names",
         "Mean.predict": "X_of_estimators",
-        "Mean.predict_proba": "X_of_estimators probabilities",
+        "Mean.predict_proba": "X_of_estimators",
         "Mean.predict_log_proba": "X_of_estimators",
         "Mean.decision_function": "X_of_estimators",
         "Mean.predict_sparse": "X_of_estimators",
-        "Mean.predict_topk": "X_of_estimators labels_to_return ranked_labels errors_of_topk",
+        "Mean.predict_topk": "X_of_estimators labels_to_return ranked_labels",
         "Mean.score": "X_of_estimators y_mask_of_score",
     },
     "metrics.py": {
         "one_error": "y_true_and_score y_mask_of_metrics",
-        "precision_at_k": "ranking y_mask_of_metrics faults_of_rankings",
-        "recall_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
-        "ndcg_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
-        "psp_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
-        "psndcg_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
-        "label_coverage_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
+        "precision_at_k": "ranking y_mask_of_metrics",
+        "recall_at_k": "ranking y_mask_of_metrics unless_known",
+        "ndcg_at_k": "ranking y_mask_of_metrics unless_known",
+        "psp_at_k": "ranking propensities y_mask_of_metrics unless_known",
+        "psndcg_at_k": "ranking propensities y_mask_of_metrics unless_known",
+        "label_coverage_at_k": "ranking y_mask_of_metrics unless_known",
         "roc_auc": "labels_and_all_scores means_of_labels mean_and_counts faults_of_scores",
         "average_precision": "labels_and_all_scores means_of_labels mean_and_counts faults_of_scores",
         "log_loss": "labels_and_probabilities means_of_labels mean_and_counts faults_of_probabilities",
         "brier": "labels_and_probabilities means_of_labels mean_and_counts faults_of_probabilities",
-        "micro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
-        "macro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
+        "micro_f1": "y_true_and_pred y_mask_of_metrics",
+        "macro_f1": "y_true_and_pred y_mask_of_metrics",
     },
     "conformal.py": {
         "ConformalRegressor.fit": "label_names",

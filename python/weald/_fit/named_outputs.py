@@ -27,42 +27,25 @@ class NamedOutputs:
     ) -> Self:
         """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
 
+        A frame has a column for each output, named as in `target_names_in_` or "y0", "y1" and so on; scores of one
+        output of classes have one for each class, those of several are a list of frames, and a single column is a
+        Series. pandas keeps the index of X and sparse labels; polars has no sparse columns, and raises a ValueError for
+        them. Copies, pickles and model files keep the setting; `sklearn.base.clone` does not keep that of `predict`, as
+        scorers need arrays.
+
         Parameters
         ----------
         transform : {"default", "pandas", "polars"} or None, default=None
-            The container of the result of `transform`, for estimators that have this method: only "default", a sparse
-            matrix, is supported. The others are kept, so that a pipeline can set them for all of its steps, and
-            `transform` raises a ValueError then. None: no change. For estimators without `transform`, None and
-            "default" have no effect.
+            The container of the result of `transform`, if there is one: only "default", a sparse matrix, is supported;
+            with the others, which a pipeline may set, `transform` raises a ValueError. None: no change.
         predict : {"default", "pandas", "polars"} or None, default=None
             The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
-            "default": arrays. None: no change. Other methods, such as `staged_predict` and `predict_topk`, always
-            return arrays.
+            "default": arrays, which other methods always return. None: no change.
 
         Returns
         -------
         self : object
             This estimator.
-
-        Raises
-        ------
-        ValueError
-            For other values, and for frames as `transform` of an estimator without this method. With "polars",
-            predictions of sparse labels raise it, because polars has no sparse columns.
-        ImportError
-            If the library is not installed.
-
-        Notes
-        -----
-        A frame has one column for each output. Its name is that in `target_names_in_`, or else "y0", "y1" and so on.
-        Probabilities and scores of one output of classes have one column for each class, named as in `classes_`; for
-        several outputs of classes, the result is a list of such frames. A single column is returned as a Series. With
-        "pandas", the index is that of X if X has one, and sparse labels are sparse columns. The values are those of the
-        arrays.
-
-        Copies, pickles and model files keep these settings. `sklearn.base.clone` keeps that of `transform` and not that
-        of `predict`, because scorers, cross-validation and searches of scikit-learn expect probabilities as arrays.
-        `score` always uses arrays.
 
         Examples
         --------
@@ -117,13 +100,7 @@ class NamedLabels:
         Returns
         -------
         ndarray of shape (n_samples, k), of strings as objects
-            Names from `target_names_in_`, the best label first; `.tolist()` converts them to lists. None where
-            `predict_topk` returns -1 in place of a label.
-
-        Raises
-        ------
-        ValueError
-            If `k` is out of range, or if the labels have no names.
+            Names from `target_names_in_`, the best label first; None where `predict_topk` returns -1.
         """
         names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
         if names is None:

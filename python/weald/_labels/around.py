@@ -131,21 +131,19 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type:
         k : int
             The number of labels per sample, from 1 to the number of labels.
         scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
+            The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+            classes is the negative one of the second. "auto" are probabilities if there are any.
         min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
+            Labels with a lower score, in the unit of the scores, are not returned. None returns all.
         exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-            samples.
+            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels for all samples.
+            For one output of classes, positions in `classes_`.
 
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-            comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower
+            index comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
         scores : float64 ndarray of shape (n_samples, k)
             Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
 

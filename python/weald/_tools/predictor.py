@@ -243,12 +243,10 @@ class Predictor:
         k : int, default=5
             Number of labels or classes, at least 1 and at most the number of labels or classes of the model.
         scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
+            The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+            classes is the negative one of the second. "auto" are probabilities if there are any.
         min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
+            Labels with a lower score, in the unit of the scores, are not returned. None returns all.
         exclude : list of int, sparse matrix of shape (1, n_labels) or None, default=None
             Labels that are not returned.
 

@@ -42,12 +42,10 @@ def topk(
     k : int
         The number of labels per sample, from 1 to the number of labels.
     scores : {"auto", "probability", "margin"}, default="auto"
-        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-        probabilities if there are any, and margins otherwise.
+        The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+        classes is the negative one of the second. "auto" are probabilities if there are any.
     min_score : float or None, default=None
-        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-        number for margins. None returns all.
+        Labels with a lower score, in the unit of the scores, are not returned. None returns all.
     exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
         Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
         samples.
@@ -118,12 +116,10 @@ def topk_chunks(
     chunk_size : int, default=10_000
         Number of samples in each chunk. It has no effect if X is an iterator.
     scores : {"auto", "probability", "margin"}, default="auto"
-        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-        probabilities if there are any, and margins otherwise.
+        The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+        classes is the negative one of the second. "auto" are probabilities if there are any.
     min_score : float or None, default=None
-        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-        number for margins. None returns all.
+        Labels with a lower score, in the unit of the scores, are not returned. None returns all.
     exclude : sparse matrix of shape (n_samples, n_labels), list of int or None, default=None
         Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
     verbose : int, default=0
