@@ -228,9 +228,6 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         ValueError
             If a parameter or the input is not valid, or if there are fewer than 1 / alpha − 1 calibration samples for an
             output: its intervals would be infinite. The regressor is left unchanged.
-        TypeError
-            If `estimator` is a class, is not a regressor, or does not support the `conformity_score`. The regressor is left
-            unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
@@ -345,11 +342,6 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         -------
         bool ndarray of shape (n_samples,)
             Whether the values are in the region.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range or too small, `region` has another value, or y does not have a valid shape.
         """
         check_fitted(self)
         radius, parts = self._radius(alpha, region), self._parts_of(X)
@@ -386,11 +378,6 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         ndarray of shape (n_samples,)
             The logarithms, in the units of the product of the outputs. Minus infinity for a region without a volume, which is
             flat in an output whose calibration samples are all predicted exactly.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range or too small, or `region` has another value.
         """
         check_fitted(self)
         radius, parts = self._radius(alpha, region), self._parts_of(X)
@@ -604,8 +591,6 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         ValueError
             If a parameter or the input is not valid, if y are labels, or if there are fewer than 1 / alpha − 1 calibration
             samples for an output: its sets would hold all classes. The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class, is not a classifier, or has no `predict_proba`. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
@@ -891,8 +876,6 @@ class ConformalLabels(WithScores):
         ValueError
             If a parameter or the input is not valid, or, for recall, if fewer than 1 / alpha − 1 calibration samples have a label.
             The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
@@ -1056,11 +1039,6 @@ def coverage(
     float or ndarray of shape (n_outputs,)
         The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
 
-    Raises
-    ------
-    ValueError
-        If shapes do not fit.
-
     Examples
     --------
     >>> from weald.conformal import coverage
@@ -1134,11 +1112,6 @@ def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> 
     callable
         A function of an estimator, X, y and optionally `sample_weight`, which returns the coverage.
 
-    Raises
-    ------
-    ValueError
-        If `alpha` is out of range.
-
     See Also
     --------
     make_size_scorer : The size at the same level.
@@ -1171,11 +1144,6 @@ def make_size_scorer(alpha: float | None = None, *, joint: bool = False) -> Scor
     -------
     callable
         A function of an estimator, X, y and optionally `sample_weight`, which returns the negative size.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` is out of range.
 
     See Also
     --------

@@ -109,12 +109,6 @@ def fit(
 
     Raises
     ------
-    TypeError
-        If `estimator` is not such a model, its `fit` does not take one of `fit_params`, `executor` has no method `submit`,
-        or `submit` does not return a `concurrent.futures.Future`.
-    ValueError
-        If the data or a parameter of the estimator is not valid, as raised by its `fit` on a worker, or if `n_parts`,
-        `timeout` or `max_retries` is out of range.
     TimeoutError
         If parts are missing after `timeout` seconds. The message contains the trees, labels or folds that are missing.
     RuntimeError

@@ -115,8 +115,6 @@ def feature_importances(
         if only some of several outputs are given for trees grown with `criterion="absolute_error"`, whose medians do
         not determine the impurity of single outputs; if `kind` is unknown; or if `estimator` is boosting whose weak
         models are not trees.
-    TypeError
-        If `estimator` is not a model of trees of weald, or `outputs` is neither a sequence nor "all".
 
     Notes
     -----
@@ -226,15 +224,6 @@ def partial_dependence(
             of each label; for boosting and compressed forests that are classifiers each column of decision scores, of
             which there is one for two classes. For boosting with the losses "poisson", "gamma" and "tweedie" these are
             means of scores, which are the logarithms of predictions.
-
-    Raises
-    ------
-    ValueError
-        If a feature does not exist or all of its values are missing; if X has a different number of features than the
-        model; if an option is not supported; or if `estimator` is boosting whose weak
-        models are not trees.
-    TypeError
-        If `estimator` is not a model of trees of weald.
 
     Notes
     -----
@@ -377,8 +366,6 @@ def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) ->
 
     Raises
     ------
-    TypeError
-        If `estimator` is not a forest of weald.
     ValueError
         If `estimator` was not fitted with `keep_rows=True`, or `k` is not valid.
 
@@ -460,8 +447,6 @@ def export_rules(
     ValueError
         If a sequence of names has the wrong length; if a parameter is out of range; or if `max_depth` is given and the
         tree was grown with `criterion="absolute_error"`, whose nodes above the leaves store no values.
-    TypeError
-        If `estimator` is not a tree or forest of weald. For boosting, pass one of its `estimators_`.
 
     Notes
     -----
@@ -546,13 +531,6 @@ def export_centroids(
     str
         The text, with one line for the node and one for each child.
 
-    Raises
-    ------
-    TypeError
-        If `estimator` is not a centroid forest of weald.
-    ValueError
-        If `feature_names` has the wrong length, or a parameter is out of range.
-
     Examples
     --------
     >>> import numpy as np
@@ -621,13 +599,6 @@ def top_features(
     list of (str, float)
         Names of features and their weights, in decreasing order of magnitude; of equal ones, the feature with the lower index
         comes first. They are weights of the features as `features_` prepares them: tf-idf, for example.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is not a linear model of weald.
-    ValueError
-        If there is no such `label`, `n` or `sign` is not valid, or `feature_names` has the wrong length.
 
     Notes
     -----

@@ -335,13 +335,6 @@ def get(loss: object) -> Loss:
     Loss
         The object itself, the loss of that name with its default parameter, or the object as a `CustomLoss`.
 
-    Raises
-    ------
-    ValueError
-        If there is no loss of that name, or if `loss` is a class.
-    TypeError
-        If the object lacks one of the methods.
-
     Examples
     --------
     >>> import weald

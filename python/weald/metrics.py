@@ -95,11 +95,6 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None 
     float
         The one-error. Samples without labels count as errors. NaN if no entry of `y_true` is known.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match or values are not finite.
-
     Examples
     --------
     >>> from weald.metrics import one_error
@@ -129,11 +124,6 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     float
         The precision at k. For a sample with fewer than `k` known entries, it is the fraction among these. NaN if no
         entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 
     Examples
     --------
@@ -171,11 +161,6 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
     float
         The score. NaN if no sample has a known label.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
-
     Examples
     --------
     >>> from weald.metrics import recall_at_k
@@ -209,11 +194,6 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
     float
         The score. NaN if no sample has a known label.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
-
     Examples
     --------
     >>> from weald.metrics import ndcg_at_k
@@ -245,12 +225,6 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     -------
     ndarray of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1. Frequent labels have larger propensities.
-
-    Raises
-    ------
-    ValueError
-        If values of `Y` are not finite, if `a` or `b` is out of range, or if they are so extreme that a propensity
-        would be zero.
 
     Examples
     --------
@@ -299,12 +273,6 @@ def psp_at_k(
     float
         The score. NaN if no sample has a known label.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
-        ranking.
-
     Examples
     --------
     >>> from weald.metrics import psp_at_k
@@ -347,12 +315,6 @@ def psndcg_at_k(
     float
         The score. NaN if no sample has a known label.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
-        ranking.
-
     Examples
     --------
     >>> from weald.metrics import psndcg_at_k
@@ -388,11 +350,6 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: 
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 
     Examples
     --------
@@ -472,11 +429,6 @@ def micro_f1(
     float
         The micro-averaged F1 score.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, or predictions are neither 0 nor 1.
-
     Examples
     --------
     >>> from weald.metrics import micro_f1
@@ -510,11 +462,6 @@ def macro_f1(
     -------
     float
         The macro-averaged F1 score. NaN if all labels are left out.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, or predictions are neither 0 nor 1.
 
     Examples
     --------
@@ -830,13 +777,6 @@ def make_topk_scorer(
         A scorer with the signature `scorer(estimator, X, y)`, which can be passed to scikit-learn as `scoring`. It can
         be pickled if `metric` can be pickled.
 
-    Raises
-    ------
-    ValueError
-        If the metric is unknown or needs the scores of all labels, or if `k` is not a positive integer.
-    TypeError
-        If `metric` is neither a name nor a callable.
-
     Examples
     --------
     >>> from scipy import sparse
@@ -895,13 +835,6 @@ def make_label_scorer(
     callable
         A scorer with the signature `scorer(estimator, X, y, sample_weight=None)`, which can be passed to scikit-learn
         and to boosting as `scoring`. It can be pickled if `metric` can be pickled.
-
-    Raises
-    ------
-    ValueError
-        If the metric is unknown.
-    TypeError
-        If `metric` is neither a name nor a callable, or `return_counts` is among the options.
 
     Examples
     --------

@@ -228,13 +228,6 @@ class TunedThresholds(WithScores):
         -------
         self : TunedThresholds
             The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the input is not valid. The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
         return self
@@ -490,8 +483,6 @@ class CalibratedLabels(LabelsOnUnseen):
         ValueError
             If a parameter or the input is not valid, or if labels have fewer than `min_positives` samples and `too_few`
             is "raise". The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
         return self

@@ -157,11 +157,6 @@ class Projection:
         -------
         {float64 ndarray, CSR array} of shape (n_projections, n_outputs)
             The matrix, as a CSR array for families of sparse matrices.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, or the family does not support this number of projections.
         """
         return self._draw(n_outputs, n_projections, random_state, None, None)
 
@@ -210,11 +205,6 @@ class RademacherProjection(Projection):
         The sparsity s, at least 1: on average one in s entries is not zero. With 1 the matrix is dense. "achlioptas" is
         3, and "sqrt" is √d for d outputs.
 
-    Raises
-    ------
-    ValueError
-        If `sparsity` has another value.
-
     Notes
     -----
     Applying the projection costs q/s additions for each stored entry of Y.
@@ -262,12 +252,6 @@ class SubsampleProjection(Projection):
     ----------
     replacement : bool, default=False
         Whether outputs are drawn with replacement. If False, `n_projections` is at most `n_outputs`.
-
-    Raises
-    ------
-    ValueError
-        If `replacement` is not a bool. `draw` and `fit` raise it if there are more projections than outputs and
-        `replacement` is False.
 
     Examples
     --------
@@ -356,11 +340,6 @@ class PCAProjection(Projection):
         -------
         float64 ndarray of shape (n_projections, n_outputs)
             The matrix Φ.
-
-        Raises
-        ------
-        ValueError
-            If `y` is not given or does not have `n_outputs` outputs, or a parameter is out of range.
         """
         if y is None:
             raise ValueError(
@@ -401,11 +380,6 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     -------
     int
         The number of projections.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
 
     Examples
     --------
@@ -557,14 +531,6 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
         -------
         KernelProjection
             This projection.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, Y has no outputs, or values of the kernel are not finite, not symmetric or of
-            another shape. The projection then is as before.
-        TypeError
-            If Y is no container of outputs.
         """
         self._fit(Y)
         return self
@@ -618,11 +584,6 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
             For each sample, the index of the candidate with the smallest Euclidean distance between its target and the
             prediction; of equally near ones, the first. Squared distances count as equal up to 10⁻¹² of the sum of the
             largest squared lengths of a prediction and of a candidate.
-
-        Raises
-        ------
-        ValueError
-            If Z has another number of columns or values that are not finite, or there are no candidates.
         """
         check_is_fitted(self)
         known = self._stored

@@ -124,8 +124,6 @@ class CoverageDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        TypeError
-            If `estimator` predicts neither intervals nor sets.
         ValueError
             If an alpha is out of range or too small for the calibration samples, or if shapes do not fit.
         """
@@ -176,10 +174,6 @@ class CoverageDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        TypeError
-            If `line_kw` is not a dict.
-        ValueError
-            If `ax` are not two Axes.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.lines import Line2D

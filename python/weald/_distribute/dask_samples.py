@@ -72,12 +72,6 @@ def fit_samples(
 
     Raises
     ------
-    TypeError
-        If `estimator` is not a boosting model, `client` is not a Dask client, or a block is not a tuple of two or three
-        items.
-    ValueError
-        If the blocks have no samples, `timeout` is not a positive number, or the data or a parameter is not valid, see
-        `fit_part`.
     TimeoutError
         If a worker did not receive a message of another worker in time. The message contains the address of the latter.
         A lost worker is detected in this way unless the connection to it fails earlier.

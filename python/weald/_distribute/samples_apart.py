@@ -102,13 +102,6 @@ def fit_part(
 
     Raises
     ------
-    TypeError
-        If `estimator` is not a boosting model, or `all_reduce` is not callable or returns something other than None or
-        the buffer.
-    ValueError
-        If the data or a parameter is not valid or not supported (see Notes). If the workers together do not have
-        `n_samples` samples, or have different parameters, features, kinds of y or versions of weald; this is raised
-        on all workers. If another worker raised an error for its data; the message contains the index of that worker.
     RuntimeError
         If `all_reduce` gives different values to different workers, or values that the workers have not sent.
 

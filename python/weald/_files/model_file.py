@@ -78,20 +78,8 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
 
     Raises
     ------
-    TypeError
-        If `estimator` is neither an estimator of weald nor a pipeline. If a parameter or an attribute is not a plain
-        value but for example a function or an estimator of a library other than scikit-learn; the message names it,
-        and how such a model can be stored. If a pipeline, or an object of scikit-learn inside a model, contains types
-        of other libraries than scikit-learn, NumPy, SciPy and weald, functions such as lambdas, or types that skops
-        does not trust, such as the trees of scikit-learn.
     ImportError
         If `estimator` is a pipeline, or contains an object of scikit-learn, and skops is not installed.
-    ValueError
-        If a parameter has been set to a value that `fit` would not accept, two features have the same name, or the JSON
-        of parameters and attributes would contain more than 4 million lists or one million objects, where each entry of
-        a dict counts as a list.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
     OSError
         If the operating system reports an error, such as `FileNotFoundError` for a folder that does not exist, or if
         `path` is a device, a named pipe or a socket.
@@ -203,11 +191,6 @@ def loads(data: Any) -> Any:
 
     Raises
     ------
-    TypeError
-        If `data` is not a buffer of bytes.
-    ValueError
-        If `data` is not a model, not a valid model, or a model of a newer version of the format. The message contains
-        the check that failed.
     ImportError
         If `data` contains a pipeline or an object of scikit-learn, and skops is not installed.
     MemoryError
@@ -347,12 +330,6 @@ def load(path: object, *, mmap_mode: Literal["r"] | None = None) -> Any:
 
     Raises
     ------
-    ValueError
-        If the file is not a model, not a valid model, or a model of a newer version of the format. The message contains
-        the path and the check that failed. If a pipeline contains types that neither skops nor weald trusts. The
-        message contains their names.
-    TypeError
-        If `path` is not a path or file object, for example the bytes of a model, for which `loads` must be used.
     ImportError
         If the file contains a pipeline or an object of scikit-learn, and skops is not installed.
     OSError
@@ -448,9 +425,6 @@ def inspect_model(path: Path) -> _ModelSummary:
 
     Raises
     ------
-    ValueError
-        If the file is not a model or is a model of a newer version of the format. The message contains the path and the
-        reason.
     OSError
         If the operating system reports an error, such as `FileNotFoundError`.
 

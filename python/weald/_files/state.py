@@ -97,11 +97,6 @@ class Encoder:
 
     def encode(self, value: object) -> object:
         """Encode a value for `json.dumps`.
-
-        Raises
-        ------
-        TypeError
-            For types that are not in the table of this module; the message names the attribute.
         """
         self._level += 1
         try:

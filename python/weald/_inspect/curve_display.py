@@ -115,12 +115,6 @@ class BoostingCurveDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If `estimator` is not fitted.
-        TypeError
-            If `estimator` is not a boosting estimator of weald, or if `line_kw` or `kept_kw` is not a dict.
-        ValueError
-            If `which` has another value, or is "score" and the model was fitted without `scoring`.
         """
         pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, BaseBoosting):
@@ -176,8 +170,6 @@ class BoostingCurveDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        TypeError
-            If `line_kw` or `kept_kw` is not a dict.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.lines import Line2D

@@ -107,12 +107,6 @@ class CompressionPathDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If `estimator` is not fitted.
-        TypeError
-            If `estimator` has no path, or if a style is not a dict.
-        ValueError
-            If `against` has another value.
         """
         pyplot(f"{cls.__name__}.from_estimator")
         check_is_instance(estimator)
@@ -167,10 +161,6 @@ class CompressionPathDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        TypeError
-            If a style is not a dict.
-        ValueError
-            If `against` has another value.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.collections import PolyCollection

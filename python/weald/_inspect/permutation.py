@@ -90,11 +90,6 @@ def permutation_importance(
         importances : float64 ndarray of shape (n_features, n_repeats)
             The importances.
 
-    Raises
-    ------
-    ValueError
-        If `n_repeats` is not a positive integer, X has no samples, or `scoring` is unknown to scikit-learn.
-
     Notes
     -----
     For each feature with stored entries, the cost is that of `n_repeats` evaluations of the score, plus a copy of the

@@ -147,10 +147,6 @@ class LabelReliabilityDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If `estimator` is not fitted.
-        TypeError, ValueError
-            If `estimator` has no scores, and as `from_predictions`.
         """
         pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
@@ -223,11 +219,6 @@ class LabelReliabilityDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        TypeError
-            If `line_kw` or `ref_line_kw` is not a dict.
-        ValueError
-            If the shapes differ, if probabilities are not between 0 and 1, if `labels` is not a list of labels of
-            `y_true`, and for other values of `n_bins` and `strategy`.
         """
         target = targets.labels(y_true, what="y_true", y_mask=y_mask)
         if (where := different(names_of(y_score, "y_score"), target.names)) is not None:
@@ -287,8 +278,6 @@ class LabelReliabilityDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        TypeError
-            If `line_kw` or `ref_line_kw` is not a dict.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.lines import Line2D

@@ -102,12 +102,6 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
 
     Raises
     ------
-    ValueError
-        If X or `background` does not have the features of the model, if `background` has no samples or is None for a model
-        with weights of features, if `outputs` contains an unknown score or a score twice, or if `estimator` is boosting
-        without trees.
-    TypeError
-        If `estimator` is not supported for another reason, or if `outputs` is neither an integer, a name nor a list.
     MemoryError
         If memory does not suffice for the values. Explain fewer samples or outputs at a time.
 

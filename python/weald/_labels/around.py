@@ -146,12 +146,6 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, Around):  # type:
             index comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
         scores : float64 ndarray of shape (n_samples, k)
             Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
-            or type.
         """
         check_fitted(self)
         own = (hasattr(self, "predict_proba"), hasattr(self, "decision_function"))

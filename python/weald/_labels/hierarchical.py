@@ -162,8 +162,6 @@ class HierarchicalLabels(LabelsAround):
         ValueError
             If a parameter or the input is not valid, if y does not have the labels of the hierarchy, or if label sets are
             not closed and `not_closed` is "raise". The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores, or `hierarchy` is no hierarchy. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
         return self

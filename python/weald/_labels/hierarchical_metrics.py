@@ -58,13 +58,6 @@ def hierarchical_precision(
     float
         The precision. NaN if no entry of `y_true` is known.
 
-    Raises
-    ------
-    ValueError
-        If shapes do not match each other or the hierarchy, if predictions are neither 0 nor 1, or if `average` is unknown.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
-
     Examples
     --------
     >>> from weald.metrics import hierarchical_precision
@@ -113,13 +106,6 @@ def hierarchical_recall(
     float
         The recall. NaN if no entry of `y_true` is known.
 
-    Raises
-    ------
-    ValueError
-        If shapes do not match each other or the hierarchy, if predictions are neither 0 nor 1, or if `average` is unknown.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
-
     Examples
     --------
     >>> from weald.metrics import hierarchical_recall
@@ -167,13 +153,6 @@ def hierarchical_f1(
     -------
     float
         The F1 score. NaN if no entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match each other or the hierarchy, if predictions are neither 0 nor 1, or if `average` is unknown.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
 
     Examples
     --------
@@ -256,13 +235,6 @@ def fmax(
     float
         The largest F, between 0 and 1. NaN if no sample has a known label.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, if scores are negative or not finite, or if thresholds are not positive.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
-
     Notes
     -----
     It takes O(m log m) time for m positive scores.
@@ -329,11 +301,6 @@ def auprc(
     float
         The area, between 0 and 1. Labels that no sample is known to have are left out of "macro" and "weighted". NaN if
         there is no true entry.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, scores are not finite, or `average` is unknown.
 
     Notes
     -----

@@ -69,8 +69,6 @@ class LabelHierarchy:
     ------
     ValueError
         If the graph has a circle, whose labels the message names, or if a label is unknown.
-    TypeError
-        If `edges` has another form, or names labels without `label_names`.
 
     See Also
     --------
@@ -160,11 +158,6 @@ class LabelHierarchy:
         LabelHierarchy
             The hierarchy. Of labels that the same samples have, each is the parent of the next one.
 
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, or Y has other values than 0, 1 and NaN.
-
         Notes
         -----
         Each pair of labels that some sample has both of is looked at: this takes time proportional to the sum over the
@@ -253,11 +246,6 @@ class LabelHierarchy:
         ndarray of shape (n_labels,)
             The weights, which are finite and not negative. The information of a label that all samples have is 0.
 
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, or Y is missing or has another number of columns.
-
         Examples
         --------
         >>> from weald.multilabel import LabelHierarchy
@@ -322,11 +310,6 @@ class LabelHierarchy:
             are NaN in dense arrays of floats, and 0 otherwise.
         y_mask : CSR array of shape (n_samples, n_labels) of bool
             The entries that are still unknown. Only returned if `y_mask` is given.
-
-        Raises
-        ------
-        ValueError
-            If Y has other values than 0, 1 and NaN, or another number of columns than the hierarchy has labels.
 
         Examples
         --------
@@ -433,12 +416,6 @@ class LabelHierarchy:
             The scores, a copy, of float32 if the scores are, and of float64 otherwise; CSR if they are sparse. Those of a
             sparse matrix equal those of the dense one, bit for bit.
 
-        Raises
-        ------
-        ValueError
-            If scores are NaN, or infinite with "isotonic", or have another number of columns than the hierarchy has
-            labels; or if `method` is unknown.
-
         Notes
         -----
         "max" and "min" take time proportional to the number of samples times that of edges. With sparse scores that are
@@ -476,11 +453,6 @@ class LabelHierarchy:
         int
             The number, which is 0 for consistent scores and for closed label sets.
 
-        Raises
-        ------
-        ValueError
-            If scores are NaN, or have another number of columns than the hierarchy has labels.
-
         Examples
         --------
         >>> from weald.multilabel import LabelHierarchy
@@ -514,11 +486,6 @@ class LabelHierarchy:
             Indices of labels, best first.
         scores : float64 ndarray of shape (n_samples, k)
             Their consistent scores.
-
-        Raises
-        ------
-        ValueError
-            As in `consistent`, or if `k` is out of range.
 
         Examples
         --------

@@ -47,14 +47,6 @@ def estimate_fit_memory(
     int
         The estimate in bytes.
 
-    Raises
-    ------
-    TypeError
-        If `estimator` is not an estimator of weald, or if `eval_sets` or `y_mask` is given and its `fit` does not
-        have this parameter.
-    ValueError
-        If `y_mask` or `categorical_features` is not valid for y and X.
-
     Notes
     -----
     `fit` computes the same estimate. If not even the parts that it needs for certain are available, it raises a

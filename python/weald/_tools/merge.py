@@ -61,17 +61,6 @@ def merge(
         The model, of the class of the parts. It is equal to the model of a single fit of all trees or labels, byte for
         byte, including out-of-bag scores. The trees of a forest share memory with those of the parts; others are copied.
 
-    Raises
-    ------
-    TypeError
-        If `parts` is not a sequence of such models.
-    ValueError
-        If `parts` is empty; if a part was not fitted with `trees` or `labels`; if parts differ in class, parameters or
-        training data, of which each part stores a digest; if trees or labels are missing or in several parts; or if
-        `oob_score` is set and X and y are not given or differ from the training data.
-    sklearn.exceptions.NotFittedError
-        If a part is not fitted.
-
     Notes
     -----
     The cost is O(number of trees), plus that of out-of-bag predictions if `oob_score` is set, and O(number of weights) for

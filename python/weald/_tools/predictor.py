@@ -56,15 +56,6 @@ class Predictor:
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Names of the features. Defined only when the model was fitted with feature names that are all strings.
 
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else.
-    ValueError
-        If `absent` is something else, or "zero" for a pipeline.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
     Notes
     -----
     A sample can be an array, list or tuple of values, of shape (n_features,) or (1, n_features), a data frame with one
@@ -178,12 +169,6 @@ class Predictor:
         -------
         scalar, ndarray of shape (n_outputs,) or sparse matrix of shape (1, n_outputs)
             The first sample of what the model's `predict` returns.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the sample has another number of features, if names of features are missing or unknown, if a value is
-            infinite, or if the sample is not made of numbers.
         """
         sample = as_row(sample)
         if self._steps is not None:
@@ -213,8 +198,6 @@ class Predictor:
         ------
         AttributeError
             If the model does not predict probabilities.
-        ValueError, TypeError
-            As in `predict`.
         """
         sample = as_row(sample)
         if self._steps is not None:
@@ -261,8 +244,6 @@ class Predictor:
         ------
         AttributeError
             If the model does not have a `predict_topk`.
-        ValueError, TypeError
-            If `k` is out of range, and as in `predict`.
         """
         options = {"scores": scores, "min_score": min_score, "exclude": exclude}
         sample = as_row(sample)

@@ -57,13 +57,6 @@ def topk(
     scores : float64 ndarray of shape (n_samples, k)
         Their scores, as returned by `predict_topk` of the classifier.
 
-    Raises
-    ------
-    TypeError
-        If the classifier has no `predict_topk`.
-    ValueError
-        If a parameter or the input is not valid.
-
     Examples
     --------
     >>> from sklearn.feature_extraction.text import TfidfVectorizer
@@ -131,14 +124,6 @@ def topk_chunks(
         Indices of the labels, as returned by `topk`.
     scores : float64 ndarray of shape (n_samples_of_chunk, k)
         Their scores, as returned by `topk`.
-
-    Raises
-    ------
-    ValueError
-        If `chunk_size` is not a positive integer, which is raised by the call itself. Errors of `topk` are raised when
-        the first chunk is requested.
-    TypeError
-        If the classifier has no `predict_topk`.
 
     Examples
     --------

@@ -62,8 +62,6 @@ def load_npz_folder(path: str | os.PathLike[str]) -> Split:
     ------
     FileNotFoundError
         If one of the files does not exist.
-    ValueError
-        If a file has neither of the two forms, or contains pickled objects, which are never loaded.
 
     Examples
     --------

@@ -65,8 +65,6 @@ def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
         anything is written into it.
     RuntimeError
         If an iterable gives blocks of other sizes when it is read again.
-    TypeError, ValueError
-        If a block is no valid matrix, or has other features than the blocks before; the message contains its number.
 
     See Also
     --------
@@ -141,8 +139,6 @@ def load_blocks(folder: FilePath) -> Matrix:
     ------
     FileNotFoundError
         If the folder does not exist, or has none of the files.
-    ValueError
-        If the files are not those of `dump_blocks`.
 
     Examples
     --------

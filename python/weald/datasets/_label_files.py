@@ -75,9 +75,6 @@ def load_xmc(path_or_buffer: Source) -> LabelData:
 
     Raises
     ------
-    ValueError
-        If the text has a different form, an index is out of range or occurs twice in a line, a value is infinite, or
-        the number of samples differs from that in the first line. The message contains the number of the line.
     OSError
         If the file cannot be read.
 
@@ -128,8 +125,6 @@ def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str
 
     Raises
     ------
-    ValueError
-        If X has infinite values, Y has values other than 0 and 1, or X and Y have different numbers of samples.
     OSError
         If the file cannot be written.
 
@@ -195,11 +190,6 @@ def load_svmlight_multilabel(
 
     Raises
     ------
-    ValueError
-        If the text has a different form, a label is not an integer, an index is out of range or occurs twice in a line,
-        or a value is infinite. The message contains the number of the line. Also if a parameter is out of range.
-    TypeError
-        If `zero_based` is neither a bool nor a string.
     OSError
         If the file cannot be read.
 
@@ -264,9 +254,6 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
 
     Raises
     ------
-    ValueError
-        If a file has a different form, a label is missing or neither 0 nor 1, a weight is negative or no finite number,
-        or a label is not an attribute. The message contains the number of the line.
     OSError
         If a file cannot be read.
 

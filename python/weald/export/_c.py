@@ -152,18 +152,6 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
         `name_topk(const float *x, uint32_t k, uint32_t *labels, double *probabilities)`, which writes the best `k` labels or
         classes that the search finds, and their probabilities, and returns their number.
 
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else, or `name` is not a string.
-    ValueError
-        If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, has
-        more than 2**32 - 1 nodes, leaf values or weights, if a search in label trees may find more than 65 536 labels, or if
-        `name` is not a C identifier, is a keyword, or starts with an
-        underscore.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
     Notes
     -----
     For equal float32 features, the scores are exactly those of the model if `double` is an IEEE 754 float64 and the

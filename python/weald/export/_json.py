@@ -43,16 +43,6 @@ def to_json(estimator: BaseEstimator) -> str:
     str
         A JSON object, without NaN and infinity.
 
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
-    ValueError
-        If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, or has classes that
-        are neither numbers, strings nor bools.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
     See Also
     --------
     from_json : Reads the result.
@@ -170,13 +160,6 @@ def from_json(text: str | bytes) -> JsonModel:
     JsonModel
         A predictor with the methods `predict`, `predict_proba` and `predict_scores`. Its predictions equal those of the
         original model. It is not an estimator; use `weald.save` and `weald.load` for estimators.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a valid model. Every tree is validated before use.
-    TypeError
-        If `text` is neither a string nor bytes.
 
     Notes
     -----

@@ -61,16 +61,6 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     ------
     ImportError
         If `onnx` is not installed (the extra `export` includes it).
-    TypeError
-        If `estimator` is something else, or has classes that are neither numbers of at most 64 bits, strings nor bools,
-        such as bytes.
-    ValueError
-        If `estimator` is a centroid forest, boosting without trees or with an `init` that is not a linear model of weald,
-        `ml_opset` is neither 3 nor 5,
-        scores may exceed the range of float32 with `ml_opset=3`, a class has characters that UTF-8 cannot encode or
-        ends in NUL, or the graph would be 2 GB or larger, which the ONNX format does not support.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
 
     Notes
     -----

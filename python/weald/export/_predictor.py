@@ -119,12 +119,6 @@ class JsonModel:
         float64 ndarray of shape (n_samples, n_scores)
             The scores, with one column for each regression target, label or class, except that boosting and compressed
             forests have a single column for two classes. They are exactly those of the engine.
-
-        Raises
-        ------
-        ValueError
-            If X has a different number of features, columns with other names or in another order, or infinite values,
-            or if categories are not valid codes.
         """
         return self._engine.predict_scores(self._checked(X))
 

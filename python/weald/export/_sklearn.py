@@ -37,16 +37,6 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
         probabilities of 0 and 1 for each label, and `predict` a dense array, which is one-dimensional for a single
         label.
 
-    Raises
-    ------
-    TypeError
-        If `estimator` is not a model of weald.
-    ValueError
-        If scikit-learn does not support the model: one with splits on categorical features, boosting,
-        compressed and induced classifiers, or a centroid forest. The message names an alternative.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
     Notes
     -----
     Thresholds are float32 in both libraries. The results of `predict` of regressors and of `predict_proba` are equal to

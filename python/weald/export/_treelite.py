@@ -43,14 +43,6 @@ def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object
     ------
     ImportError
         If `treelite` is not installed (the extra `export` includes it).
-    TypeError
-        If `estimator` is something else.
-    ValueError
-        If `estimator` is a centroid forest, a linear model, or boosting without trees or with `init`. If `raw_scores` is False,
-        also for compressed classifiers with `loss="squared_error"` and for the exponential loss with several classes, since
-        treelite does not support their link functions, and for logarithms of predictions that may exceed 709.78.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
 
     Notes
     -----
