@@ -93,6 +93,27 @@ y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
     True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned score has an
     attribute `n_cells`, the number of values that were used.
 
+# y_mask_left_out
+y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
+    True or 1 marks values of y to leave out, besides those that are NaN.
+
+# y_mask_of_calibration
+y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
+    True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
+
+# sample_weight_of_calibration
+sample_weight : array-like of shape (n_samples,) or None, default=None
+    Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight zero do not
+    count, but they are assigned to folds as well.
+
+groups : array-like of shape (n_samples,) or None, default=None
+    The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
+    other `cv` they raise an error.
+
+# alpha_of_method
+alpha : float or None, default=None
+    The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the parameter.
+
 # of_the_type_of_y
 ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
     The predicted classes, or labels as 0 and 1, of the dtype of y and sparse if y was.
