@@ -77,18 +77,14 @@ Average: TypeAlias = Literal["macro", "micro", "weighted", "samples"] | None
 
 
 def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
-    """Fraction of samples whose highest-scoring label is not a true label.
-
-    The best value is 0 and the worst value is 1.
+    """Fraction of samples whose highest-scoring label is not a true label, from 0, the best value, to 1.
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -109,21 +105,18 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
         labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
-        The precision at k. For a sample with fewer than `k` known entries, it is the fraction among these. NaN if no
-        entry of `y_true` is known.
+        The precision, among the known entries of a sample if these are fewer than `k`. NaN if none is known.
 
     Examples
     --------
@@ -146,15 +139,13 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
         labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -174,20 +165,18 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
 def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
 
-    A true label at rank r has a gain of 1 / log2(r + 1). The sum of the gains of a sample is divided by the largest
-    possible sum. Samples without labels are left out.
+    A true label at rank r has a gain of 1 / log2(r + 1), and a sample the sum of its gains divided by the largest
+    possible one. Samples without labels are left out.
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
         labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -207,19 +196,18 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
 def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     """Propensities of labels: the probability that a true label was recorded, estimated from the label's frequency.
 
-    A label that N_l of N samples have has the propensity p_l = 1 / (1 + C exp(-a log(N_l + b))), where
-    C = (log N - 1)(b + 1)^a. If C is negative, which happens with fewer than three samples, 0 is used in its place.
-    The model is that of Jain, Prabhu and Varma, Extreme multi-label loss functions for recommendation, tagging, ranking
-    and other missing label applications, KDD 2016.
+    A label that N_l of N samples have has the propensity 1 / (1 + C exp(-a log(N_l + b))), where C = (log N - 1)(b +
+    1)^a, and at least 0 (Jain, Prabhu and Varma, *Extreme multi-label loss functions for recommendation, tagging,
+    ranking and other missing label applications*, KDD 2016).
 
     Parameters
     ----------
     Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
         Labels of the training samples, or of all samples.
     a : float, default=0.55
-        Non-negative parameter of the model. The paper uses 0.5 for Wikipedia data sets and 0.6 for Amazon data sets.
+        Non-negative parameter of the model: 0.5 for Wikipedia data sets and 0.6 for Amazon data sets in the paper.
     b : float, default=1.5
-        Positive parameter of the model. The paper uses 0.4 for Wikipedia data sets and 2.6 for Amazon data sets.
+        Positive parameter of the model: 0.4 for Wikipedia data sets and 2.6 for Amazon data sets in the paper.
 
     Returns
     -------
@@ -248,25 +236,21 @@ def psp_at_k(
 ) -> float:
     """Propensity-scored precision at k, in which rare labels count more than frequent ones.
 
-    The gain of a sample is the sum of 1 / p_l over the true labels l among its `k` highest-scoring labels, where p_l is
-    the propensity of the label. The metric is the sum of the gains of all samples divided by the sum of their largest
-    possible gains, so the best value is 1. The largest possible gain of a sample is that of its `k` labels with the
-    smallest propensities. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
-    (KDD 2016).
+    It is the sum over the samples of 1 / p_l over the true labels l among their `k` highest-scoring ones, with the
+    propensities p_l, divided by the largest possible sum: the definition of the Extreme Classification Repository
+    (Jain, Prabhu and Varma, KDD 2016). The best value is 1.
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
         labels.
     propensities : array-like of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1: see `weald.metrics.propensities`.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -289,26 +273,20 @@ def psndcg_at_k(
 ) -> float:
     """Propensity-scored nDCG at k, in which rare labels and the first ranks count more.
 
-    A true label l at rank r has a gain of 1 / (p_l log2(r + 1)), where p_l is the propensity of the label. The gain of
-    a sample is the sum over its first `k` ranks, divided by the sum of 1 / log2(r + 1) over the first m ranks, where m
-    is the number of labels of the sample or `k`, whichever is smaller. The metric is the sum of the gains of all
-    samples divided by the sum of their largest possible gains, in which the labels of smallest propensity come first,
-    so the best value is 1. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
-    (KDD 2016).
+    It is as `psp_at_k`, with a gain of 1 / (p_l log2(r + 1)) at rank r, and the gains of a sample divided by the sum of
+    1 / log2(r + 1) over as many ranks as it has labels, at most `k`. The best value is 1.
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
         labels.
     propensities : array-like of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1: see `weald.metrics.propensities`.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -329,22 +307,19 @@ def psndcg_at_k(
 
 
 def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
-    """Label coverage at k: the fraction of labels that are predicted correctly for at least one sample.
+    """Label coverage at k: the fraction of labels that are among the `k` highest-scoring of a sample that has them.
 
-    A label is predicted for a sample if it is among the `k` highest-scoring labels. Labels that no sample of `y_true`
-    has are left out, since they cannot be predicted correctly.
+    Labels that no sample of `y_true` has are left out.
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
         labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -370,24 +345,15 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores of all labels. Entries of a sparse matrix that are not stored have score zero.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1, and scores of all labels, which those of `predict_topk` are not.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out of the
-        ranking.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The coverage error. NaN if no entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, or `y_score` is the output of `predict_topk`, which does not
-        contain the scores of all labels.
 
     Examples
     --------
@@ -415,12 +381,11 @@ def micro_f1(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
+    y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
+        True and predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are
+        predicted.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value to return if `y_true` has no labels and none are predicted.
 
@@ -448,12 +413,11 @@ def macro_f1(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
+    y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
+        True and predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are
+        predicted.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The score of a label that no sample has and that is never predicted. With NaN such labels are left out of the
         mean.

@@ -179,10 +179,8 @@ base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None
     Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
 # y_true_and_score
-y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-    Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+    True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
 
 # ranking
 {y_true_and_score}
@@ -190,14 +188,12 @@ k : int
     The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked labels.
 
 # y_true_and_pred
-y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-    True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-    Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
+y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
+    True and predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
 
 # y_mask_of_metrics
 y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-    True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
 # propensities
 propensities : array-like of shape (n_labels,)

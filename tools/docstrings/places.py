@@ -186,6 +186,7 @@ SHARED_TEXTS = {
         "average_precision": "labels_and_all_scores means_of_labels mean_and_counts faults_of_scores",
         "log_loss": "labels_and_probabilities means_of_labels mean_and_counts faults_of_probabilities",
         "brier": "labels_and_probabilities means_of_labels mean_and_counts faults_of_probabilities",
+        "coverage_error": "y_mask_of_metrics",
         "micro_f1": "y_true_and_pred y_mask_of_metrics",
         "macro_f1": "y_true_and_pred y_mask_of_metrics",
     },
