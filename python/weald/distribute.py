@@ -1,20 +1,12 @@
 """Distributed computation on several processes or machines, by any executor of `concurrent.futures`.
 
-`fit` grows the trees of a forest in parts, and those of a forest inside another estimator with the folds of that one;
-`predict` and `predict_topk` predict samples in blocks, and `cross_validate` fits and scores parameter settings on folds.
 An executor is any object with a method `submit` that returns `concurrent.futures.Future`, for example
-`ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or `mpi4py.futures.MPIPoolExecutor`. The results
-are equal to those of a single machine, byte for byte, independently of the number of workers and the order in which they
-finish.
+`ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or `mpi4py.futures.MPIPoolExecutor`; it starts
+and monitors the workers. The results are equal to those of a single machine, byte for byte. The data is sent with each
+task, or once if the executor has a method `scatter(data)`, and tasks that are lost with their worker are repeated.
 
-The data is sent with each task, and so once to each worker if there are as many tasks as workers. With Dask it is sent
-once to each worker in any case. The same holds for any executor with a method `scatter(data)`, whose result is passed
-to tasks in place of the data; `ray.put` is such a function. Tasks that are lost with their worker are repeated. This
-module contains no cluster management: the executor starts and monitors the workers.
-
-`fit_part` and `fit_samples` are for training data that does not fit into the memory of one machine. Each worker has
-some of the samples, and all workers obtain the boosting model that a single machine would fit on all samples.
-`fit_part` needs no executor but an all-reduce operation, such as that of MPI; `fit_samples` uses a Dask cluster.
+`fit_part` and `fit_samples` are for training data that does not fit into the memory of one machine: each worker has
+some of the samples. See `docs/many-machines.md`.
 """
 
 from __future__ import annotations
@@ -66,31 +58,25 @@ def fit(
 ) -> BaseEstimator:
     """Fit a forest whose trees are grown by the workers of an executor, a linear model of their labels, or folds.
 
+    The data is sent once for each part, and trees or weights are sent back, but of a fold only the predictions of its
+    samples. Out-of-bag predictions, thresholds and ranks are computed here. After any failure, and Ctrl-C, tasks that
+    have not started are cancelled, and the estimator is unchanged. See `docs/many-machines.md#with-an-executor`.
+
     Parameters
     ----------
     estimator : estimator
-        One of these:
-
-        - a random forest, extra-trees, centroid forest or label tree, or a `LinearClassifier` of labels. Its
-          `random_state` must be an integer. Its `n_jobs` is the number of threads of each worker. With `verbose` above 0,
-          trees or labels are reported as in its own `fit`, here and not by the workers, when the part that they are in
-          arrives;
-        - `ConformalRegressor`, `ConformalClassifier` or `ConformalLabels` of `weald.conformal`, or `TunedThresholds`,
-          `CalibratedLabels` or `HierarchicalLabels` of `weald.multilabel`, around any estimator that they take. The fit
-          to the other folds is a part for each fold. The fit to all samples has parts if the estimator inside, or the last
-          step of a pipeline inside, is one of the above, whose `random_state` must then be an integer, and is one part if
-          not. Out of bag it is the only fit. The samples of `fit` for a frozen model of weald are predicted in blocks.
+        A forest, label tree or `LinearClassifier` of labels with an integer `random_state`, whose `n_jobs` is that of
+        each worker; or an estimator of `weald.conformal`, `TunedThresholds`, `CalibratedLabels` or `HierarchicalLabels`
+        around any estimator, with a part for each fold and for those of the fit to all samples.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples, in any form that the `fit` of the estimator accepts.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets, in any form that the `fit` of the estimator accepts.
     executor : concurrent.futures.Executor
-        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`. If it has a method
-        `scatter`, this method is called with the data, and its result is passed to tasks in place of the data.
+        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`.
     n_parts : int or None, default=None
-        Number of parts. Each part is a range of trees, or of labels of a linear model, and the ranges have nearly equal
-        lengths. There are never more parts than trees or labels. If None, it is the number of workers of the executor if
-        that is known, and otherwise the number of processors of this machine. Folds are parts in addition to these.
+        Number of parts, which are ranges of trees or labels; folds are parts in addition. None: the number of workers
+        of the executor if that is known, and otherwise of processors of this machine.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     timeout : float or None, default=None
@@ -103,26 +89,16 @@ def fit(
     Returns
     -------
     estimator
-        The estimator that was passed, fitted. It is equal to the result of its own `fit`, byte for byte, including
-        out-of-bag scores. Estimators of other libraries inside it are as equal as two of their own fits on these machines
-        are, and folds that `random_state=None` shuffles are others each time.
+        The estimator that was passed, fitted: equal to the result of its own `fit`, byte for byte. Estimators of other
+        libraries inside it are as equal as two of their own fits are, and `random_state=None` shuffles other folds each
+        time.
 
     Raises
     ------
     TimeoutError
         If parts are missing after `timeout` seconds. The message contains the trees, labels or folds that are missing.
     RuntimeError
-        If a part was lost more than `max_retries` times, with its trees, labels or fold and the last error; if the executor
-        was shut down, or is broken because a process of the pool died; or if a task returned None.
-
-    Notes
-    -----
-    The data is sent once for each part, and the trees or weights are sent back, but of a fold only the predictions of its
-    samples. Each part of a linear model chooses `C` and `features` and calibrates by itself, with the same result, if it is
-    asked to. Folds of an estimator around a `LinearClassifier` wait for its fit to all samples, which chooses `C` and
-    `features` for them; all other parts of a fit are independent. Out-of-bag predictions, thresholds and ranks are computed
-    here. After any failure, including an interrupt with Ctrl-C, tasks that have not started are cancelled, and the
-    estimator is unchanged.
+        If a part was lost more than `max_retries` times, or the executor was shut down or is broken.
 
     Examples
     --------
@@ -130,21 +106,10 @@ def fit(
     >>> from sklearn.datasets import load_iris
     >>> import weald
     >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(random_state=0)
     >>> with ThreadPoolExecutor(2) as executor:
-    ...     forest = weald.distribute.fit(forest, X, y, executor)
+    ...     forest = weald.distribute.fit(weald.RandomForestClassifier(random_state=0), X, y, executor)
     >>> len(forest.estimators_)
     100
-
-    Sets of classes of boosting, whose five folds are fitted at the same time:
-
-    >>> boosting = weald.GradientBoostingClassifier(n_estimators=10, random_state=0)
-    >>> model = weald.conformal.ConformalClassifier(boosting, cv=5, random_state=0)
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     model = weald.distribute.fit(model, X, y, executor)
-    ...     sets = weald.distribute.predict(model, X, executor, method="predict_sets", alpha=0.05)
-    >>> sets.shape
-    (150, 3)
     """
     what = estimator._part_of if isinstance(estimator, BaseModel) else None
     is_around = hasattr(estimator, "_fit_by") and not isinstance(estimator, type)
@@ -182,6 +147,8 @@ def predict(
 ) -> Any:
     """Call a method of a fitted model for samples in blocks, which the workers of an executor predict.
 
+    The model is sent once for each block, and each sample once. Errors are those of `fit` and of the method.
+
     Parameters
     ----------
     estimator : estimator or Pipeline
@@ -191,8 +158,8 @@ def predict(
     executor : concurrent.futures.Executor
         An executor, as in `fit`.
     method : str, default="predict"
-        The name of a method that predicts each sample by itself, such as "predict_proba", "predict_interval",
-        "predict_sets" or "predict_sparse".
+        The name of a method that predicts each sample by itself, and returns arrays with a row for each, such as
+        "predict_proba", "predict_interval", "predict_sets" or "predict_sparse".
     n_parts : int or None, default=None
         Number of blocks of samples. If None, it is chosen as in `fit`.
     timeout : float or None, default=None
@@ -207,34 +174,16 @@ def predict(
     Returns
     -------
     ndarray, sparse matrix, DataFrame, or a list or tuple of them
-        What the method returns for all samples. It is the same to the last bit for the models of weald; others may compute
-        other last bits in blocks.
-
-    Raises
-    ------
-    TypeError, ValueError, TimeoutError, RuntimeError
-        Under the same conditions as in `fit`, if there is no such method, if it returns something else than arrays with a row
-        for each sample (frames that the last step of a pipeline returns among them), and as raised by it on a worker.
-
-    See Also
-    --------
-    predict_topk : The best labels of each sample, some of which may be excluded by sample.
-
-    Notes
-    -----
-    The model is sent once for each block, and each sample is sent once.
+        What the method returns for all samples, to the last bit for the models of weald.
 
     Examples
     --------
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from sklearn.datasets import load_diabetes
     >>> import weald
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = weald.conformal.ConformalRegressor(weald.RandomForestRegressor(random_state=0)).fit(X, y)
+    >>> model = weald.ExtraTreesRegressor(random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     >>> with ThreadPoolExecutor(2) as executor:
-    ...     intervals = weald.distribute.predict(model, X, executor, method="predict_interval", alpha=0.2)
-    >>> intervals.shape
-    (442, 2)
+    ...     weald.distribute.predict(model, [[0.0], [2.0]], executor)
+    array([0., 2.])
     """
     check_has_fit(estimator)
     if not isinstance(method, str) or not callable(getattr(estimator, method, None)):
@@ -370,6 +319,8 @@ def cross_validate(
 ) -> dict[str, Any]:
     """Fit and score parameter settings of an estimator by cross-validation, on the workers of an executor.
 
+    Errors are those of `fit`, and of fits and scorers on a worker.
+
     Parameters
     ----------
     estimator : estimator
@@ -398,17 +349,9 @@ def cross_validate(
     Returns
     -------
     dict
-        - `settings` : list of dict, the parameter settings
-        - `test_score` : ndarray of shape (n_settings, n_folds)
-        - `mean_test_score` : ndarray of shape (n_settings,), the mean over folds
-        - `fit_time` : ndarray of shape (n_settings, n_folds), in seconds
-        - `score_time` : ndarray of shape (n_settings, n_folds), in seconds
-        - `best_index` : int, the index of the setting with the largest mean, and the first of them if several are equal
-
-    Raises
-    ------
-    TypeError, ValueError, TimeoutError, RuntimeError
-        Under the same conditions as in `fit`, and as raised by fits and scorers on a worker.
+        `settings`, a list of dict; `test_score`, and `fit_time` and `score_time` in seconds, ndarrays of shape
+        (n_settings, n_folds); `mean_test_score`, of shape (n_settings,); and `best_index`, of the first setting with
+        the largest mean.
 
     Examples
     --------
@@ -416,12 +359,10 @@ def cross_validate(
     >>> from sklearn.datasets import load_iris
     >>> import weald
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = weald.GradientBoostingClassifier(n_estimators=10, random_state=0)
-    >>> settings = [{"learning_rate": 0.1}, {"learning_rate": 0.3}]
     >>> with ThreadPoolExecutor(2) as executor:
-    ...     found = weald.distribute.cross_validate(model, X, y, executor, settings=settings, cv=3)
+    ...     found = weald.distribute.cross_validate(weald.DecisionTreeClassifier(), X, y, executor, cv=3)
     >>> found["test_score"].shape
-    (2, 3)
+    (1, 3)
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
         raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")

@@ -191,6 +191,14 @@ k : int
 y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
     True and predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
 
+# closed_labels
+y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+    True labels, 0 or 1, which are closed upwards first, as predicted ones are.
+y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
+    Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
+hierarchy : LabelHierarchy
+    The hierarchy of the labels.
+
 # y_mask_of_metrics
 y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
     True or 1 marks unknown entries of `y_true`, besides those that are NaN.

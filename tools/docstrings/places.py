@@ -84,6 +84,13 @@ SHARED_TEXTS = {
         "HierarchicalLabels.predict": "X_of_estimator",
         "HierarchicalLabels.score": "X_of_estimator y_mask_of_score",
     },
+    "_labels/hierarchical_metrics.py": {
+        "hierarchical_precision": "closed_labels y_mask_of_metrics",
+        "hierarchical_recall": "closed_labels y_mask_of_metrics",
+        "hierarchical_f1": "closed_labels y_mask_of_metrics",
+        "fmax": "y_mask_of_metrics",
+        "auprc": "y_mask_of_metrics",
+    },
     "_fit/arrays.py": {
         "LeafIndicators.transform": "X_as_in_predict",
     },
