@@ -87,9 +87,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     ----------
     loss : str or object, default="squared_error"
         The loss to minimize, summed over the columns of scores: "squared_error", "absolute_error", "quantile", "huber",
-        "poisson", "gamma" or "tweedie"; or an object of `weald.loss`, which has all losses with formulas and
-        parameters; or one of your own, with `loss(y, scores)` and `gradient_hessian(y, scores)`. Predictions are
-        exp(score) for the last three. Files contain its name, domain of y and link, and no code.
+        "poisson", "gamma" or "tweedie"; an object of `weald.loss`, which has all losses with formulas and parameters;
+        or one of your own, with `loss(y, scores)` and `gradient_hessian(y, scores)`, of which files have no code.
+        Predictions are exp(score) for the last three.
     learning_rate : float or "auto", default="auto"
         Factor by which the contribution of each stage is multiplied; the initial constant is not. "auto": 0.07 if
         held-out samples find the number of stages, and 0.05 otherwise. See `docs/boosting.md#how-many-stages`.
@@ -145,8 +145,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
         small weight take shorter steps. With `relabel_leaves=False` it is multiplied by the squares of the leaves'
-        values. It has no effect for "absolute_error", "quantile" and "huber". For "poisson", second derivatives are
-        predictions, in units of y.
+        values. It has no effect for "absolute_error", "quantile" and "huber". It is in units of y for "poisson".
     min_sum_hessian_in_leaf : float, default=0.001
         Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
         scores. It has no effect for "absolute_error", "quantile" and "huber".
@@ -420,10 +419,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     ----------
     loss : str or object, default="log_loss"
         The loss to minimize, summed over the columns of scores: "log_loss", "exponential", "hinge" or "squared_error";
-        or an object of `weald.loss`, which has all losses with formulas and parameters; or one of your own, with
-        `loss(y, scores)` and `gradient_hessian(y, scores)`. "log_loss" of three or more classes is that of their
-        softmax if classes share trees; otherwise each class is fitted against the others. Files contain its name,
-        domain of y and link, and no code.
+        an object of `weald.loss`, which has all losses with formulas and parameters; or one of your own, with `loss(y,
+        scores)` and `gradient_hessian(y, scores)`, of which files have no code. Classes that share trees have the
+        softmax, and others are fitted each against the rest.
     learning_rate : float or "auto", default="auto"
         Factor by which the contribution of each stage is multiplied; the initial constant is not. "auto": 0.05 or 0.07,
         and 0.1 for up to ten classes if held-out samples find the number of stages. See
@@ -476,8 +474,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
         small weight take shorter steps. With `relabel_leaves=False` it is multiplied by the squares of the leaves'
-        values. For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and LightGBM. It has no effect
-        for "hinge".
+        values. For "log_loss" of labels and two classes, 4 is 1 in XGBoost and LightGBM. It has no effect for "hinge".
     min_sum_hessian_in_leaf : float, default=0.001
         Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
         scores. It has no effect for "hinge".
@@ -761,7 +758,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     @available_if(_has_probabilities)
     @of_one_fit
-    def predict_log_proba(self, X: MatrixLike) -> Prediction:
+    def predict_log_proba(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
         return super().predict_log_proba(X)
 
     @of_one_fit
@@ -840,7 +837,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         yield from map(self._decisions, self._staged(X))
 
     @available_if(_has_probabilities_of_labels)
-    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
+    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:  # noqa: D102  # inherited
         return super().predict_sparse(X, min_score)
 
     def _at_least(self, X: Matrix, floor: float) -> Matrix:

@@ -153,9 +153,6 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
     ) -> None:
         keep(self, locals())
 
-    def predict(self, X: MatrixLike) -> Prediction:
-        return super().predict(X)
-
 
 class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier):
     """A compressed forest for classification: a small model with the accuracy of a forest.
@@ -413,9 +410,6 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
         verbose: int = 0,
     ) -> None:
         keep(self, locals())
-
-    def predict(self, X: MatrixLike) -> Prediction:
-        return super().predict(X)
 
 
 class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):

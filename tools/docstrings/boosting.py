@@ -8,9 +8,9 @@ from docstrings.texts import texts
 # With words for `losses`, `link`, `auto` and `leaves`.
 _DIFFERING = """
 loss : str or object, default={default}
-    The loss to minimize, summed over the columns of scores: {losses}; or an object of `weald.loss`, which has all losses
-    with formulas and parameters; or one of your own, with `loss(y, scores)` and `gradient_hessian(y, scores)`. {link}
-    Files contain its name, domain of y and link, and no code.
+    The loss to minimize, summed over the columns of scores: {losses}; an object of `weald.loss`, which has all losses with
+    formulas and parameters; or one of your own, with `loss(y, scores)` and `gradient_hessian(y, scores)`, of which files
+    have no code. {link}
 
 learning_rate : float or "auto", default={default}
     Factor by which the contribution of each stage is multiplied; the initial constant is not. "auto": {rate}. See
@@ -239,12 +239,13 @@ BOOSTING_REGRESSORS = texts(
     rate="0.07 if held-out samples find the number of stages, and 0.05 otherwise",
     else_="300, or 100 for 11 to 100 outputs with a tree each",
     few=", and for up to 100 outputs if 30 to 5000 samples differ in X",
-    unit="It has no effect for \"absolute_error\", \"quantile\" and \"huber\". For \"poisson\", second derivatives are predictions, in units of y.",
+    unit='It has no effect for "absolute_error", "quantile" and "huber". It is in units of y for "poisson".',
     first_order='"absolute_error", "quantile" and "huber"',
 )
 
-BOOSTING_CLASSIFIERS = {
-    "init_cv": """
+BOOSTING_CLASSIFIERS = (
+    {
+        "init_cv": """
 init_cv : int or None, default={default}
     Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
     `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
@@ -253,26 +254,29 @@ init_cv : int or None, default={default}
 
     For "linear" and "auto", None means 3. Folds hold out rows, as with `cv`.
 """,
-} | texts(
-    _DIFFERING
-    + """
+    }
+    | texts(
+        _DIFFERING
+        + """
 init : estimator, "linear", "auto" or None, default={default}
     Model whose predictions (log-odds, or of `predict_proba`) are the initial scores, and part of all predictions: an
     estimator, cloned and fitted to the same data unless it is a `sklearn.frozen.FrozenEstimator`; "linear", a
     `LinearClassifier`, which helps on sparse text; "auto", "linear" if that helps held-out samples, in about 2.5 times the
     time of the stages.
 """,
-    losses='"log_loss", "exponential", "hinge" or "squared_error"',
-    link="\"log_loss\" of three or more classes is that of their softmax if classes share trees; otherwise each class is fitted against the others.",
-    rate='0.05 or 0.07, and 0.1 for up to ten classes if held-out samples find the number of stages',
-    else_="200",
-    few="",
-    unit='For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge".',
-    first_order='"hinge"',
-) | texts(
-    LABEL_WEIGHT,
-    where="search for splits and in the losses",
-    more="Only for labels. Leaf values and probabilities are unweighted. Not with `estimator`.",
+        losses='"log_loss", "exponential", "hinge" or "squared_error"',
+        link="Classes that share trees have the softmax, and others are fitted each against the rest.",
+        rate="0.05 or 0.07, and 0.1 for up to ten classes if held-out samples find the number of stages",
+        else_="200",
+        few="",
+        unit='For "log_loss" of labels and two classes, 4 is 1 in XGBoost and LightGBM. It has no effect for "hinge".',
+        first_order='"hinge"',
+    )
+    | texts(
+        LABEL_WEIGHT,
+        where="search for splits and in the losses",
+        more="Only for labels. Leaf values and probabilities are unweighted. Not with `estimator`.",
+    )
 )
 BOOSTING_CLASSIFIERS["attributes"] = BOOSTING["attributes"] + " classes_ n_classes_"
 BOOSTING_CLASSIFIERS["max_features"] = (

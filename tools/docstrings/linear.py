@@ -10,7 +10,8 @@ intercept_scaling : float, default={default}
     -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all are -1.
 """
 
-LINEAR = texts("""
+LINEAR = texts(
+    """
 loss : {"squared_hinge", "log_loss"}, default={default}
     What a sample loses by its margin m, which is its score if it has the label, and the negative score otherwise:
     max(0, 1 - m)², or ln(1 + exp(-m)), which is logistic regression: its margins are log-odds without calibration too.
@@ -24,7 +25,9 @@ features : {"auto", "given", "normalized", "tfidf", "standardized"}, default={de
     What is done with X, in `fit` and in predictions: nothing; each sample divided by its length; for counts of words,
     logarithms times inverse document frequencies, then the same; or each feature divided by its standard deviation, after
     its mean is subtracted, in dense X. "auto": the best for held-out samples. See `docs/linear.md#what-is-done-with-x`.
-""" + INTERCEPT_SCALING.rstrip("\n") + """
+"""
+    + INTERCEPT_SCALING.rstrip("\n")
+    + """
     With "log_loss", they are drawn towards ln((P + ½) / (N + ½)), for weights P and N of samples with and without it.
 
 tol : float, default={default}
@@ -76,4 +79,5 @@ idf_ : ndarray of shape (n_features,)
 
 # attributes
 C_ features_ coef_ intercept_ n_iter_ idf_ classes_ n_classes_ names_in_
-""")
+"""
+)

@@ -3,12 +3,13 @@
     python tools/docstrings/write.py            # write them
     python tools/docstrings/write.py --check    # say which files would change, and end with 1 if there are any
 
-Each parameter and attribute is described once, in a table of texts by name: `estimators` has those of constructors and
-fitted attributes, `boosting`, `centroid`, `compression` and `linear` those in which these estimators differ, and `methods` those
-of methods and metrics. `places` says which docstrings have which texts. In the docstring of an estimator, the sections
-"Parameters" and "Attributes" are written whole, the latter of the texts that `attributes` lists. In other docstrings a text is found by its first line, up to the colon
-or the sixth word, and replaced. All else in a docstring is written where it stands. A line `{name}` in a docstring,
-or in a text, stands for the text of that name: so is a text put where it is not yet.
+Each parameter and attribute is described once, in a table of texts by name (see `texts`): `estimators` has those of
+constructors and fitted attributes, `boosting`, `centroid`, `compression` and `linear` those in which these estimators
+differ, and `methods` those of methods and metrics. `places` says which docstrings have which texts. In the docstring of
+an estimator, the section "Parameters" is written whole, and "Attributes" of the texts that `attributes` lists. In other
+docstrings a text is found by its first line, up to the colon or the sixth word, and replaced. All else in a docstring is
+written where it stands. A line `{name}` in a docstring, or in a text, stands for the text of that name: so is a text put
+where it is not yet. Prose of texts is filled to lines of 120 characters.
 """
 
 from __future__ import annotations
@@ -141,7 +142,9 @@ def rewritten(source: str, estimators: Mapping[str, Texts], shared: Mapping[str,
         doc = filled("\n".join(lines[start:end]), texts).split("\n")
         if name in estimators:
             doc = section(doc, "Parameters", texts["parameters"])
-            doc = section(doc, "Attributes", "\n".join(texts[wanted].strip("\n") for wanted in texts["attributes"].split()))
+            doc = section(
+                doc, "Attributes", "\n".join(texts[wanted].strip("\n") for wanted in texts["attributes"].split())
+            )
         for wanted in shared.get(name, "").split():
             text = wrapped(filled(texts[wanted].strip("\n"), texts), 8)
             doc = replaced(doc, text) or sys.exit(f"{name} has no place for {wanted}: add a line {{{wanted}}}")

@@ -96,8 +96,7 @@ class Encoder:
             self.attribute, self.what = before
 
     def encode(self, value: object) -> object:
-        """Encode a value for `json.dumps`.
-        """
+        """Encode a value for `json.dumps`."""
         self._level += 1
         try:
             if self._level > _MOST_LEVELS:
