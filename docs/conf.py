@@ -286,6 +286,17 @@ def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
                 ]
 
 
+def _link_pages(app: Any, doctree: nodes.document, page: str) -> None:
+    """Let `docs/page.md#heading` in a docstring lead to the page."""
+    for named in [*doctree.findall(nodes.title_reference), *doctree.findall(nodes.literal)]:
+        found = re.fullmatch(r"docs/([\w/-]+)\.md(#[\w-]+)?", named.astext())
+        if found and found[1] in app.env.found_docs:
+            uri = app.builder.get_relative_uri(page, found[1]) + (found[2] or "")
+            link = nodes.reference("", "", refuri=uri, internal=True)
+            named.replace_self(link)
+            link += named
+
+
 def _let_pictures_scroll(app: Any, doctree: nodes.document, page: str) -> None:
     """On a phone, the pictures of several panels keep the size at which they can be read, in a box that scrolls."""
     for image in [*doctree.findall(nodes.image)]:
@@ -320,4 +331,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", _read)
     app.connect("autodoc-skip-member", _is_left_out)
     app.connect("doctree-resolved", _link_names)
+    app.connect("doctree-resolved", _link_pages)
     app.connect("doctree-resolved", _let_pictures_scroll)

@@ -18,7 +18,7 @@ from weald._fit.base import keep
 from weald._fit.compact import CompactReport, compact_leaves
 from weald._fit.compression import BaseCompressed as BaseCompressed
 from weald._fit.predictions import BaseRegressor
-from weald._parameters.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
+from weald._parameters.types import LabelWeight, MultiLabel, RandomState
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 from weald.tree import DecisionTreeRegressor
 

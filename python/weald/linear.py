@@ -378,10 +378,6 @@ class LinearClassifier(OfPreparedX):
         return self._by_output(self._model.to_predictions(scores))
 
     @of_one_fit
-    def predict(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
-        return super().predict(X)
-
-    @of_one_fit
     def predict_proba(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
         return self._probabilities(self._scores(X))
 
