@@ -233,17 +233,16 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         number of stages, and those of scikit-learn (`set_callbacks`) the last fit. See `docs/boosting.md#recipes`.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, unknown values of y,
-        "projected" or what `init` adds.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, unknown values of y, "projected" or what `init` adds.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     warm_start : bool, default=False
         If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional
         stages, with the same seed. On the same data, the result is the model that a single fit with these values would
@@ -254,20 +253,14 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    n_estimators_ : int
-        The number of stages: `n_estimators`, or fewer if the fit stopped early.
-    learning_rate_ : float
-        The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
-    max_leaf_nodes_ : int or None
-        The maximum number of leaves of each tree.
-    max_features_ : int
-        The number of features that each node draws.
+    n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
+        What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
+        features that each node draws.
     estimators_ : sequence of DecisionTreeRegressor, or list
         The weak models. Trees are created when they are accessed, and share the memory of the model.
     step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
@@ -289,8 +282,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         kept: arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         The importance of each feature: its fraction of the total decrease of impurity.
     n_outputs_, n_features_in_ : int
@@ -562,17 +554,16 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         number of stages, and those of scikit-learn (`set_callbacks`) the last fit. See `docs/boosting.md#recipes`.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, unknown values of y,
-        "projected" or what `init` adds.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, unknown values of y, "projected" or what `init` adds.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     warm_start : bool, default=False
         If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional
         stages, with the same seed. On the same data, the result is the model that a single fit with these values would
@@ -582,29 +573,22 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Products that are not multiples of 1/64 are rounded, as `sample_weight` of `fit` is.
     multi_label : {"auto", True, False}, default="auto"
         What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1. The answer depends on the samples: pass True or False if a fold may lack a
-        class. A single column of shape (n_samples, 1) is one label only with True. See
-        `docs/scikit-learn.md#labels-and-outputs`.
+        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
+        with True. See `docs/scikit-learn.md#labels-and-outputs`.
     n_jobs : int or None, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
         results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    n_estimators_ : int
-        The number of stages: `n_estimators`, or fewer if the fit stopped early.
-    learning_rate_ : float
-        The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
-    max_leaf_nodes_ : int or None
-        The maximum number of leaves of each tree.
-    max_features_ : int
-        The number of features that each node draws.
+    n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
+        What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
+        features that each node draws.
     estimators_ : sequence of DecisionTreeRegressor, or list
         The weak models. Trees are created when they are accessed, and share the memory of the model.
     step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
@@ -626,19 +610,16 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         kept: arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         The importance of each feature: its fraction of the total decrease of impurity.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     """
 
     class_weight: ClassWeight

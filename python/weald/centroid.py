@@ -396,9 +396,8 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
         What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1. The answer depends on the samples: pass True or False if a fold may lack a
-        class. A single column of shape (n_samples, 1) is one label only with True. See
-        `docs/scikit-learn.md#labels-and-outputs`.
+        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
+        with True. See `docs/scikit-learn.md#labels-and-outputs`.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, in model files too.
         `weald.inspection.similar_rows` needs them.
@@ -408,9 +407,8 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -420,11 +418,9 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
     estimators_ : sequence of estimators of the same class
         The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the
         forest.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -553,9 +549,8 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.

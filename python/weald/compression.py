@@ -90,24 +90,18 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    l1_norm_ : float
-        The norm of the model's coefficients.
-    n_test_nodes_ : int
-        The number of splits of the model.
-    compression_ratio_ : float
-        The number of splits of the forest divided by that of the model; infinite if only the forest has some.
+    l1_norm_, n_test_nodes_, compression_ratio_, step_ : float, int, float and int
+        The norm of the coefficients, the number of splits, that of the forest divided by it, and the position in
+        `path_`.
     path_ : dict of ndarray of shape (n_steps + 1,)
         For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
         "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
         "test_loss_std" over them. Losses are mean squared errors.
-    step_ : int
-        The position of the model in `path_`; if its norm is between two positions, the first of them.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
@@ -117,8 +111,7 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
         accessed, and share the memory of the model.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -222,24 +215,18 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    l1_norm_ : float
-        The norm of the model's coefficients.
-    n_test_nodes_ : int
-        The number of splits of the model.
-    compression_ratio_ : float
-        The number of splits of the forest divided by that of the model; infinite if only the forest has some.
+    l1_norm_, n_test_nodes_, compression_ratio_, step_ : float, int, float and int
+        The norm of the coefficients, the number of splits, that of the forest divided by it, and the position in
+        `path_`.
     path_ : dict of ndarray of shape (n_steps + 1,)
         For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
         "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
         "test_loss_std" over them. Training losses are those that are minimized; test losses of classes are error rates.
-    step_ : int
-        The position of the model in `path_`; if its norm is between two positions, the first of them.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
@@ -247,15 +234,12 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
     estimators_ : sequence of DecisionTreeRegressor
         The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
         accessed, and share the memory of the model.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -349,26 +333,18 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    n_nodes_ : int
-        The number of nodes with a weight.
-    l1_norm_ : float
-        The sum of the lengths of the weights.
-    n_test_nodes_ : int
-        The number of splits of the model.
-    compression_ratio_ : float
-        The number of splits of the forest divided by that of the model; infinite if only the forest has some.
+    n_nodes_, l1_norm_, n_test_nodes_, compression_ratio_, step_ : int, float, int, float and int
+        The number of nodes with a weight, the sum of the lengths of the weights, the number of splits, that of the
+        forest divided by it, and the position in `path_`.
     path_ : dict of ndarray of shape (n_steps + 1,)
         For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
         "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
         "test_loss_std" over them. Losses are mean squared errors.
-    step_ : int
-        The position of the model in `path_`; if its norm is between two positions, the first of them.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
@@ -378,8 +354,7 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
         accessed, and share the memory of the model.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -472,26 +447,18 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    n_nodes_ : int
-        The number of nodes with a weight.
-    l1_norm_ : float
-        The sum of the lengths of the weights.
-    n_test_nodes_ : int
-        The number of splits of the model.
-    compression_ratio_ : float
-        The number of splits of the forest divided by that of the model; infinite if only the forest has some.
+    n_nodes_, l1_norm_, n_test_nodes_, compression_ratio_, step_ : int, float, int, float and int
+        The number of nodes with a weight, the sum of the lengths of the weights, the number of splits, that of the
+        forest divided by it, and the position in `path_`.
     path_ : dict of ndarray of shape (n_steps + 1,)
         For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
         "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
         "test_loss_std" over them. Training losses are those that are minimized; test losses of classes are error rates.
-    step_ : int
-        The position of the model in `path_`; if its norm is between two positions, the first of them.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
@@ -499,15 +466,12 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
     estimators_ : sequence of DecisionTreeRegressor
         The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
         accessed, and share the memory of the model.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str

@@ -361,14 +361,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The true values.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
@@ -589,14 +583,8 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The true classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
@@ -828,14 +816,8 @@ class ConformalLabels(WithScores):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
@@ -873,6 +855,10 @@ def coverage(
 ) -> Any:
     """Fraction of true values that are inside predicted intervals, or of true classes that are in predicted sets.
 
+    >>> from weald.conformal import coverage
+    >>> coverage([1.0, 2.0, 3.0, 4.0], [[0, 2], [0, 2], [0, 2], [3, 5]])
+    0.75
+
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -895,12 +881,6 @@ def coverage(
     -------
     float or ndarray of shape (n_outputs,)
         The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
-
-    Examples
-    --------
-    >>> from weald.conformal import coverage
-    >>> coverage([1.0, 2.0, 3.0, 4.0], [[0, 2], [0, 2], [0, 2], [3, 5]])
-    0.75
     """
     found = measures.Predicted.of(predicted, classes)
     inside, mask = found.inside(y_true, y_mask)
@@ -919,6 +899,10 @@ def size(
 ) -> Any:
     """Mean width of predicted intervals, or mean number of classes in predicted sets.
 
+    >>> from weald.conformal import size
+    >>> size([[[0, 2], [0, 1]], [[0, 4], [0, 1]]], multioutput="raw_values")
+    array([3., 1.])
+
     Parameters
     ----------
     predicted : ndarray or list of ndarray
@@ -935,12 +919,6 @@ def size(
     -------
     float or ndarray of shape (n_outputs,)
         The size. Of two predictions with the same coverage, the smaller one says more.
-
-    Examples
-    --------
-    >>> from weald.conformal import size
-    >>> size([[[0, 2], [0, 1]], [[0, 4], [0, 1]]], multioutput="raw_values")
-    array([3., 1.])
     """
     widths = measures.Predicted.of(predicted, None).sizes()
     weights = checks.score_weights(sample_weight, len(widths))
@@ -953,6 +931,11 @@ def size(
 def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> Scorer:
     """Make a scorer of `coverage`, for `cross_validate` and the other functions of `model_selection`.
 
+    >>> from weald.conformal import ConformalRegressor, make_coverage_scorer
+    >>> model = ConformalRegressor().fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    >>> make_coverage_scorer()(model, [[0.0], [1.0]], [0.0, 9.0])
+    0.5
+
     Parameters
     ----------
     alpha : float or None, default=None
@@ -964,13 +947,6 @@ def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> 
     -------
     callable
         A function of an estimator, X, y and optionally `sample_weight`, which returns the coverage.
-
-    Examples
-    --------
-    >>> from weald.conformal import ConformalRegressor, make_coverage_scorer
-    >>> model = ConformalRegressor().fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
-    >>> make_coverage_scorer()(model, [[0.0], [1.0]], [0.0, 9.0])
-    0.5
     """
     return Scorer("coverage", coverage, None if alpha is None else ranked.check_alpha(alpha), joint)
 

@@ -62,6 +62,15 @@ def fit(
     samples. Out-of-bag predictions, thresholds and ranks are computed here. After any failure, and Ctrl-C, tasks that
     have not started are cancelled, and the estimator is unchanged. See `docs/many-machines.md#with-an-executor`.
 
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     forest = weald.distribute.fit(weald.RandomForestClassifier(random_state=0), X, y, executor)
+    >>> len(forest.estimators_)
+    100
+
     Parameters
     ----------
     estimator : estimator
@@ -99,17 +108,6 @@ def fit(
         If parts are missing after `timeout` seconds. The message contains the trees, labels or folds that are missing.
     RuntimeError
         If a part was lost more than `max_retries` times, or the executor was shut down or is broken.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     forest = weald.distribute.fit(weald.RandomForestClassifier(random_state=0), X, y, executor)
-    >>> len(forest.estimators_)
-    100
     """
     what = estimator._part_of if isinstance(estimator, BaseModel) else None
     is_around = hasattr(estimator, "_fit_by") and not isinstance(estimator, type)
@@ -149,6 +147,13 @@ def predict(
 
     The model is sent once for each block, and each sample once. Errors are those of `fit` and of the method.
 
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import weald
+    >>> model = weald.ExtraTreesRegressor(random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     weald.distribute.predict(model, [[0.0], [2.0]], executor)
+    array([0., 2.])
+
     Parameters
     ----------
     estimator : estimator or Pipeline
@@ -160,12 +165,8 @@ def predict(
     method : str, default="predict"
         The name of a method that predicts each sample by itself, and returns arrays with a row for each, such as
         "predict_proba", "predict_interval", "predict_sets" or "predict_sparse".
-    n_parts : int or None, default=None
-        Number of blocks of samples. If None, it is chosen as in `fit`.
-    timeout : float or None, default=None
-        Number of seconds after which all blocks must be complete. If None, there is no limit.
-    max_retries : int, default=2
-        Maximum number of times that a lost block is repeated.
+    n_parts, timeout, max_retries : as in `fit`
+        The number of blocks, the seconds for all of them, and how often a lost block is repeated.
     verbose : int, default=0
         How blocks that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
     **options
@@ -175,15 +176,6 @@ def predict(
     -------
     ndarray, sparse matrix, DataFrame, or a list or tuple of them
         What the method returns for all samples, to the last bit for the models of weald.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> import weald
-    >>> model = weald.ExtraTreesRegressor(random_state=0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     weald.distribute.predict(model, [[0.0], [2.0]], executor)
-    array([0., 2.])
     """
     check_has_fit(estimator)
     if not isinstance(method, str) or not callable(getattr(estimator, method, None)):
@@ -226,6 +218,16 @@ def predict_topk(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Predict the `k` highest-scoring labels of each sample, in blocks that the workers of an executor predict.
 
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     indices, scores = weald.distribute.predict_topk(forest, X, 2, executor)
+    >>> indices.shape
+    (150, 2)
+
     Parameters
     ----------
     estimator : estimator or Pipeline
@@ -267,18 +269,6 @@ def predict_topk(
     Notes
     -----
     The model is sent once for each block, and each sample is sent once.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     indices, scores = weald.distribute.predict_topk(forest, X, 2, executor)
-    >>> indices.shape
-    (150, 2)
     """
     n_rows = count_samples(X)
     with OnExecutor(executor, n_parts, timeout, max_retries) as tasks:
@@ -321,6 +311,15 @@ def cross_validate(
 
     Errors are those of `fit`, and of fits and scorers on a worker.
 
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     found = weald.distribute.cross_validate(weald.DecisionTreeClassifier(), X, y, executor, cv=3)
+    >>> found["test_score"].shape
+    (1, 3)
+
     Parameters
     ----------
     estimator : estimator
@@ -339,10 +338,8 @@ def cross_validate(
         A single score. If None, the `score` method of the estimator is used.
     y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown entries of y, as in `weald.model_selection.cross_validate`.
-    timeout : float or None, default=None
-        Number of seconds after which all tasks must be complete. If None, there is no limit.
-    max_retries : int, default=2
-        Maximum number of times that a lost task is repeated.
+    timeout, max_retries : as in `fit`
+        The seconds for all tasks, and how often a lost task is repeated.
     verbose : int, default=0
         How fits that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
 
@@ -352,17 +349,6 @@ def cross_validate(
         `settings`, a list of dict; `test_score`, and `fit_time` and `score_time` in seconds, ndarrays of shape
         (n_settings, n_folds); `mean_test_score`, of shape (n_settings,); and `best_index`, of the first setting with
         the largest mean.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     found = weald.distribute.cross_validate(weald.DecisionTreeClassifier(), X, y, executor, cv=3)
-    >>> found["test_score"].shape
-    (1, 3)
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
         raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")

@@ -88,9 +88,8 @@ class RandomForestClassifier(BaseForestClassifier):
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -99,9 +98,8 @@ class RandomForestClassifier(BaseForestClassifier):
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
         What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1. The answer depends on the samples: pass True or False if a fold may lack a
-        class. A single column of shape (n_samples, 1) is one label only with True. See
-        `docs/scikit-learn.md#labels-and-outputs`.
+        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
+        with True. See `docs/scikit-learn.md#labels-and-outputs`.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
         either of which may exceed them. None: as many as there are.
@@ -109,10 +107,9 @@ class RandomForestClassifier(BaseForestClassifier):
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -124,12 +121,12 @@ class RandomForestClassifier(BaseForestClassifier):
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.
@@ -152,15 +149,12 @@ class RandomForestClassifier(BaseForestClassifier):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     estimators_ : sequence of DecisionTreeClassifier
         The trees. They are created when they are accessed, and share the memory of the forest.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -268,9 +262,8 @@ class RandomForestRegressor(BaseForestRegressor):
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -281,10 +274,9 @@ class RandomForestRegressor(BaseForestRegressor):
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -296,12 +288,12 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.
@@ -328,8 +320,7 @@ class RandomForestRegressor(BaseForestRegressor):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     estimators_ : sequence of DecisionTreeRegressor
         The trees. They are created when they are accessed, and share the memory of the forest.
     n_outputs_, n_features_in_ : int
@@ -439,9 +430,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -450,9 +440,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
         What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1. The answer depends on the samples: pass True or False if a fold may lack a
-        class. A single column of shape (n_samples, 1) is one label only with True. See
-        `docs/scikit-learn.md#labels-and-outputs`.
+        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
+        with True. See `docs/scikit-learn.md#labels-and-outputs`.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
         either of which may exceed them. None: as many as there are.
@@ -460,10 +449,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -475,12 +463,12 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.
@@ -499,15 +487,12 @@ class ExtraTreesClassifier(BaseForestClassifier):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     estimators_ : sequence of ExtraTreeClassifier
         The trees. They are created when they are accessed, and share the memory of the forest.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -609,9 +594,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a
-        terminal, and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See
-        `docs/faq.md#progress-of-a-fit`.
+        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
+        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -622,10 +606,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -637,12 +620,12 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.
@@ -665,8 +648,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     estimators_ : sequence of ExtraTreeRegressor
         The trees. They are created when they are accessed, and share the memory of the forest.
     n_outputs_, n_features_in_ : int

@@ -84,6 +84,12 @@ def feature_importances(
     The cost is O(nodes), times the outputs with `outputs`. Boosting whose weak models are not trees, and some but not
     all outputs of trees grown with "absolute_error", raise a ValueError.
 
+    >>> import weald
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, X)  # output j is feature j
+    >>> weald.inspection.feature_importances(tree, outputs=[1]).round(2)
+    array([0., 1.])
+
     Parameters
     ----------
     estimator : estimator
@@ -101,14 +107,6 @@ def feature_importances(
     ndarray of shape (n_features,)
         A new array: the float64 mean over trees, or sum over stages, which sums to 1 unless all values are zero; or
         int64 counts, whose sum is the number of splits.
-
-    Examples
-    --------
-    >>> import weald
-    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, X)  # output j is feature j
-    >>> weald.inspection.feature_importances(tree, outputs=[1]).round(2)
-    array([0., 1.])
     """
     model, _ = fitted(estimator)
     check_trees(model)
@@ -176,6 +174,14 @@ def partial_dependence(
     weight. The cost is O(nodes + stored leaf values) for each tree, plus n_columns operations for each grid value and
     part of a tree. See `docs/explanations.md#partial-dependence`.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> boosting = weald.GradientBoostingRegressor(random_state=0).fit(X, X[:, 0])
+    >>> found = weald.inspection.partial_dependence(boosting, X, [0], grid_resolution=3, percentiles=(0, 1))
+    >>> found["average"].round(1) + 0.0
+    array([[0. , 0.5, 1. ]])
+
     Parameters
     ----------
     estimator : estimator
@@ -195,16 +201,6 @@ def partial_dependence(
         `grid_values`, a list of the grid values of each feature, and `average`, an ndarray of shape (n_columns,
         len(grid_values[0]), ...): mean predictions of each number, class or label, or for boosted and compressed
         classifiers each column of scores; of losses with the link "log", means of logarithms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X = np.random.default_rng(0).random((300, 2))
-    >>> boosting = weald.GradientBoostingRegressor(random_state=0).fit(X, X[:, 0])
-    >>> found = weald.inspection.partial_dependence(boosting, X, [0], grid_resolution=3, percentiles=(0, 1))
-    >>> found["average"].round(1) + 0.0
-    array([[0. , 0.5, 1. ]])
     """
     model, before = fitted(estimator)
     check_trees(model)
@@ -308,6 +304,13 @@ def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) ->
     and of centroid forests by the leaves of `apply`. The cost is that of the training samples in the leaves that are
     reached, plus one pass over the leaves of all. See `docs/explanations.md`.
 
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(min_samples_leaf=5, keep_rows=True, random_state=0).fit(X, y)
+    >>> y[weald.inspection.similar_rows(forest, X[100:101], k=5).indices]
+    array([2, 2, 2, 2, 2])
+
     Parameters
     ----------
     estimator : estimator
@@ -323,15 +326,6 @@ def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) ->
     csr_array of shape (n_samples, n_training_samples)
         The float64 weight of each training sample, which is the mean over trees of its share of the sample weight in
         the leaf. With `k=None` the weights of each sample sum to 1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(min_samples_leaf=5, keep_rows=True, random_state=0).fit(X, y)
-    >>> y[weald.inspection.similar_rows(forest, X[100:101], k=5).indices]
-    array([2, 2, 2, 2, 2])
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseBagging):
@@ -359,6 +353,14 @@ def export_rules(
     A rule has one condition for each feature that is tested on the path to the leaf, in the order in which they are
     tested first, then the prediction of the leaf and its number of training samples.
 
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> iris = load_iris(as_frame=True)
+    >>> model = weald.DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
+    >>> model = model.fit(iris.data[["petal width (cm)"]], iris.target)
+    >>> print(weald.inspection.export_rules(model, class_names=iris.target_names).split("\n")[0])
+    if petal width (cm) <= 0.800: setosa 1.000 (50 samples)
+
     Parameters
     ----------
     estimator : estimator
@@ -383,16 +385,6 @@ def export_rules(
     -------
     str
         The rules, one per line.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> iris = load_iris(as_frame=True)
-    >>> model = weald.DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
-    >>> model = model.fit(iris.data[["petal width (cm)"]], iris.target)
-    >>> print(weald.inspection.export_rules(model, class_names=iris.target_names).split("\n")[0])
-    if petal width (cm) <= 0.800: setosa 1.000 (50 samples)
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseModel) or model._proof.engine is _weald.Boosted:
@@ -436,6 +428,13 @@ def export_centroids(
     A sample goes to the child with the largest dot product of its features and these weights. The first line describes
     the node, each further line a child, in descending order of their training weight, with the index for `node`.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.repeat(np.eye(3)[[0, 0, 1]], 10, axis=0)
+    >>> model = weald.CentroidForestClassifier(random_state=0).fit(X, X[:, 0])
+    >>> print(weald.inspection.export_centroids(model, feature_names=["cat", "dog", "snow"]).split("\n")[1])
+    node 1 (20 samples): cat 5.30
+
     Parameters
     ----------
     estimator : estimator
@@ -455,15 +454,6 @@ def export_centroids(
     -------
     str
         The text, with one line for the node and one for each child.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X = np.repeat(np.eye(3)[[0, 0, 1]], 10, axis=0)
-    >>> model = weald.CentroidForestClassifier(random_state=0).fit(X, X[:, 0])
-    >>> print(weald.inspection.export_centroids(model, feature_names=["cat", "dog", "snow"]).split("\n")[1])
-    node 1 (20 samples): cat 5.30
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseCentroidForest):
@@ -501,6 +491,11 @@ def top_features(
 ) -> list[tuple[str, float]]:
     """Return the features with the largest weights for a label or class of a linear model.
 
+    >>> import weald
+    >>> model = weald.LinearClassifier(random_state=0).fit([[2, 0], [1, 0], [0, 1], [0, 3]] * 5, ["cat", "cat", "dog", "dog"] * 5)
+    >>> [word for word, _ in weald.inspection.top_features(model, "dog", 1, feature_names=["cat", "dog"])]
+    ['dog']
+
     Parameters
     ----------
     estimator : estimator
@@ -521,13 +516,6 @@ def top_features(
     list of (str, float)
         Names and weights of the features that `features_` prepares, in decreasing order of magnitude; of equal ones,
         the feature with the lower index comes first. Those of the first of two classes are the negatives of `coef_`.
-
-    Examples
-    --------
-    >>> import weald
-    >>> model = weald.LinearClassifier(random_state=0).fit([[2, 0], [1, 0], [0, 1], [0, 3]] * 5, ["cat", "cat", "dog", "dog"] * 5)
-    >>> [word for word, _ in weald.inspection.top_features(model, "dog", 1, feature_names=["cat", "dog"])]
-    ['dog']
     """
     model, before = innermost(estimator)
     if not isinstance(model, LinearClassifier):

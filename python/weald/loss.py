@@ -199,6 +199,19 @@ class EngineLoss(_Value):
 class CustomLoss(_Value):
     """A loss of your own, with a name, a domain and a link. The initial constant of each output is searched from 0.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> class Deviance:
+    ...     def loss(self, y, scores):
+    ...         return np.exp(scores) - y * scores
+    ...
+    ...     def gradient_hessian(self, y, scores):
+    ...         return np.exp(scores) - y, np.exp(scores)
+    >>> X, loss = np.arange(100.0)[:, np.newaxis], weald.loss.CustomLoss(Deviance(), domain="not_negative", link="log")
+    >>> boosting = weald.GradientBoostingRegressor(loss=loss, random_state=0).fit(X, X[:, 0] // 10)
+    >>> bool((boosting.predict(X) > 0).all())
+    True
+
     Parameters
     ----------
     functions : object
@@ -213,21 +226,6 @@ class CustomLoss(_Value):
     link : {"identity", "log", "half_logit"} or None, default=None
         What scores are, see the module. None: the attribute `link` of `functions` if it is a string; without one,
         scores are predictions, and positive for the labels and classes that are predicted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> class Deviance:
-    ...     def loss(self, y, scores):
-    ...         return np.exp(scores) - y * scores
-    ...
-    ...     def gradient_hessian(self, y, scores):
-    ...         return np.exp(scores) - y, np.exp(scores)
-    >>> X, loss = np.arange(100.0)[:, np.newaxis], weald.loss.CustomLoss(Deviance(), domain="not_negative", link="log")
-    >>> boosting = weald.GradientBoostingRegressor(loss=loss, random_state=0).fit(X, X[:, 0] // 10)
-    >>> bool((boosting.predict(X) > 0).all())
-    True
     """
 
     functions: object
@@ -310,6 +308,10 @@ def has_methods(loss: object) -> bool:
 def get(loss: object) -> Loss:
     """Return a loss as an object.
 
+    >>> import weald
+    >>> weald.loss.get("huber")
+    Huber(delta=1.0)
+
     Parameters
     ----------
     loss : str or object
@@ -319,12 +321,6 @@ def get(loss: object) -> Loss:
     -------
     Loss
         The object itself, the loss of that name with its default parameter, or the object as a `CustomLoss`.
-
-    Examples
-    --------
-    >>> import weald
-    >>> weald.loss.get("huber")
-    Huber(delta=1.0)
     """
     if isinstance(loss, Loss):
         return loss

@@ -79,6 +79,10 @@ Average: TypeAlias = Literal["macro", "micro", "weighted", "samples"] | None
 def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
     """Fraction of samples whose highest-scoring label is not a true label, from 0, the best value, to 1.
 
+    >>> from weald.metrics import one_error
+    >>> one_error([[0, 1], [1, 0]], [[0.2, 0.7], [0.1, 0.3]])
+    0.5
+
     Parameters
     ----------
     y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
@@ -90,18 +94,16 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None 
     -------
     float
         The one-error. Samples without labels count as errors. NaN if no entry of `y_true` is known.
-
-    Examples
-    --------
-    >>> from weald.metrics import one_error
-    >>> one_error([[0, 1], [1, 0]], [[0.2, 0.7], [0.1, 0.3]])
-    0.5
     """
     return 1.0 - precision_at_k(y_true, y_score, k=1, y_mask=y_mask)
 
 
 def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
+
+    >>> from weald.metrics import precision_at_k
+    >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
+    0.75
 
     Parameters
     ----------
@@ -117,12 +119,6 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     -------
     float
         The precision, among the known entries of a sample if these are fewer than `k`. NaN if none is known.
-
-    Examples
-    --------
-    >>> from weald.metrics import precision_at_k
-    >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
-    0.75
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     if ranking.mask is None:
@@ -137,26 +133,19 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
 
     Samples without labels are left out. The recall of a sample with more than `k` labels is always below 1.
 
+    >>> from weald.metrics import recall_at_k
+    >>> recall_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=1)
+    0.75
+
     Parameters
     ----------
-    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
-        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
-        labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_true, y_score, k, y_mask : as in `precision_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Examples
-    --------
-    >>> from weald.metrics import recall_at_k
-    >>> recall_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=1)
-    0.75
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     return mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
@@ -168,26 +157,19 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
     A true label at rank r has a gain of 1 / log2(r + 1), and a sample the sum of its gains divided by the largest
     possible one. Samples without labels are left out.
 
+    >>> from weald.metrics import ndcg_at_k
+    >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
+    1.0
+
     Parameters
     ----------
-    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
-        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
-        labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_true, y_score, k, y_mask : as in `precision_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Examples
-    --------
-    >>> from weald.metrics import ndcg_at_k
-    >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
-    1.0
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     return mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
@@ -199,6 +181,10 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     A label that N_l of N samples have has the propensity 1 / (1 + C exp(-a log(N_l + b))), where C = (log N - 1)(b +
     1)^a, and at least 0 (Jain, Prabhu and Varma, *Extreme multi-label loss functions for recommendation, tagging,
     ranking and other missing label applications*, KDD 2016).
+
+    >>> from weald.metrics import propensities
+    >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
+    array([0.8 , 0.72])
 
     Parameters
     ----------
@@ -213,12 +199,6 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     -------
     ndarray of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1. Frequent labels have larger propensities.
-
-    Examples
-    --------
-    >>> from weald.metrics import propensities
-    >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
-    array([0.8 , 0.72])
     """
     a = number("a", a, lambda found: 0 <= found < np.inf, "a finite number of at least 0")
     b = number("b", b, lambda found: 0 < found < np.inf, "a finite number above 0")
@@ -240,6 +220,10 @@ def psp_at_k(
     propensities p_l, divided by the largest possible sum: the definition of the Extreme Classification Repository
     (Jain, Prabhu and Varma, KDD 2016). The best value is 1.
 
+    >>> from weald.metrics import psp_at_k
+    >>> psp_at_k([[1, 1], [1, 0]], [[1], [1]], k=1, propensities=[0.5, 0.25])
+    0.6666666666666666
+
     Parameters
     ----------
     y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
@@ -256,12 +240,6 @@ def psp_at_k(
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Examples
-    --------
-    >>> from weald.metrics import psp_at_k
-    >>> psp_at_k([[1, 1], [1, 0]], [[1], [1]], k=1, propensities=[0.5, 0.25])
-    0.6666666666666666
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     gains, best = ranking.gains(propensities)
@@ -276,28 +254,19 @@ def psndcg_at_k(
     It is as `psp_at_k`, with a gain of 1 / (p_l log2(r + 1)) at rank r, and the gains of a sample divided by the sum of
     1 / log2(r + 1) over as many ranks as it has labels, at most `k`. The best value is 1.
 
+    >>> from weald.metrics import psndcg_at_k
+    >>> psndcg_at_k([[1, 1], [1, 0]], [[1, 0], [0, 1]], k=2, propensities=[0.5, 0.25])
+    1.0
+
     Parameters
     ----------
-    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
-        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
-        labels.
-    propensities : array-like of shape (n_labels,)
-        The propensity of each label, greater than 0 and at most 1: see `weald.metrics.propensities`.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_true, y_score, k, propensities, y_mask : as in `psp_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Examples
-    --------
-    >>> from weald.metrics import psndcg_at_k
-    >>> psndcg_at_k([[1, 1], [1, 0]], [[1, 0], [0, 1]], k=2, propensities=[0.5, 0.25])
-    1.0
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     gains, best = ranking.gains(propensities)
@@ -311,26 +280,19 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: 
 
     Labels that no sample of `y_true` has are left out.
 
+    >>> from weald.metrics import label_coverage_at_k
+    >>> label_coverage_at_k([[0, 1, 1], [1, 0, 0]], [[1], [2]], k=1)
+    0.3333333333333333
+
     Parameters
     ----------
-    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
-        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
-        labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_true, y_score, k, y_mask : as in `precision_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Examples
-    --------
-    >>> from weald.metrics import label_coverage_at_k
-    >>> label_coverage_at_k([[0, 1, 1], [1, 0, 0]], [[1], [2]], k=1)
-    0.3333333333333333
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     named = np.unique(ranking.ranked[ranking.hits])
@@ -343,6 +305,10 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     This is `sklearn.metrics.coverage_error`, extended to sparse matrices and unknown entries. Among labels with equal
     scores true labels are ranked last. The error of a sample without labels is 0.
 
+    >>> from weald.metrics import coverage_error
+    >>> coverage_error([[0, 1, 1], [1, 0, 0]], [[0.2, 0.7, 0.1], [0.1, 0.0, 0.0]])
+    2.0
+
     Parameters
     ----------
     y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -354,12 +320,6 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     -------
     float
         The coverage error. NaN if no entry of `y_true` is known.
-
-    Examples
-    --------
-    >>> from weald.metrics import coverage_error
-    >>> coverage_error([[0, 1, 1], [1, 0, 0]], [[0.2, 0.7, 0.1], [0.1, 0.0, 0.0]])
-    2.0
     """
     if ranks.is_pair(y_score):
         raise ValueError("y_score must be scores of all labels, got labels and their scores")
@@ -379,6 +339,10 @@ def micro_f1(
 
     This is `sklearn.metrics.f1_score` with `average="micro"`, extended to unknown entries.
 
+    >>> from weald.metrics import micro_f1
+    >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.8
+
     Parameters
     ----------
     y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
@@ -393,12 +357,6 @@ def micro_f1(
     -------
     float
         The micro-averaged F1 score.
-
-    Examples
-    --------
-    >>> from weald.metrics import micro_f1
-    >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
-    0.8
     """
     found = counts(y_true, y_pred, y_mask)
     return f1(*found, "micro", check_zero_division(zero_division))
@@ -411,27 +369,21 @@ def macro_f1(
 
     This is `sklearn.metrics.f1_score` with `average="macro"`, extended to unknown entries.
 
+    >>> from weald.metrics import macro_f1
+    >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.6666666666666666
+
     Parameters
     ----------
-    y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
-        True and predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are
-        predicted.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_true, y_pred, y_mask : as in `micro_f1`
+        True and predicted labels.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The score of a label that no sample has and that is never predicted. With NaN such labels are left out of the
-        mean.
+        The score of a label that no sample has and that is never predicted. NaN leaves such labels out of the mean.
 
     Returns
     -------
     float
         The macro-averaged F1 score. NaN if all labels are left out.
-
-    Examples
-    --------
-    >>> from weald.metrics import macro_f1
-    >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
-    0.6666666666666666
     """
     found = counts(y_true, y_pred, y_mask)
     return f1(*found, "macro", check_zero_division(zero_division))
@@ -721,6 +673,21 @@ def make_topk_scorer(
     `best_estimator_`. An estimator without `predict_topk` must have a `predict_proba` or `decision_function` that
     returns one array of shape (n_samples, n_labels).
 
+    >>> from scipy import sparse
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> import weald
+    >>> from weald.metrics import make_topk_scorer
+    >>> X = [[i % 4] for i in range(40)]
+    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
+    >>> search = GridSearchCV(
+    ...     weald.DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": [1, 3]},
+    ...     scoring=make_topk_scorer("precision_at_k", k=1),
+    ...     cv=KFold(2),
+    ... ).fit(X, Y)
+    >>> search.best_params_
+    {'max_depth': 3}
+
     Parameters
     ----------
     metric : str or callable
@@ -740,23 +707,6 @@ def make_topk_scorer(
     callable
         A scorer with the signature `scorer(estimator, X, y)`, which can be passed to scikit-learn as `scoring`. It can
         be pickled if `metric` can be pickled.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from sklearn.model_selection import GridSearchCV, KFold
-    >>> import weald
-    >>> from weald.metrics import make_topk_scorer
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> search = GridSearchCV(
-    ...     weald.DecisionTreeClassifier(random_state=0),
-    ...     {"max_depth": [1, 3]},
-    ...     scoring=make_topk_scorer("precision_at_k", k=1),
-    ...     cv=KFold(2),
-    ... ).fit(X, Y)
-    >>> search.best_params_
-    {'max_depth': 3}
     """
     if isinstance(metric, str):
         if metric not in _TOPK_METRICS:
@@ -782,6 +732,16 @@ def make_label_scorer(
     without it. If y is sparse, the probabilities of trees and forests of weald are sparse too. Pipelines, searches and
     frozen estimators are supported.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.metrics import make_label_scorer
+    >>> from weald.model_selection import cross_val_score
+    >>> X = [[i % 4] for i in range(40)]
+    >>> Y = np.array([[x[0] == j for j in range(4)] for x in X], dtype=float)
+    >>> Y[::7, 1] = np.nan  # unknown
+    >>> cross_val_score(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=make_label_scorer("roc_auc"))
+    array([1., 1.])
+
     Parameters
     ----------
     metric : str or callable
@@ -799,18 +759,6 @@ def make_label_scorer(
     callable
         A scorer with the signature `scorer(estimator, X, y, sample_weight=None)`, which can be passed to scikit-learn
         and to boosting as `scoring`. It can be pickled if `metric` can be pickled.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> from weald.metrics import make_label_scorer
-    >>> from weald.model_selection import cross_val_score
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = np.array([[x[0] == j for j in range(4)] for x in X], dtype=float)
-    >>> Y[::7, 1] = np.nan  # unknown
-    >>> cross_val_score(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=make_label_scorer("roc_auc"))
-    array([1., 1.])
     """
     if isinstance(metric, str):
         if metric not in _LABEL_METRICS:

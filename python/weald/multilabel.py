@@ -262,14 +262,8 @@ class TunedThresholds(WithScores):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
@@ -557,15 +551,9 @@ class CalibratedLabels(LabelsOnUnseen):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values. If some are unknown, they are left out, and the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------

@@ -130,8 +130,6 @@ class GaussianProjection(Projection):
     Squared lengths and distances are preserved on average. Applying the projection costs q multiplications for each
     stored entry of Y.
 
-    Examples
-    --------
     >>> from weald.projection import GaussianProjection
     >>> GaussianProjection().draw(1000, random_state=0).shape
     (7, 1000)
@@ -148,16 +146,14 @@ class RademacherProjection(Projection):
     Each entry is √(s/q) or -√(s/q) with probability 1/(2s) each, and 0 otherwise, in q/s additions for each stored
     entry of Y. Rows in which all entries are zero are drawn again.
 
+    >>> from weald.projection import RademacherProjection
+    >>> abs(RademacherProjection().draw(3, 4, random_state=0))[0]
+    array([0.5, 0.5, 0.5])
+
     Parameters
     ----------
     sparsity : float, "achlioptas" or "sqrt", default=1
         The sparsity s, at least 1: on average one in s entries is not zero. "achlioptas" is 3, and "sqrt" is √d.
-
-    Examples
-    --------
-    >>> from weald.projection import RademacherProjection
-    >>> abs(RademacherProjection().draw(3, 4, random_state=0))[0]
-    array([0.5, 0.5, 0.5])
     """
 
     sparsity: float | Literal["achlioptas", "sqrt"] = 1
@@ -188,16 +184,14 @@ class RademacherProjection(Projection):
 class SubsampleProjection(Projection):
     """Random subset of the outputs: unscaled rows of the identity matrix, drawn uniformly.
 
+    >>> from weald.projection import SubsampleProjection
+    >>> SubsampleProjection().draw(4, 4, random_state=0).sum(axis=0)  # every output once
+    array([1., 1., 1., 1.])
+
     Parameters
     ----------
     replacement : bool, default=False
         Whether outputs are drawn with replacement. If False, `n_projections` is at most `n_outputs`.
-
-    Examples
-    --------
-    >>> from weald.projection import SubsampleProjection
-    >>> SubsampleProjection().draw(4, 4, random_state=0).sum(axis=0)  # every output once
-    array([1., 1., 1., 1.])
     """
 
     replacement: bool = False
@@ -218,8 +212,6 @@ class HadamardProjection(Projection):
     are ±1/√q, and the rows are orthogonal if d = D. It costs D log D for each sample with many non-zero outputs, and q
     for each stored entry of samples with few.
 
-    Examples
-    --------
     >>> from weald.projection import HadamardProjection
     >>> HadamardProjection().draw(8, 2, random_state=0).shape
     (2, 8)
@@ -236,8 +228,6 @@ class PCAProjection(Projection):
     Outputs are centered and weighted by the sample weights. There are at most `n_outputs` rows, and those beyond the
     rank of y are arbitrary. All trees of a fit use the same projection.
 
-    Examples
-    --------
     >>> from weald.projection import PCAProjection
     >>> abs(PCAProjection().draw(2, 1, y=[[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).round(3)
     array([[0.707, 0.707]])
@@ -298,6 +288,10 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     It is ⌈8 ln n / eps²⌉, whatever the number of outputs (W. Johnson and J. Lindenstrauss, 1984; Joly 2016, chapter 5),
     and preserves the variance in every node within the same factor: a bound for the worst case. Forests need far fewer.
 
+    >>> from weald.projection import johnson_lindenstrauss_dim
+    >>> johnson_lindenstrauss_dim(1000, 0.5)
+    222
+
     Parameters
     ----------
     n_samples : int
@@ -309,12 +303,6 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     -------
     int
         The number of projections.
-
-    Examples
-    --------
-    >>> from weald.projection import johnson_lindenstrauss_dim
-    >>> johnson_lindenstrauss_dim(1000, 0.5)
-    222
     """
     n_samples = checks.integer("n_samples", n_samples, 1, sys.maxsize)
     eps = checks.number("eps", eps, lambda _: True, "a number greater than 0 and less than 1")

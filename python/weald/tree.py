@@ -78,17 +78,15 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
         What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1. The answer depends on the samples: pass True or False if a fold may lack a
-        class. A single column of shape (n_samples, 1) is one label only with True. See
-        `docs/scikit-learn.md#labels-and-outputs`.
+        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
+        with True. See `docs/scikit-learn.md#labels-and-outputs`.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -98,12 +96,12 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         for d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
         Weight of each label in the search for splits: "balanced", 1 / (p (1 - p)) for a label with a fraction p of the
         known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not negative, of which
@@ -122,13 +120,10 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+        only if there are such features, of which `is_categorical_` is the mask.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     max_features_ : int
         The number of features that each node draws.
     n_outputs_, n_features_in_ : int
@@ -242,10 +237,9 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -255,12 +249,12 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         for d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
         Scale by which each output is divided in the search for splits: "variance", its weighted standard deviation, or
         1 if it is constant; positive numbers; None, none, so that outputs with large values decide. Predictions are in
@@ -283,8 +277,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     max_features_ : int
         The number of features that each node draws.
     n_outputs_, n_features_in_ : int
@@ -378,17 +371,15 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
         What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1. The answer depends on the samples: pass True or False if a fold may lack a
-        class. A single column of shape (n_samples, 1) is one label only with True. See
-        `docs/scikit-learn.md#labels-and-outputs`.
+        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
+        with True. See `docs/scikit-learn.md#labels-and-outputs`.
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -398,12 +389,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         for d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
         Weight of each label in the search for splits: "balanced", 1 / (p (1 - p)) for a label with a fraction p of the
         known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not negative, of which
@@ -422,13 +413,10 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices;
-        for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+        only if there are such features, of which `is_categorical_` is the mask.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
+        those of each.
     max_features_ : int
         The number of features that each node draws.
     n_outputs_, n_features_in_ : int
@@ -514,10 +502,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
         `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the
-        feature increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two
-        classes, it is on the probability of the second. Not for more classes, categories, projections or unknown values
-        of y.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, projections or unknown values of y.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
         Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
@@ -527,12 +514,12 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         for d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative
-        ones are missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-        indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone.
-        None: all. A node draws from the features that are allowed there.
+        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
+        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
+        None: all.
     output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
         Scale by which each output is divided in the search for splits: "variance", its weighted standard deviation, or
         1 if it is constant; positive numbers; None, none, so that outputs with large values decide. Predictions are in
@@ -555,8 +542,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     ----------
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are categorical features, of which `is_categorical_` is the mask. All other categories are
-        unknown.
+        only if there are such features, of which `is_categorical_` is the mask.
     max_features_ : int
         The number of features that each node draws.
     n_outputs_, n_features_in_ : int

@@ -187,14 +187,13 @@ class_weight : "balanced", dict, list of dict or None, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
     Products that are not multiples of 1/64 are rounded, as `sample_weight` of `fit` is.
 
-n_estimators_ : int
-    The number of stages: `n_estimators`, or fewer if the fit stopped early.
+# choices
+n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
+    What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the features that
+    each node draws.
 
 estimators_ : sequence of DecisionTreeRegressor, or list
     The weak models. Trees are created when they are accessed, and share the memory of the model.
-
-learning_rate_ : float
-    The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
 
 step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
     The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values that
@@ -219,11 +218,8 @@ eval_results_ : dict of str and dict
     For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
     arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
 
-max_leaf_nodes_ : int or None
-    The maximum number of leaves of each tree.
-
 # attributes
-n_estimators_ learning_rate_ max_leaf_nodes_ max_features_ estimators_ step_sizes_ start_ train_score_ oob_scores_
+choices estimators_ step_sizes_ start_ train_score_ oob_scores_
 validation_score_ eval_results_ categories_ feature_importances_ names_in_
 """)
 
@@ -278,7 +274,7 @@ init : estimator, "linear", "auto" or None, default={default}
         more="Only for labels. Leaf values and probabilities are unweighted. Not with `estimator`.",
     )
 )
-BOOSTING_CLASSIFIERS["attributes"] = BOOSTING["attributes"] + " classes_ n_classes_"
+BOOSTING_CLASSIFIERS["attributes"] = BOOSTING["attributes"] + " classes_"
 BOOSTING_CLASSIFIERS["max_features"] = (
     BOOSTING["max_features"].replace('"half"} or None', '"half", "auto"} or None').partition("Features that")[0]
     + '"auto": "half" for one output of up to ten classes, and otherwise all.'

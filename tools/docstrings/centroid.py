@@ -84,5 +84,5 @@ estimators_ : sequence of estimators of the same class
     The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the forest.
 """) | texts(LABEL_WEIGHT, where="clustering of samples", more="Predictions are unweighted. Only for labels.")
 
-CENTROID_CLASSIFIERS = {"attributes": "estimators_ classes_ n_classes_ names_in_ oob_score_ oob_decision_function_"}
+CENTROID_CLASSIFIERS = {"attributes": "estimators_ classes_ names_in_ oob_score_ oob_decision_function_"}
 CENTROID_REGRESSORS = {"attributes": "estimators_ names_in_ oob_score_ oob_prediction_"}

@@ -14,7 +14,7 @@ estimator : tree or forest of weald, or None, default={default}
 _TO_COMPRESS = {"model": "model to compress", "what": "the coefficients"}
 _OF_CANDIDATES = {"model": "model whose nodes are the candidates", "what": "which nodes are added and their weights"}
 
-_OF_THE_PATH = "l1_norm_ n_test_nodes_ compression_ratio_ path_ step_ full_loss_ estimator_ estimators_"
+_OF_THE_PATH = "path_ full_loss_ estimator_ estimators_"
 _PATH = """
 path_ : dict of ndarray of shape (n_steps + 1,)
     For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
@@ -70,17 +70,9 @@ keep_path : bool, default={default}
 random_state : int, RandomState instance or None, default={default}
     Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
 
-l1_norm_ : float
-    The norm of the model's coefficients.
-
-n_test_nodes_ : int
-    The number of splits of the model.
-
-compression_ratio_ : float
-    The number of splits of the forest divided by that of the model; infinite if only the forest has some.
-
-step_ : int
-    The position of the model in `path_`; if its norm is between two positions, the first of them.
+# l1_norm_
+l1_norm_, n_test_nodes_, compression_ratio_, step_ : float, int, float and int
+    The norm of the coefficients, the number of splits, that of the forest divided by it, and the position in `path_`.
 
 full_loss_ : float
     The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
@@ -108,23 +100,22 @@ n_nodes : "cv", int or None, default={default}
 max_nodes : int or None, default={default}
     Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
 
-l1_norm_ : float
-    The sum of the lengths of the weights.
-
-n_nodes_ : int
-    The number of nodes with a weight.
+# n_nodes_
+n_nodes_, l1_norm_, n_test_nodes_, compression_ratio_, step_ : int, float, int, float and int
+    The number of nodes with a weight, the sum of the lengths of the weights, the number of splits, that of the forest
+    divided by it, and the position in `path_`.
 """) | {
     "max_loss_increase": COMPRESSION["max_loss_increase"].replace('l1_norm="cv"', 'n_nodes="cv"'),
 }
 
 COMPRESSION_REGRESSORS = (
-    {"attributes": f"{_OF_THE_PATH} categories_ names_in_ feature_importances_"}
+    {"attributes": f"l1_norm_ {_OF_THE_PATH} categories_ names_in_ feature_importances_"}
     | texts(_ESTIMATOR, forest="ExtraTreesRegressor", **_TO_COMPRESS)
     | texts(_PATH, losses="Losses are mean squared errors.")
 )
 
 COMPRESSION_CLASSIFIERS = (
-    {"attributes": f"{_OF_THE_PATH} classes_ n_classes_ categories_ names_in_ feature_importances_"}
+    {"attributes": f"l1_norm_ {_OF_THE_PATH} classes_ categories_ names_in_ feature_importances_"}
     | texts("""
 loss : {"squared_error", "log_loss"} or Loss, default={default}
     The loss to minimize, as a name or an object of `weald.loss`: the squared error of scores as estimates of 0 and 1, or
@@ -143,8 +134,8 @@ multi_label : {"auto", True, False}, default={default}
 )
 
 INDUCED_REGRESSORS = texts(_ESTIMATOR, forest="ExtraTreesRegressor", **_OF_CANDIDATES) | {
-    "attributes": "n_nodes_ " + COMPRESSION_REGRESSORS["attributes"]
+    "attributes": COMPRESSION_REGRESSORS["attributes"].replace("l1_norm_", "n_nodes_")
 }
 INDUCED_CLASSIFIERS = texts(_ESTIMATOR, forest="ExtraTreesClassifier", **_OF_CANDIDATES) | {
-    "attributes": "n_nodes_ " + COMPRESSION_CLASSIFIERS["attributes"]
+    "attributes": COMPRESSION_CLASSIFIERS["attributes"].replace("l1_norm_", "n_nodes_")
 }

@@ -29,39 +29,36 @@ n_jobs : int or None, default={default}
     do not depend on it.
 
 verbose : int, default={default}
-    How the progress of `fit` is reported: 0 not at all; 1 by a bar with the time left if standard error is a terminal,
-    and otherwise by fewer and fewer lines on standard output; above 1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+    How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above 1 by
+    lines alone. See `docs/faq.md#progress-of-a-fit`.
 
 multi_label : {"auto", True, False}, default={default}
     What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is sparse, or
-    if all values are 0 or 1. The answer depends on the samples: pass True or False if a fold may lack a class. A single
-    column of shape (n_samples, 1) is one label only with True. See `docs/scikit-learn.md#labels-and-outputs`.
+    if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only with True. See
+    `docs/scikit-learn.md#labels-and-outputs`.
 
 categorical_features : "from_dtype", array-like or None, default={default}
     Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text columns
-    of pandas, polars and pyarrow frames; None, no feature. Numerical columns hold codes from 0, negative ones are
-    missing, and a split sends a set of at most 65,535 categories to the left: see `docs/categories.md`.
+    of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of at most 65,535
+    categories to the left: see `docs/categories.md`.
 
 monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default={default}
-    Monotonic constraint of each feature, for all outputs or for each: 1, the prediction never decreases as the feature
-    increases; -1, it never increases; 0, neither. A dict maps names of features to constraints. For two classes, it is
-    on the probability of the second. Not for more classes, categories, projections or unknown values of y.
+    For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0 without
+    constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for more classes,
+    categories, projections or unknown values of y.
 
 interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default={default}
-    Which features may appear on the same path from the root to a leaf: those of one group (a list, tuple or set of
-    indices or names; a feature may be in several, and those in none form one more), pairs, or each feature alone. None:
-    all. A node draws from the features that are allowed there.
+    Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may overlap,
+    and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
 
 categories_ : list of length n_features
     The categories of each categorical feature, in the order of their codes, and None for other features. It exists only
-    if there are categorical features, of which `is_categorical_` is the mask. All other categories are unknown.
+    if there are such features, of which `is_categorical_` is the mask.
 
-classes_ : ndarray or list of ndarray
-    The classes in increasing order; for several outputs, a list of one array for each. For labels, their indices; for
-    one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-
-n_classes_ : int or list of int
-    The number of classes; for several outputs, a list with that of each. For labels, the number of labels.
+# classes_
+classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+    The classes in increasing order, of labels their indices, and their number; for several outputs, a list with those of
+    each.
 
 max_features_ : int
     The number of features that each node draws.
@@ -220,7 +217,7 @@ oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, 
     It exists only with `oob_score`. For weights see `docs/determinism.md#sample-weights-are-counts`.
 
 # attributes
-categories_ estimators_ classes_ n_classes_ names_in_ feature_importances_ oob_score_ oob_decision_function_
+categories_ estimators_ classes_ names_in_ feature_importances_ oob_score_ oob_decision_function_
 """)
 
 FOREST_REGRESSORS = texts("""
@@ -236,7 +233,7 @@ oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
 categories_ estimators_ names_in_ feature_importances_ oob_score_ oob_prediction_
 """)
 
-TREE_CLASSIFIERS = {"attributes": "categories_ classes_ n_classes_ max_features_ names_in_ feature_importances_ tree_"}
+TREE_CLASSIFIERS = {"attributes": "categories_ classes_ max_features_ names_in_ feature_importances_ tree_"}
 TREE_REGRESSORS = {"attributes": "categories_ max_features_ names_in_ feature_importances_ tree_"}
 
 

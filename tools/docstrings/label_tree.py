@@ -56,5 +56,5 @@ random_state : int, RandomState instance or None, default={default}
     "features_": LINEAR["features_"].replace(', "standardized"', ""),
     "n_iter_": LINEAR["n_iter_"],
     "idf_": LINEAR["idf_"],
-    "attributes": "features_ n_iter_ idf_ classes_ n_classes_ names_in_",
+    "attributes": "features_ n_iter_ idf_ classes_ names_in_",
 }

@@ -78,6 +78,6 @@ idf_ : ndarray of shape (n_features,)
     The inverse document frequencies. They exist only with `features_` "tfidf".
 
 # attributes
-C_ features_ coef_ intercept_ n_iter_ idf_ classes_ n_classes_ names_in_
+C_ features_ coef_ intercept_ n_iter_ idf_ classes_ names_in_
 """
 )

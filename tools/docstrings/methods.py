@@ -93,6 +93,15 @@ y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
     True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned score has an
     attribute `n_cells`, the number of values that were used.
 
+# scored
+X, y, sample_weight, y_mask : as in `fit`
+    Samples and their true values. If some are unknown, they are left out, and the returned score has an attribute
+    `n_cells`, the number of values that were used.
+
+# scored_where_known
+X, y, sample_weight, y_mask : as in `fit`
+    Samples and their true values, of which those that are unknown are left out.
+
 # y_mask_left_out
 y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
     True or 1 marks values of y to leave out, besides those that are NaN.

@@ -22,6 +22,13 @@ class CoverageDisplay:
     Use `from_estimator` to create it; plotting needs matplotlib. Coverage on the diagonal is what was promised; of two
     models on the diagonal, the one with the smaller size says more.
 
+    >>> import weald, numpy as np, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = weald.conformal.ConformalRegressor().fit(X, X[:, 0])
+    >>> weald.conformal.CoverageDisplay.from_estimator(model, X, X[:, 0]).coverage.shape
+    (6,)
+
     Parameters
     ----------
     level, coverage, size : ndarray of shape (n_levels,)
@@ -35,15 +42,6 @@ class CoverageDisplay:
     ----------
     axes_, figure_, lines_ : ndarray of shape (2,) of matplotlib Axes, Figure, and list of artists
         The axes of coverage and of size, the figure, and the lines.
-
-    Examples
-    --------
-    >>> import weald, numpy as np, matplotlib
-    >>> matplotlib.use("Agg")
-    >>> X = np.random.default_rng(0).random((300, 2))
-    >>> model = weald.conformal.ConformalRegressor().fit(X, X[:, 0])
-    >>> weald.conformal.CoverageDisplay.from_estimator(model, X, X[:, 0]).coverage.shape
-    (6,)
     """
 
     def __init__(
@@ -82,14 +80,8 @@ class CoverageDisplay:
         ----------
         estimator : ConformalRegressor or ConformalClassifier
             A fitted model, or a pipeline or search around one.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their true values or classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, besides those that are NaN.
+        X, y, sample_weight, y_mask : as in `score` of the estimator
+            Samples with their true values or classes.
         alphas : array-like of float or None, default=None
             Values of alpha, above 0 and below 1, and not too small for the calibration samples. None are 0.5 to 0.05.
         joint : bool, default=False

@@ -73,6 +73,13 @@ def fit_part(
     samples of the worker and communication. `docs/many-machines.md#samples-on-several-machines` has the parameters that
     are not supported, and failures.
 
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = weald.GradientBoostingClassifier(n_estimators=5, random_state=0)
+    >>> weald.distribute.fit_part(model, X, y, lambda buffer, op: None, n_samples=150).n_estimators_  # one worker
+    5
+
     Parameters
     ----------
     estimator : GradientBoostingRegressor or GradientBoostingClassifier
@@ -103,15 +110,6 @@ def fit_part(
     ------
     RuntimeError
         If `all_reduce` gives different values to different workers, or values that the workers have not sent.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = weald.GradientBoostingClassifier(n_estimators=5, random_state=0)
-    >>> weald.distribute.fit_part(model, X, y, lambda buffer, op: None, n_samples=150).n_estimators_  # one worker
-    5
     """
     if not isinstance(estimator, BaseBoosting):
         accepted = "GradientBoostingRegressor or GradientBoostingClassifier"

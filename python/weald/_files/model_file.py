@@ -56,6 +56,18 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     Equal models give equal bytes. Objects of scikit-learn, and pipelines, are written by skops, and depend on its
     version. Time and memory are proportional to the size of the file. See `docs/model-files.md`.
 
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     weald.save(forest, path)
+    ...     same, n_trees = weald.load(path), weald.inspect_model(path)["n_trees"]
+    >>> bool((same.predict_proba(X) == forest.predict_proba(X)).all()), n_trees
+    (True, 10)
+
     Parameters
     ----------
     estimator : estimator or Pipeline
@@ -75,20 +87,6 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
         If skops is needed and not installed.
     OSError, MemoryError
         If the operating system reports an error, or memory does not suffice. Then no file was written.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "iris.safetensors")
-    ...     weald.save(forest, path)
-    ...     same, n_trees = weald.load(path), weald.inspect_model(path)["n_trees"]
-    >>> bool((same.predict_proba(X) == forest.predict_proba(X)).all()), n_trees
-    (True, 10)
     """
     write = None if isinstance(path, str | PathLike) else _method_of(path, "write")
     if _is_archived(estimator):
@@ -108,6 +106,11 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
 def dumps(estimator: BaseEstimator) -> bytes:
     """Save a fitted estimator to bytes, for example for a database, a cache or a message. Errors are those of `save`.
 
+    >>> import weald
+    >>> tree = weald.DecisionTreeClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+    >>> weald.loads(weald.dumps(tree)).predict([[1.0]])
+    array(['b'], dtype='<U1')
+
     Parameters
     ----------
     estimator : estimator or Pipeline
@@ -118,13 +121,6 @@ def dumps(estimator: BaseEstimator) -> bytes:
     bytes
         The content of the file that `save` writes. Equal models give equal bytes, except that some attributes of
         scikit-learn in pipelines hold addresses in memory.
-
-    Examples
-    --------
-    >>> import weald
-    >>> tree = weald.DecisionTreeClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
-    >>> weald.loads(weald.dumps(tree)).predict([[1.0]])
-    array(['b'], dtype='<U1')
     """
     if _is_archived(estimator):
         return _archive_of(estimator)

@@ -205,6 +205,12 @@ class LeafIndicators:
         training samples better than others. It takes the time of `apply`, and 12 bytes for each sample and tree. If
         `set_output` or scikit-learn's configuration asks for frames, a ValueError is raised.
 
+        >>> from sklearn.datasets import load_iris
+        >>> import weald
+        >>> X, y = load_iris(return_X_y=True)
+        >>> weald.ExtraTreesClassifier(10, max_leaf_nodes=4, random_state=0).fit(X, y).transform(X).shape
+        (150, 40)
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -215,14 +221,6 @@ class LeafIndicators:
         CSR matrix of shape (n_samples, n_leaves), float64
             A column for each leaf of each tree, tree by tree and in the order of the nodes. Each row has a 1 for each
             tree, in the column of the leaf that the sample reaches there.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import weald
-        >>> X, y = load_iris(return_X_y=True)
-        >>> weald.ExtraTreesClassifier(10, max_leaf_nodes=4, random_state=0).fit(X, y).transform(X).shape
-        (150, 40)
         """
         estimator: Any = self
         if (container := frames.transform_container(estimator)) != "default":
@@ -241,12 +239,8 @@ class LeafIndicators:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, as in `fit`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values, as in `fit`.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights, as in `fit`.
+        X, y, sample_weight : as in `fit`
+            The training samples.
         **fit_params
             Other parameters of `fit`.
 

@@ -421,16 +421,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, as in `fit`, with the same features.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, as in `fit`, with the same outputs and classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights. None: all weights are equal.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y, as in `fit`. Each output must have a known value.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
-            Scores to which those of the model are added, as in `fit`.
+        X, y, sample_weight, y_mask, base_margin : as in `fit`
+            The other samples, with the features, outputs and classes of `fit`, and a known value of each output.
 
         Returns
         -------

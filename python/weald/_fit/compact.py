@@ -59,6 +59,14 @@ def compact_leaves(
     each sample and tree. The changes of compressed and boosted models are those of scores (`decision_function`). See
     `docs/memory.md#making-a-model-smaller`.
 
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> import weald
+    >>> X, Y = make_multilabel_classification(500, n_classes=60, n_labels=9, random_state=0)
+    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, Y)
+    >>> small, report = weald.compression.compact_leaves(forest, training_data=(X, Y), X=X)
+    >>> bool(report["n_bytes_after"] < report["n_bytes_before"] / 2), report["max_change"], report["max_change_on_X"]
+    (True, 0.0, 0.0)
+
     Parameters
     ----------
     estimator : fitted tree, forest, compressed forest or boosted model of weald
@@ -86,16 +94,6 @@ def compact_leaves(
         A copy of `estimator` with smaller leaves, which shares all other attributes with it.
     report : dict
         `n_bytes_before`, `n_bytes_after`, `max_change` and `max_change_on_X`, as in `CompactReport`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> import weald
-    >>> X, Y = make_multilabel_classification(500, n_classes=60, n_labels=9, random_state=0)
-    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, Y)
-    >>> small, report = weald.compression.compact_leaves(forest, training_data=(X, Y), X=X)
-    >>> bool(report["n_bytes_after"] < report["n_bytes_before"] / 2), report["max_change"], report["max_change_on_X"]
-    (True, 0.0, 0.0)
     """
     if not isinstance(estimator, BaseModel) or not estimator._tests_features:
         hint = ""

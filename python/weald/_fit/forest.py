@@ -194,16 +194,18 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         parameters, the seed of `fit` and the number of trees before. Out-of-bag scores and kept samples are deleted.
         Errors are those of `fit`, and leave the forest as it was.
 
+        >>> from sklearn.datasets import load_iris
+        >>> import weald
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = weald.RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
+        >>> len(forest.update(X[1::2], y[1::2], retire=25).estimators_)
+        50
+
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The new samples, with the features of `fit`. Categories that `fit` did not have are unknown.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            Their target values, with the outputs of `fit`. Classes must be among those of `fit`; some may be absent.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Their weights, as in `fit`.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y, as in `fit`. Each output must have a known value.
+        X, y, sample_weight, y_mask : as in `fit`
+            The new samples, with the features and outputs of `fit`, a known value of each output, and some of its
+            classes. Other categories are unknown.
         retire : int, default=10
             Number of trees to replace, from 1 to the number of trees.
 
@@ -211,15 +213,6 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         -------
         self : object
             The updated estimator.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import weald
-        >>> X, y = load_iris(return_X_y=True)
-        >>> forest = weald.RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
-        >>> len(forest.update(X[1::2], y[1::2], retire=25).estimators_)
-        50
         """
         check_fitted(self)
         updates.check(self, retire)
@@ -243,14 +236,8 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
         Parameters
         ----------
-        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
-            The validation samples.
-        y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
-            Their target values.
-        sample_weight : array-like of shape (n_val,) or None, default=None
-            Their weights.
-        y_mask : {array-like, sparse matrix} of the shape of y_val or None, default=None
-            True or 1 marks unknown values of y_val, besides those that are NaN. They have no loss.
+        X_val, y_val, sample_weight, y_mask : as X, y, sample_weight and y_mask in `fit`
+            The validation samples. Unknown values have no loss.
 
         Returns
         -------

@@ -33,6 +33,13 @@ class NamedOutputs:
         them. Copies, pickles and model files keep the setting; `sklearn.base.clone` does not keep that of `predict`, as
         scorers need arrays.
 
+        >>> from sklearn.datasets import load_linnerud
+        >>> import weald
+        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
+        >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
+        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
+        ['Weight', 'Waist', 'Pulse']
+
         Parameters
         ----------
         transform : {"default", "pandas", "polars"} or None, default=None
@@ -46,15 +53,6 @@ class NamedOutputs:
         -------
         self : object
             This estimator.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_linnerud
-        >>> import weald
-        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
-        >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
-        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
-        ['Weight', 'Waist', 'Pulse']
         """
         chosen: dict[str, Any] = {}
         if transform is not None and hasattr(self, "transform"):

@@ -100,15 +100,9 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The true values. NaN in several columns is unknown.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values. If some are unknown, they are left out, and the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
@@ -268,15 +262,9 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The true classes or labels. NaN in several columns of floats is unknown.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values. If some are unknown, they are left out, and the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------

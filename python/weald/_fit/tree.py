@@ -233,14 +233,8 @@ class BaseTree(TreeParameters, BaseModel):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, as in `fit`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, as in `fit`.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights. None: all weights are equal.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y, as in `fit`; `ccp_alpha` does not support them.
+        X, y, sample_weight, y_mask : as in `fit`
+            The training samples. `ccp_alpha` does not support unknown values.
 
         Returns
         -------
@@ -269,30 +263,23 @@ class BaseTree(TreeParameters, BaseModel):
         values * log(n_leaves)), or O((node_count + n_val) * n_outputs) for numbers. Trees of
         `criterion="absolute_error"` raise a ValueError.
 
-        Parameters
-        ----------
-        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
-            The validation samples, at least one, as in `predict`.
-        y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
-            Their target values, with the outputs of the fit and no other classes than those of the fit.
-        sample_weight : array-like of shape (n_val,) or None, default=None
-            Their weights, as in `fit`. `class_weight` does not affect the loss.
-        y_mask : {array-like, sparse matrix} of the shape of y_val or None, default=None
-            True or 1 marks unknown values of y_val, besides those that are NaN. They have no loss.
-
-        Returns
-        -------
-        pruned : estimator of the same class
-            A new fitted estimator. This estimator does not change.
-
-        Examples
-        --------
         >>> from sklearn.datasets import load_breast_cancer
         >>> import weald
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> tree = weald.DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
         >>> tree.prune_reduced_error(X[1::2], y[1::2]).get_n_leaves() < tree.get_n_leaves()
         True
+
+        Parameters
+        ----------
+        X_val, y_val, sample_weight, y_mask : as X, y, sample_weight and y_mask in `fit`
+            The validation samples, at least one, with the outputs of `fit` and no other classes. Unknown values have no
+            loss, and `class_weight` does not affect it.
+
+        Returns
+        -------
+        pruned : estimator of the same class
+            A new fitted estimator. This estimator does not change.
         """
         forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_mask)
         pruned = copy(self)

@@ -21,6 +21,12 @@ class BoostingCurveDisplay:
 
     Use `from_estimator` to create it; plotting needs matplotlib.
 
+    >>> import weald, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> boosting = weald.GradientBoostingRegressor(n_estimators=3).fit([[0.0], [1.0]] * 9, [0.0, 1.0] * 9)
+    >>> weald.inspection.BoostingCurveDisplay.from_estimator(boosting).ax_.get_ylabel()
+    'loss'
+
     Parameters
     ----------
     curves : dict of ndarray of shape (n_stages,)
@@ -40,14 +46,6 @@ class BoostingCurveDisplay:
         What was plotted.
     lines_, eval_lines_ : dict of matplotlib artists
         The lines of `curves`, with "kept", the vertical line, and of `eval_curves`, by their names.
-
-    Examples
-    --------
-    >>> import weald, matplotlib
-    >>> matplotlib.use("Agg")
-    >>> boosting = weald.GradientBoostingRegressor(n_estimators=3).fit([[0.0], [1.0]] * 9, [0.0, 1.0] * 9)
-    >>> weald.inspection.BoostingCurveDisplay.from_estimator(boosting).ax_.get_ylabel()
-    'loss'
     """
 
     def __init__(

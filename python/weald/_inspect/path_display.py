@@ -18,6 +18,13 @@ class CompressionPathDisplay:
 
     Use `from_estimator` to create it; plotting needs matplotlib.
 
+    >>> import weald, numpy as np, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> X = np.random.default_rng(0).random((90, 3))
+    >>> small = weald.CompressedForestRegressor(cv=3, max_steps=20, random_state=0).fit(X, X[:, 0])
+    >>> weald.inspection.CompressionPathDisplay.from_estimator(small).ax_.get_xlabel()
+    'ℓ1 norm of the coefficients'
+
     Parameters
     ----------
     path : dict of ndarray
@@ -36,15 +43,6 @@ class CompressionPathDisplay:
         The losses, and the number of test nodes against the norm on the same horizontal axis.
     lines_ : dict of matplotlib artists
         "train_loss", and, if they exist, "test_loss", "test_loss_std", "full_loss", "chosen" and "n_test_nodes".
-
-    Examples
-    --------
-    >>> import weald, numpy as np, matplotlib
-    >>> matplotlib.use("Agg")
-    >>> X = np.random.default_rng(0).random((90, 3))
-    >>> small = weald.CompressedForestRegressor(cv=3, max_steps=20, random_state=0).fit(X, X[:, 0])
-    >>> weald.inspection.CompressionPathDisplay.from_estimator(small).ax_.get_xlabel()
-    'ℓ1 norm of the coefficients'
     """
 
     def __init__(

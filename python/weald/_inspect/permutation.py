@@ -56,6 +56,12 @@ def permutation_importance(
     extended to sparse X, with the same result; features without stored entries are not scored. The cost is that of
     `n_repeats` scores, and a copy of the stored entries, for each other feature.
 
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((200, 6))
+    >>> forest = weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, X[:, 2])
+    >>> int(weald.inspection.permutation_importance(forest, X, X[:, 2], random_state=0).importances_mean.argmax())
+    2
+
     Parameters
     ----------
     estimator : estimator
@@ -82,14 +88,6 @@ def permutation_importance(
     Bunch or dict of Bunch
         `importances`, a float64 ndarray of shape (n_features, n_repeats), and its `importances_mean` and
         `importances_std` of shape (n_features,). With several scorers, a dict of them.
-
-    Examples
-    --------
-    >>> import weald, numpy as np
-    >>> X = np.random.default_rng(0).random((200, 6))
-    >>> forest = weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, X[:, 2])
-    >>> int(weald.inspection.permutation_importance(forest, X, X[:, 2], random_state=0).importances_mean.argmax())
-    2
     """
     n_repeats = integer("n_repeats", n_repeats, 1, sys.maxsize)
     if n_jobs is not None:

@@ -56,6 +56,13 @@ class LabelReliabilityDisplay:
     of some labels, from dense or sparse probabilities. Use `from_estimator` or `from_predictions`; plotting needs
     matplotlib.
 
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from weald.multilabel import LabelReliabilityDisplay
+    >>> Y, P = [[1, 0], [1, 1], [0, 0], [0, 1]], [[0.9, 0.1], [0.8, 0.8], [0.2, 0.1], [0.2, 0.9]]
+    >>> LabelReliabilityDisplay.from_predictions(Y, P, n_bins=2).fraction_true[0]
+    array([0., 1.])
+
     Parameters
     ----------
     mean_probability, fraction_true, n_cells : list of ndarray of shape (n_bins,)
@@ -68,15 +75,6 @@ class LabelReliabilityDisplay:
     ----------
     ax_, figure_, lines_ : matplotlib Axes, Figure, and list of artists
         What was plotted.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> from weald.multilabel import LabelReliabilityDisplay
-    >>> Y, P = [[1, 0], [1, 1], [0, 0], [0, 1]], [[0.9, 0.1], [0.8, 0.8], [0.2, 0.1], [0.2, 0.9]]
-    >>> LabelReliabilityDisplay.from_predictions(Y, P, n_bins=2).fraction_true[0]
-    array([0., 1.])
     """
 
     def __init__(
@@ -175,10 +173,8 @@ class LabelReliabilityDisplay:
 
         Parameters
         ----------
-        y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            The true labels, 0 and 1. NaN marks unknown entries.
-        y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            Probabilities; entries that are not stored are zero.
+        y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            The true labels, 0 and 1, or NaN for unknown ones, and probabilities; entries that are not stored are zero.
         y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
             True or 1 marks further unknown entries. Unknown entries are left out.
         labels : list of int or None, default=None

@@ -61,6 +61,13 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     sources such as Lundberg et al. (2020), are in `docs/explanations.md`. Too little memory raises a MemoryError:
     explain fewer samples or outputs.
 
+    >>> import weald
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 3.0, 4.0])
+    >>> weald.inspection.shap_values(tree, X[:2]).values
+    array([[-1.5, -0.5],
+           [-1.5,  0.5]])
+
     Parameters
     ----------
     estimator : fitted estimator of weald
@@ -84,15 +91,6 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     shap.Explanation or Explanation
         The former if shap is installed and X is dense. `values` is a new float64 array of shape (n_samples,
         n_features), with an axis for several outputs; for sparse X a CSR array, or a list of these, see `Explanation`.
-
-    Examples
-    --------
-    >>> import weald
-    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 3.0, 4.0])
-    >>> weald.inspection.shap_values(tree, X[:2]).values
-    array([[-1.5, -0.5],
-           [-1.5,  0.5]])
     """
     model, before = fitted(estimator)
     weights = _weights_of(model, background)
@@ -174,6 +172,13 @@ def shap_interaction_values(
     The time is O(leaves · depth² · √depth) for each sample; with a background, it grows with the squared number of
     features in which samples differ. Sources are in `docs/explanations.md`. Errors are those of `shap_values`.
 
+    >>> import weald
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, [0.0, 0.0, 0.0, 1.0])
+    >>> weald.inspection.shap_interaction_values(tree, X[3:]).round(3)
+    array([[[0.25 , 0.125],
+            [0.125, 0.25 ]]])
+
     Parameters
     ----------
     estimator : fitted estimator of weald
@@ -190,15 +195,6 @@ def shap_interaction_values(
     float64 ndarray of shape (n_samples, n_features, n_features)
         A new symmetric array, in which each of the two entries for a pair has half of their interaction. The diagonal
         has the rest of the effect of each feature, so that each row sums to the value of `shap_values`.
-
-    Examples
-    --------
-    >>> import weald
-    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, [0.0, 0.0, 0.0, 1.0])
-    >>> weald.inspection.shap_interaction_values(tree, X[3:]).round(3)
-    array([[[0.25 , 0.125],
-            [0.125, 0.25 ]]])
     """
     model, before = fitted(estimator)
     weights = _weights_of(model, background)

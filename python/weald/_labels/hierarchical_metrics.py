@@ -34,6 +34,11 @@ def hierarchical_precision(
     A wrong label still counts as partly right by the labels above it that are true (Kiritchenko, Matwin and Famili,
     *Functional annotation of genes using hierarchical text categorization*, 2005, without their common root).
 
+    >>> from weald.metrics import hierarchical_precision
+    >>> from weald.multilabel import LabelHierarchy
+    >>> hierarchical_precision([[1, 1, 0]], [[0, 0, 1]], LabelHierarchy([(1, 0), (2, 0)]))
+    0.5
+
     Parameters
     ----------
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -53,13 +58,6 @@ def hierarchical_precision(
     -------
     float
         The precision. NaN if no entry of `y_true` is known.
-
-    Examples
-    --------
-    >>> from weald.metrics import hierarchical_precision
-    >>> from weald.multilabel import LabelHierarchy
-    >>> hierarchical_precision([[1, 1, 0]], [[0, 0, 1]], LabelHierarchy([(1, 0), (2, 0)]))
-    0.5
     """
     right, _, predicted = _counts(y_true, y_pred, hierarchy, y_mask)
     return _averaged(right, predicted, average, zero_division)
@@ -80,18 +78,8 @@ def hierarchical_recall(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1, which are closed upwards first, as predicted ones are.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
-    hierarchy : LabelHierarchy
-        The hierarchy of the labels.
-    average : {"micro", "samples"}, default="micro"
-        "micro" counts the labels of all samples together, and "samples" is the mean over samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
-    zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value without true labels, of all samples or of one, which NaN leaves out of the mean.
+    y_true, y_pred, hierarchy, average, y_mask, zero_division : as in `hierarchical_precision`
+        True and predicted labels. `zero_division` is the value without true labels.
 
     Returns
     -------
@@ -117,18 +105,8 @@ def hierarchical_f1(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1, which are closed upwards first, as predicted ones are.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
-    hierarchy : LabelHierarchy
-        The hierarchy of the labels.
-    average : {"micro", "samples"}, default="micro"
-        "micro" counts the labels of all samples together, and "samples" is the mean of the F1 scores of samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
-    zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value without true and predicted labels, of all samples or of one, which NaN leaves out of the mean.
+    y_true, y_pred, hierarchy, average, y_mask, zero_division : as in `hierarchical_precision`
+        True and predicted labels. `zero_division` is the value without true and predicted labels.
 
     Returns
     -------
@@ -188,6 +166,10 @@ def fmax(
     their harmonic mean: the protein-centric measure of CAFA (Radivojac et al., Nature Methods 10, 2013), with its
     thresholds 0.01, 0.02, ..., 1. It takes O(m log m) time for m positive scores.
 
+    >>> from weald.metrics import fmax
+    >>> round(fmax([[1, 1, 0], [1, 0, 0]], [[0.9, 0.4, 0.3], [0.6, 0.5, 0.0]]), 3)
+    0.857
+
     Parameters
     ----------
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -206,12 +188,6 @@ def fmax(
     -------
     float
         The largest F, between 0 and 1. NaN if no sample has a known label.
-
-    Examples
-    --------
-    >>> from weald.metrics import fmax
-    >>> round(fmax([[1, 1, 0], [1, 0, 0]], [[0.9, 0.4, 0.3], [0.6, 0.5, 0.0]]), 3)
-    0.857
     """
     if hierarchy is None:
         labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
@@ -246,6 +222,11 @@ def auprc(
     trees for hierarchical multi-label classification*, Machine Learning 73, 2008. It takes O(m log m) time for m scores
     that are not zero, and some hundred bytes for each.
 
+    >>> from weald.metrics import auprc
+    >>> Y, scores = [[1, 0], [0, 1], [1, 0]], [[0.9, 0.3], [0.8, 0.7], [0.4, 0.1]]
+    >>> round(auprc(Y, scores, average="macro"), 3)
+    0.899
+
     Parameters
     ----------
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -262,13 +243,6 @@ def auprc(
     -------
     float
         The area, between 0 and 1. Labels without true entries are left out of means. NaN if there is no true entry.
-
-    Examples
-    --------
-    >>> from weald.metrics import auprc
-    >>> Y, scores = [[1, 0], [0, 1], [1, 0]], [[0.9, 0.3], [0.8, 0.7], [0.4, 0.1]]
-    >>> round(auprc(Y, scores, average="macro"), 3)
-    0.899
     """
     if not isinstance(average, str) or average not in ("micro", "macro", "weighted"):
         raise ValueError(f"average must be 'micro', 'macro' or 'weighted', got {shown(average)}")

@@ -105,6 +105,10 @@ class LabelHierarchy:
         Such implications may be due to chance, above all for rare labels: a hierarchy that is known is better. It takes
         time proportional to the sum over the samples of the squared number of their labels.
 
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy.from_labels([[1, 1, 0], [1, 0, 1], [1, 1, 0]], min_samples=2).depth_
+        array([0, 1, 0])
+
         Parameters
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -125,12 +129,6 @@ class LabelHierarchy:
         -------
         LabelHierarchy
             The hierarchy. Of labels that the same samples have, each is the parent of the next one.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy.from_labels([[1, 1, 0], [1, 0, 1], [1, 1, 0]], min_samples=2).depth_
-        array([0, 1, 0])
         """
         least = checks.number("min_samples", min_samples, lambda found: 0 <= found < np.inf, "a number of at least 0")
         if not isinstance(kind, str) or kind not in ("dag", "tree"):
@@ -182,6 +180,10 @@ class LabelHierarchy:
     ) -> Float:
         """Weights of labels by their place in the hierarchy or by their information, for `label_weight` of estimators.
 
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (2, 1)]).label_weight("depth")
+        array([1.    , 0.75  , 0.5625])
+
         Parameters
         ----------
         kind : {"depth", "information_content", "information_accretion"}, default="depth"
@@ -200,12 +202,6 @@ class LabelHierarchy:
         -------
         ndarray of shape (n_labels,)
             The weights, which are finite and not negative. The information of a label that all samples have is 0.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy([(1, 0), (2, 1)]).label_weight("depth")
-        array([1.    , 0.75  , 0.5625])
         """
         checked_weight(kind)
         base = checks.number("base", base, lambda found: 0 < found < np.inf, "a finite number above 0")
@@ -248,6 +244,12 @@ class LabelHierarchy:
         All labels above one that is known to be 1 become 1. Then all labels below one that is known to be 0 become 0 if
         they are unknown.
 
+        >>> import numpy as np
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (2, 1)]).closure([[0.0, np.nan, np.nan], [np.nan, 1.0, np.nan]])
+        array([[ 0.,  0.,  0.],
+               [ 1.,  1., nan]])
+
         Parameters
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -262,14 +264,6 @@ class LabelHierarchy:
             unknown are NaN in dense arrays of floats, and 0 otherwise.
         y_mask : CSR array of shape (n_samples, n_labels) of bool
             The entries that are still unknown. Only returned if `y_mask` is given.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy([(1, 0), (2, 1)]).closure([[0.0, np.nan, np.nan], [np.nan, 1.0, np.nan]])
-        array([[ 0.,  0.,  0.],
-               [ 1.,  1., nan]])
         """
         target = self._labels(Y, y_mask)
         closed, mask = self._closed(target.original, target.mask)
@@ -344,6 +338,10 @@ class LabelHierarchy:
         cut for each division of the labels of a sample whose scores rise somewhere; 3 600 labels of random noise take
         50 ms. Samples are processed in blocks, with memory for a few times 64 MiB of scores, or 256 MiB for "isotonic".
 
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (2, 0)]).consistent([[0.25, 0.75, 0.125]], "isotonic")
+        array([[0.5  , 0.5  , 0.125]])
+
         Parameters
         ----------
         scores : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -359,12 +357,6 @@ class LabelHierarchy:
         {ndarray, CSR array} of shape (n_samples, n_labels)
             The scores, a copy, of float32 if the scores are, and of float64 otherwise; CSR if they are sparse, with the
             same bits.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy([(1, 0), (2, 0)]).consistent([[0.25, 0.75, 0.125]], "isotonic")
-        array([[0.5  , 0.5  , 0.125]])
         """
         return self._consistent(self._scores(scores, checked_method(method) == "isotonic"), method)
 
@@ -394,6 +386,10 @@ class LabelHierarchy:
         The `k` largest scores that `consistent` returns are a closed set, in decreasing order; of equal ones the label
         of smaller depth comes first, then that of lower index. So the first labels are a closed set, too.
 
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (3, 2)]).topk([[0.1, 0.2, 0.6, 0.7]], k=3)
+        (array([[2, 3, 0]]), array([[0.7, 0.7, 0.2]]))
+
         Parameters
         ----------
         scores : {array-like, sparse matrix} of shape (n_samples, n_labels)
@@ -409,12 +405,6 @@ class LabelHierarchy:
             Indices of labels, best first.
         scores : float64 ndarray of shape (n_samples, k)
             Their consistent scores.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy([(1, 0), (3, 2)]).topk([[0.1, 0.2, 0.6, 0.7]], k=3)
-        (array([[2, 3, 0]]), array([[0.7, 0.7, 0.2]]))
         """
         k = best.checked_k(k, self.n_labels)
         found = self._scores(scores, checked_method(method) == "isotonic")

@@ -27,31 +27,23 @@ def estimate_fit_memory(
     number of samples, `max_depth` and `max_leaf_nodes` allow, and is meant to be within a factor of three if trees grow
     to this size, from a few megabytes on. See `docs/memory.md`.
 
-    Parameters
-    ----------
-    estimator : tree, forest, centroid forest, linear model, boosting or compressed forest of weald
-        It need not be fitted, and does not change.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The training samples, as in `fit`.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        The target values, as in `fit`.
-    eval_sets : list or dict of (X, y) or (X, y, sample_weight), or None, default=None
-        As in `fit` of boosting.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        As in `fit`. NaN in y counts without it.
-
-    Returns
-    -------
-    int
-        The estimate in bytes.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> import weald
     >>> X, y = np.zeros((10_000, 50)), np.zeros(10_000)
     >>> 10_000_000 < weald.estimate_fit_memory(weald.RandomForestRegressor(), X, y) < 1_000_000_000
     True
+
+    Parameters
+    ----------
+    estimator : tree, forest, centroid forest, linear model, boosting or compressed forest of weald
+        It need not be fitted, and does not change.
+    X, y, eval_sets, y_mask : as in `fit`
+        The training samples.
+
+    Returns
+    -------
+    int
+        The estimate in bytes.
     """
     if not isinstance(estimator, BaseModel):
         raise TypeError(f"estimator must be an estimator of weald, got a {type(estimator).__name__}")

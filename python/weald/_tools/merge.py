@@ -42,33 +42,25 @@ def merge(
     each tree or label once, raise a ValueError. The cost is O(number of trees or weights), and that of out-of-bag
     predictions.
 
+    >>> import weald
+    >>> X, y = [[0.0], [1.0]] * 9, [0, 1] * 9
+    >>> parts = [weald.RandomForestClassifier(10, random_state=0).fit(X, y, trees=of) for of in (range(4), range(4, 10))]
+    >>> len(weald.merge(parts).estimators_)
+    10
+
     Parameters
     ----------
     parts : sequence of estimators
         Fitted random forests, extra-trees, centroid forests or label trees, or linear models of labels, in any order,
         which differ in `n_jobs` and `verbose` at most.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        The training samples. Required, as are the following, for the out-of-bag scores of parts with `oob_score`.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
-        The training targets.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        The sample weights, if they were passed to `fit`.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        The mask of y, if it was passed to `fit`.
+    X, y, sample_weight, y_mask : as in `fit`, or None, default=None
+        The training samples, for the out-of-bag scores of parts with `oob_score`.
 
     Returns
     -------
     estimator
         The model, equal to that of a single fit of all trees or labels, byte for byte, including out-of-bag scores. The
         trees of a forest share memory with those of the parts; others are copied.
-
-    Examples
-    --------
-    >>> import weald
-    >>> X, y = [[0.0], [1.0]] * 9, [0, 1] * 9
-    >>> parts = [weald.RandomForestClassifier(10, random_state=0).fit(X, y, trees=of) for of in (range(4), range(4, 10))]
-    >>> len(weald.merge(parts).estimators_)
-    10
     """
     twins = [part._twin() for part in _checked(parts)]
     twins.sort(key=lambda part: getattr(part, PART)[:2])

@@ -43,6 +43,11 @@ class Predictor:
     tuples and CSR rows are the fastest; centroid forests, label trees, pipelines and meta-estimators take a slower
     path. See `docs/faq.md#serving-predictions`.
 
+    >>> import weald
+    >>> forest = weald.RandomForestClassifier(random_state=0).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
+    >>> int(weald.Predictor(forest).predict([1.0]))
+    1
+
     Parameters
     ----------
     estimator : fitted estimator of weald or Pipeline
@@ -59,13 +64,6 @@ class Predictor:
         Number of features that a sample must have.
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Names of the features, if the model was fitted with feature names that are all strings.
-
-    Examples
-    --------
-    >>> import weald
-    >>> forest = weald.RandomForestClassifier(random_state=0).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
-    >>> int(weald.Predictor(forest).predict([1.0]))
-    1
     """
 
     def __init__(self, estimator: BaseEstimator, *, absent: Literal["error", "zero"] = "error") -> None:

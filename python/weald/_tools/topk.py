@@ -32,6 +32,15 @@ def topk(
 
     For a pipeline, X is transformed by the first steps and passed to `predict_topk` of the last step.
 
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> import weald
+    >>> texts, tags = 10 * ["red fox", "red fish", "blue fish"], 10 * [[1, 0], [1, 1], [0, 1]]
+    >>> forest = weald.RandomForestClassifier(20, random_state=0)
+    >>> pipeline = make_pipeline(TfidfVectorizer(), forest).fit(texts, tags)
+    >>> weald.topk(pipeline, ["red fox", "blue fish"], k=1)[0].ravel()
+    array([0, 1])
+
     Parameters
     ----------
     estimator : estimator or Pipeline
@@ -56,17 +65,6 @@ def topk(
         Indices of the labels, best first, padded with -1 if `min_score` and `exclude` leave fewer than `k` labels.
     scores : float64 ndarray of shape (n_samples, k)
         Their scores, as returned by `predict_topk` of the classifier.
-
-    Examples
-    --------
-    >>> from sklearn.feature_extraction.text import TfidfVectorizer
-    >>> from sklearn.pipeline import make_pipeline
-    >>> import weald
-    >>> texts, tags = 10 * ["red fox", "red fish", "blue fish"], 10 * [[1, 0], [1, 1], [0, 1]]
-    >>> forest = weald.RandomForestClassifier(20, random_state=0)
-    >>> pipeline = make_pipeline(TfidfVectorizer(), forest).fit(texts, tags)
-    >>> weald.topk(pipeline, ["red fox", "blue fish"], k=1)[0].ravel()
-    array([0, 1])
     """
     final, before = apart(estimator)
     check_is_instance(final)
@@ -98,6 +96,13 @@ def topk_chunks(
 
     Only one chunk at a time is transformed and held in memory.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> X, Y = np.eye(6), np.eye(6)[:, :3]
+    >>> forest = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
+    >>> [indices.shape for indices, scores in weald.topk_chunks(forest, X, k=2, chunk_size=4)]
+    [(4, 2), (2, 2)]
+
     Parameters
     ----------
     estimator : estimator or Pipeline
@@ -124,15 +129,6 @@ def topk_chunks(
         Indices of the labels, as returned by `topk`.
     scores : float64 ndarray of shape (n_samples_of_chunk, k)
         Their scores, as returned by `topk`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, Y = np.eye(6), np.eye(6)[:, :3]
-    >>> forest = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
-    >>> [indices.shape for indices, scores in weald.topk_chunks(forest, X, k=2, chunk_size=4)]
-    [(4, 2), (2, 2)]
     """
     options = {"scores": scores, "min_score": min_score}
     return _chunks(estimator, X, k, integer("chunk_size", chunk_size, 1), options, exclude, check_verbose(verbose))

@@ -102,6 +102,11 @@ def make_friedman1_chain(
     Source: Joly 2016, chapter 6, after J. Friedman, *Multivariate adaptive regression splines*, Annals of Statistics
     1991.
 
+    >>> from weald.datasets import make_friedman1_chain
+    >>> X, y = make_friedman1_chain(300, n_outputs=16, noisy_outputs=4, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 5), (300, 20))
+
     Parameters
     ----------
     n_samples : int, default=100
@@ -120,13 +125,6 @@ def make_friedman1_chain(
         The input samples.
     y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
         The outputs. The additional outputs that are independent of x are the last ones.
-
-    Examples
-    --------
-    >>> from weald.datasets import make_friedman1_chain
-    >>> X, y = make_friedman1_chain(300, n_outputs=16, noisy_outputs=4, random_state=0)
-    >>> X.shape, y.shape
-    ((300, 5), (300, 20))
     """
     rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
     X = rng.uniform(size=(n_samples, 5))
@@ -143,14 +141,8 @@ def make_friedman1_group(
 
     Parameters
     ----------
-    n_samples : int, default=100
-        Number of samples.
-    n_outputs : int, default=16
-        Number of outputs that share f.
-    noisy_outputs : int, default=0
-        Number of additional outputs that are independent of x, as in `make_friedman1_chain`.
-    random_state : int, RandomState or None, default=None
-        Controls the random numbers.
+    n_samples, n_outputs, noisy_outputs, random_state : as in `make_friedman1_chain`
+        Numbers of samples, outputs, and outputs that are independent of x and have no features of their own.
 
     Returns
     -------
@@ -174,14 +166,8 @@ def make_friedman1_ind(
 
     Parameters
     ----------
-    n_samples : int, default=100
-        Number of samples.
-    n_outputs : int, default=16
-        Number of independent outputs.
-    noisy_outputs : int, default=0
-        Number of additional outputs that are independent of x, as in `make_friedman1_chain`. They add no features.
-    random_state : int, RandomState or None, default=None
-        Controls the random numbers.
+    n_samples, n_outputs, noisy_outputs, random_state : as in `make_friedman1_chain`
+        Numbers of samples, outputs, and outputs that are independent of x and have no features of their own.
 
     Returns
     -------

@@ -41,6 +41,13 @@ def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
     have 4 bytes for each value, sparse ones 8, or 12 beyond 2**31 values. After any error the folder is as it was
     before; errors of a block have its number. See `docs/memory.md#x-on-disk`.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import weald
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     weald.datasets.dump_blocks([[[0.0, 1.0]], [[2.0, 3.0]]], Path(folder) / "X").tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+
     Parameters
     ----------
     blocks : iterable of {array-like, sparse matrix, path}
@@ -61,15 +68,6 @@ def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
         If `folder` contains something, or a file cannot be read or written, for example because the disk is full.
     RuntimeError
         If an iterable gives blocks of other sizes when it is read again.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import weald
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     weald.datasets.dump_blocks([[[0.0, 1.0]], [[2.0, 3.0]]], Path(folder) / "X").tolist()
-    [[0.0, 1.0], [2.0, 3.0]]
     """
     is_one = is_sparse(blocks) or hasattr(blocks, "columns") or (isinstance(blocks, np.ndarray) and blocks.ndim == 2)
     if is_one or isinstance(blocks, str | bytes | os.PathLike | Mapping | Set) or not isinstance(blocks, Iterable):

@@ -60,6 +60,12 @@ def load_xmc(path_or_buffer: Source) -> LabelData:
     in one pass by a single thread, at some hundred MB/s; memory is that of the content and of the result. Faults of the
     text raise a ValueError with the number of the line.
 
+    >>> from weald.datasets import load_xmc
+    >>> X, Y = load_xmc(b"2 4 3\n0,2 1:0.5 3:2\n 0:1\n")
+    >>> Y.toarray()
+    array([[1., 0., 1.],
+           [0., 0., 0.]], dtype=float32)
+
     Parameters
     ----------
     path_or_buffer : str, path-like, bytes or binary file object
@@ -78,14 +84,6 @@ def load_xmc(path_or_buffer: Source) -> LabelData:
     ------
     OSError
         If the file cannot be read.
-
-    Examples
-    --------
-    >>> from weald.datasets import load_xmc
-    >>> X, Y = load_xmc(b"2 4 3\n0,2 1:0.5 3:2\n 0:1\n")
-    >>> Y.toarray()
-    array([[1., 0., 1.],
-           [0., 0., 0.]], dtype=float32)
     """
     text, name = _bytes_of(path_or_buffer, "path_or_buffer")
     with _naming(name):
@@ -94,6 +92,15 @@ def load_xmc(path_or_buffer: Source) -> LabelData:
 
 def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str] | BinaryIO) -> None:
     """Write X and labels to a file in the text format of the Extreme Classification Repository, see `load_xmc`.
+
+    >>> import io
+    >>> from weald.datasets import dump_xmc
+    >>> file = io.BytesIO()
+    >>> dump_xmc([[0, 0.5], [1, 0]], [[1, 1, 0], [0, 0, 0]], file)
+    >>> print(file.getvalue().decode(), end="")
+    2 2 3
+    0,1 1:0.5
+     0:1
 
     Parameters
     ----------
@@ -110,17 +117,6 @@ def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str
     ------
     OSError
         If the file cannot be written.
-
-    Examples
-    --------
-    >>> import io
-    >>> from weald.datasets import dump_xmc
-    >>> file = io.BytesIO()
-    >>> dump_xmc([[0, 0.5], [1, 0]], [[1, 1, 0], [0, 0, 0]], file)
-    >>> print(file.getvalue().decode(), end="")
-    2 2 3
-    0,1 1:0.5
-     0:1
     """
     X = _rows_of(X)
     labels = _labels_of(Y, X.shape[0])
@@ -146,6 +142,11 @@ def load_svmlight_multilabel(
     text after `#` is a comment, blank lines are no samples, and `qid:` is ignored. Cost and errors are those of
     `load_xmc`.
 
+    >>> from weald.datasets import load_svmlight_multilabel
+    >>> X, Y = load_svmlight_multilabel(b"0,2 1:0.5 3:2 # the first\n1:1\n", n_labels=4)
+    >>> X.shape, Y.shape, Y.indices.tolist()
+    ((2, 3), (2, 4), [0, 2])
+
     Parameters
     ----------
     path_or_buffer : str, path-like, bytes or binary file object
@@ -164,13 +165,6 @@ def load_svmlight_multilabel(
         The features, float32, as in `load_xmc`.
     Y : csr_array of shape (n_samples, n_labels)
         The labels, float32. All stored entries are 1.
-
-    Examples
-    --------
-    >>> from weald.datasets import load_svmlight_multilabel
-    >>> X, Y = load_svmlight_multilabel(b"0,2 1:0.5 3:2 # the first\n1:1\n", n_labels=4)
-    >>> X.shape, Y.shape, Y.indices.tolist()
-    ((2, 3), (2, 4), [0, 2])
     """
     n_features, n_labels = _count(n_features, "n_features"), _count(n_labels, "n_labels")
     if isinstance(zero_based, str):
@@ -193,6 +187,12 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
     text, and weights, take a pass before, in which the content is copied. A backslash stands before a character, or in
     `\n`, `\r`, `\t` and `\uXXXX`. Errors are those of `load_xmc`. Source: G. Tsoumakas et al., *Mulan: a Java library
     for multi-label learning*, JMLR 12, 2011.
+
+    >>> from weald.datasets import load_mulan
+    >>> arff = b"@relation tiny\n@attribute size numeric\n@attribute sweet {0, 1}\n@data\n2.5, 1\n?, 0\n"
+    >>> data = load_mulan(arff, b'<labels><label name="sweet"/></labels>')
+    >>> data.X.tolist(), data.Y.toarray().tolist(), data.label_names
+    ([[2.5], [nan]], [[1.0], [0.0]], ['sweet'])
 
     Parameters
     ----------
@@ -218,14 +218,6 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
         as `categorical_features`.
     sample_weight : ndarray of shape (n_samples,)
         The weights of the rows, float64; rows without a weight have the weight 1. None if no row has a weight.
-
-    Examples
-    --------
-    >>> from weald.datasets import load_mulan
-    >>> arff = b"@relation tiny\n@attribute size numeric\n@attribute sweet {0, 1}\n@data\n2.5, 1\n?, 0\n"
-    >>> data = load_mulan(arff, b'<labels><label name="sweet"/></labels>')
-    >>> data.X.tolist(), data.Y.toarray().tolist(), data.label_names
-    ([[2.5], [nan]], [[1.0], [0.0]], ['sweet'])
     """
     names = _label_names(*_bytes_of(xml_path, "xml_path"))
     text, name = _bytes_of(arff_path, "arff_path")

@@ -136,6 +136,11 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     stored leaf values). The functions can be called by several threads. What is supported, and more about bits and
     memory, is in `docs/export.md#c`.
 
+    >>> import weald
+    >>> tree = weald.DecisionTreeRegressor(max_depth=2).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> "void steps_predict(const float *x, double *out)" in weald.export.to_c(tree, name="steps")
+    True
+
     Parameters
     ----------
     estimator : estimator
@@ -150,13 +155,6 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
         trees, `name_predict(const float *x, double *out)`, which writes NAME_N_COLUMNS predictions or probabilities,
         and for label trees `name_topk`. `x` has the features of one sample; NAN is missing, categories are positions in
         `categories_`.
-
-    Examples
-    --------
-    >>> import weald
-    >>> tree = weald.DecisionTreeRegressor(max_depth=2).fit([[0.0], [1.0]], [0.0, 1.0])
-    >>> "void steps_predict(const float *x, double *out)" in weald.export.to_c(tree, name="steps")
-    True
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got a {type(name).__name__}")

@@ -34,6 +34,14 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     beyond float32 raise a ValueError. See `docs/export.md#what-each-format-supports`, and
     `docs/export.md#how-close-the-predictions-are`.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8) // 3
+    >>> graph = weald.export.to_onnx(weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y))
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> predictions, probabilities = session.run(None, {"X": X})
+
     Parameters
     ----------
     estimator : estimator
@@ -54,16 +62,6 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     ------
     ImportError
         If `onnx` is not installed (the extra `export` includes it).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8) // 3
-    >>> graph = weald.export.to_onnx(weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y))
-    >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
-    >>> predictions, probabilities = session.run(None, {"X": X})
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
         raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")

@@ -23,6 +23,11 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     for n trees. Trees of scikit-learn take O(nodes * n_outputs * max(`n_classes_`)) memory. Other models, and
     categories, raise a ValueError that names an alternative. See `docs/export.md#what-each-format-supports`.
 
+    >>> import weald
+    >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
+    >>> type(weald.export.to_sklearn(weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y))).__module__
+    'sklearn.ensemble._forest'
+
     Parameters
     ----------
     estimator : estimator
@@ -35,13 +40,6 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
         A fitted estimator of scikit-learn of the same class name, or a `RandomForestRegressor` for compressed and
         induced ones, with the parameters that exist there, independent of weald. Labels become several outputs of two
         classes: `predict_proba` returns a list with the probabilities of 0 and 1 for each, and `predict` a dense array.
-
-    Examples
-    --------
-    >>> import weald
-    >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
-    >>> type(weald.export.to_sklearn(weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y))).__module__
-    'sklearn.ensemble._forest'
     """
     ensemble = trees_of(estimator, "to_sklearn")
     task = "Regressor" if ensemble.kind == "numbers" else "Classifier"

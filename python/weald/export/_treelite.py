@@ -23,6 +23,13 @@ def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object
     tree for each score where that is smaller. Centroid forests, linear models, and boosting without trees or with
     `init` raise a ValueError. See `docs/export.md#what-each-format-supports`.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8.0)
+    >>> theirs = weald.export.to_treelite(weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y))
+    >>> import treelite
+    >>> predictions = treelite.gtil.predict(theirs, X)
+
     Parameters
     ----------
     estimator : estimator
@@ -42,15 +49,6 @@ def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object
     ------
     ImportError
         If `treelite` is not installed (the extra `export` includes it).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8.0)
-    >>> theirs = weald.export.to_treelite(weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y))
-    >>> import treelite
-    >>> predictions = treelite.gtil.predict(theirs, X)
     """
     if not isinstance(raw_scores, (bool, np.bool_)):
         raise TypeError(f"raw_scores must be True or False, got {raw_scores!r}")
