@@ -171,6 +171,17 @@ def test_entries_have_at_most_five_lines(module):
     assert not long
 
 
+def test_pages_and_headings_that_docstrings_name_exist():
+    repository = Path(__file__).resolve().parents[1]
+    sources = [path.read_text(encoding="utf-8") for path in Path(weald.__file__).parent.rglob("*.py")]
+    named = {link for source in sources for link in re.findall(r"`docs/([\w/-]+\.md)(?:#([\w-]+))?`", source)}
+    assert len(named) > 30
+    for page, anchor in named:
+        text = (repository / "docs" / page).read_text(encoding="utf-8")
+        headings = [re.sub(r"[^\w -]", "", line.lower()) for line in re.findall(r"^#+ (.*)", text, re.MULTILINE)]
+        assert not anchor or anchor in [heading.replace(" ", "-") for heading in headings], (page, anchor)
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_defaults_that_are_described_are_those_of_the_constructor(estimator):
     doc = inspect.getdoc(estimator)
