@@ -70,7 +70,7 @@ def _has_probabilities_of_labels(estimator: BaseModel) -> bool:
 
 
 class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
-    """Gradient boosting for regression: for tables with one or many numerical outputs, the most exact model as a rule.
+    """Gradient boosting for regression: the first choice for dense or mixed tables with one or many outputs.
 
     Friedman's gradient boosting (2001): each stage fits a tree to the negative gradients r and adds `learning_rate`
     times the values of its leaves, Newton steps Σ w r / (Σ w h + λ) with second derivatives h, to the scores; or, with
@@ -144,8 +144,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         line search.
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
-        small weight take shorter steps. With `relabel_leaves=False` it is multiplied by the squares of the leaves'
-        values. It has no effect for "absolute_error", "quantile" and "huber". It is in units of y for "poisson".
+        small weight take shorter steps. It has no effect for "absolute_error", "quantile" and "huber". It is in units
+        of y for "poisson".
     min_sum_hessian_in_leaf : float, default=0.001
         Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
         scores. It has no effect for "absolute_error", "quantile" and "huber".
@@ -397,7 +397,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
 
 class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
-    """Gradient boosting for classification: for tables with classes or labels, the most exact model as a rule.
+    """Gradient boosting for classification: the first choice for dense or mixed tables with classes or labels.
 
     It works as `GradientBoostingRegressor`, with a column of scores for each label, one for two classes, and one for
     each of more classes. With `init="linear"` it suits text, too. See `docs/boosting.md`.
@@ -465,8 +465,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         line search.
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
-        small weight take shorter steps. With `relabel_leaves=False` it is multiplied by the squares of the leaves'
-        values. For "log_loss" of labels and two classes, 4 is 1 in XGBoost and LightGBM. It has no effect for "hinge".
+        small weight take shorter steps. For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and
+        LightGBM. It has no effect for "hinge".
     min_sum_hessian_in_leaf : float, default=0.001
         Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
         scores. It has no effect for "hinge".

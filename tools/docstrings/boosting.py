@@ -28,7 +28,7 @@ output_strategy : {"auto", "projected", "joint", "single_target"}, default={defa
 
 l2_regularization : float, default={default}
     The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-    weight take shorter steps. With `relabel_leaves=False` it is multiplied by the squares of the leaves' values. {unit}
+    weight take shorter steps. {unit}
 
 min_sum_hessian_in_leaf : float, default={default}
     Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
@@ -265,7 +265,7 @@ init : estimator, "linear", "auto" or None, default={default}
         rate="0.05 or 0.07, and 0.1 for up to ten classes if held-out samples find the number of stages",
         else_="200",
         few="",
-        unit='For "log_loss" of labels and two classes, 4 is 1 in XGBoost and LightGBM. It has no effect for "hinge".',
+        unit='For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge".',
         first_order='"hinge"',
     )
     | texts(

@@ -89,29 +89,23 @@ SHARED_TEXTS = {
         "fmax": "y_mask_of_metrics",
         "auprc": "y_mask_of_metrics",
     },
-    "_fit/arrays.py": {
-        "LeafIndicators.transform": "X_as_in_predict",
-    },
+    "_fit/arrays.py": {"LeafIndicators.transform": "X_as_in_predict"},
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
         "WithPaths.decision_path": "X_as_in_predict node_indicator",
     },
-    "_fit/boosted.py": {
-        "BoostedModel.apply": "X_as_in_predict",
-    },
+    "_fit/boosted.py": {"BoostedModel.apply": "X_as_in_predict"},
     "_fit/boosting.py": {
-        "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_mask_of_boosting label_names fitted_self",
+        "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_mask_of_boosting label_names fitted_self"
     },
     "_fit/compression.py": {
-        "BaseCompressed.fit": "errors_of_fit X_of_fit y_mask_of_compression label_names fitted_self",
+        "BaseCompressed.fit": "errors_of_fit X_of_fit y_mask_of_compression label_names fitted_self"
     },
     "_fit/forest.py": {
         "BaseForest.fit": "errors_of_fit X_of_fit y sample_weight y_mask label_names trees fitted_self",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
-    "_fit/named_outputs.py": {
-        "NamedLabels.topk_names": "X_as_in_predict",
-    },
+    "_fit/named_outputs.py": {"NamedLabels.topk_names": "X_as_in_predict"},
     "_labels/around.py": {
         "LabelsAround.predict_log_proba": "X_of_estimator",
         "LabelsAround.predict_topk": "X_of_estimator labels_to_return ranked_labels",
@@ -121,9 +115,7 @@ SHARED_TEXTS = {
         "WithScores.decision_function": "X_of_estimator",
         "WithScores.predict_sparse": "X_of_estimator",
     },
-    "_tools/predictor.py": {
-        "Predictor.predict_topk": "scores_of_labels",
-    },
+    "_tools/predictor.py": {"Predictor.predict_topk": "scores_of_labels"},
     "_tools/topk.py": {
         "topk": "scores_of_labels",
         "topk_chunks": "scores_of_labels",
@@ -155,20 +147,14 @@ SHARED_TEXTS = {
         "GradientBoostingClassifier.staged_predict_proba": "X_as_in_predict",
         "GradientBoostingClassifier.staged_decision_function": "X_as_in_predict",
     },
-    "centroid.py": {
-        "BaseCentroidForest.fit": "errors_of_fit X_of_numbers y label_names trees fitted_self",
-    },
-    "distribute.py": {
-        "predict_topk": "scores_of_labels",
-    },
+    "centroid.py": {"BaseCentroidForest.fit": "errors_of_fit X_of_numbers y label_names trees fitted_self"},
+    "distribute.py": {"predict_topk": "scores_of_labels"},
     "label_tree.py": {
         "LabelTreeClassifier.fit": "errors_of_fit X_of_numbers label_names trees_of_labels fitted_self",
         "LabelTreeClassifier.predict": "X of_the_type_of_y",
         "LabelTreeClassifier.predict_proba": "X_as_in_predict",
     },
-    "linear.py": {
-        "LinearClassifier.fit": "errors_of_fit X_of_numbers y label_names labels_of_part fitted_self",
-    },
+    "linear.py": {"LinearClassifier.fit": "errors_of_fit X_of_numbers y label_names labels_of_part fitted_self"},
     "mean.py": {
         "Mean.fit": "label_names",
         "Mean.predict": "X_of_estimators",
@@ -230,7 +216,5 @@ SHARED_TEXTS = {
         "QuantileBoostingRegressor.predict": "X_of_estimator",
         "QuantileBoostingRegressor.score": "X_of_estimator y_mask_of_score",
     },
-    "tree.py": {
-        "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
-    },
+    "tree.py": {"DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities"},
 }
