@@ -739,7 +739,19 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     @available_if(_has_probabilities)
     @of_one_fit
-    def predict_log_proba(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
+    def predict_log_proba(self, X: MatrixLike) -> Prediction:
+        """Predict the logarithms of the probabilities; the logarithm of zero is minus infinity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        ndarray or list of ndarray
+            In the form of `predict_proba`.
+        """
         return super().predict_log_proba(X)
 
     @of_one_fit
@@ -818,7 +830,21 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         yield from map(self._decisions, self._staged(X))
 
     @available_if(_has_probabilities_of_labels)
-    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:  # noqa: D102  # inherited
+    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
+        """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix, in blocks of samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        min_score : float, default=0
+            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
+
+        Returns
+        -------
+        CSR of shape (n_samples, n_labels), float64
+            A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
+        """
         return super().predict_sparse(X, min_score)
 
     def _at_least(self, X: Matrix, floor: float) -> Matrix:

@@ -143,6 +143,8 @@ SHARED_TEXTS = {
         "GradientBoostingClassifier.predict": "X n_stages_and_margin of_the_type_of_y",
         "GradientBoostingClassifier.predict_proba": "X_as_in_predict n_stages_and_margin probabilities",
         "GradientBoostingClassifier.decision_function": "X_as_in_predict n_stages_and_margin decisions",
+        "GradientBoostingClassifier.predict_log_proba": "X_as_in_predict",
+        "GradientBoostingClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
         "GradientBoostingClassifier.staged_predict": "X_as_in_predict",
         "GradientBoostingClassifier.staged_predict_proba": "X_as_in_predict",
         "GradientBoostingClassifier.staged_decision_function": "X_as_in_predict",

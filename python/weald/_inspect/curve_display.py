@@ -25,7 +25,7 @@ class BoostingCurveDisplay:
     >>> matplotlib.use("Agg")
     >>> boosting = weald.GradientBoostingRegressor(n_estimators=3).fit([[0.0], [1.0]] * 9, [0.0, 1.0] * 9)
     >>> weald.inspection.BoostingCurveDisplay.from_estimator(boosting).ax_.get_ylabel()
-    'loss'
+    'loss (squared_error)'
 
     Parameters
     ----------
