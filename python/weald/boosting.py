@@ -160,8 +160,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
         64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
     max_bins : int or None, default=255
-        Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
-        split exactly, as are categorical features. None: all features are split exactly.
+        Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories,
+        are split exactly; None: all are.
     max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
@@ -187,18 +187,16 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     early_stopping : bool or "auto", default="auto"
         Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best
         one. "auto": if `n_iter_no_change` or `cv` is set.
     scoring : str, callable or None, default=None
-        What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples:
-        `X_val` in `fit`, or `early_stopping`.
+        What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y),
+        where larger is better. A scorer needs samples: `X_val` in `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
-        Fraction of the training samples to set aside for early stopping if `fit` gets no validation set and there are
-        no folds. Samples count regardless of their weights.
+        Fraction of the training samples, whatever their weights, to set aside for early stopping without `X_val` and
+        folds.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or
         what scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together.
@@ -240,21 +238,17 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
         more classes, categories, unknown values of y, "projected" or what `init` adds.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     warm_start : bool, default=False
         If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional
-        stages, with the same seed. On the same data, the result is the model that a single fit with these values would
-        have grown.
+        stages: on the same data, the model of a single fit with these values.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -481,8 +475,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
         64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
     max_bins : int or None, default=255
-        Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
-        split exactly, as are categorical features. None: all features are split exactly.
+        Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories,
+        are split exactly; None: all are.
     max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
@@ -508,18 +502,16 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     early_stopping : bool or "auto", default="auto"
         Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best
         one. "auto": if `n_iter_no_change` or `cv` is set.
     scoring : str, callable or None, default=None
-        What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples:
-        `X_val` in `fit`, or `early_stopping`.
+        What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y),
+        where larger is better. A scorer needs samples: `X_val` in `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
-        Fraction of the training samples to set aside for early stopping if `fit` gets no validation set and there are
-        no folds. Samples count regardless of their weights.
+        Fraction of the training samples, whatever their weights, to set aside for early stopping without `X_val` and
+        folds.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or
         what scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together.
@@ -561,28 +553,23 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
         more classes, categories, unknown values of y, "projected" or what `init` adds.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     warm_start : bool, default=False
         If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional
-        stages, with the same seed. On the same data, the result is the model that a single fit with these values would
-        have grown.
+        stages: on the same data, the model of a single fit with these values.
     class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         Products that are not multiples of 1/64 are rounded, as `sample_weight` of `fit` is.
     multi_label : {"auto", True, False}, default="auto"
-        What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
-        with True. See `docs/scikit-learn.md#labels-and-outputs`.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -618,8 +605,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     """
 
     class_weight: ClassWeight

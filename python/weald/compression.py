@@ -85,13 +85,11 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
     keep_path : bool, default=False
         Whether pickles and model files contain `path_` and `step_`, for figures of size and error.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -210,13 +208,11 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
         negative, of which only ratios matter; None, all the same. Only for labels; for classes, use `class_weight` of
         `estimator`. Scores are unweighted. See `docs/tagging.md#weights-for-rare-tags`.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -235,8 +231,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
         The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
         accessed, and share the memory of the model.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
@@ -328,13 +323,11 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
     keep_path : bool, default=False
         Whether pickles and model files contain `path_` and `step_`, for figures of size and error.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -442,13 +435,11 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
     keep_path : bool, default=False
         Whether pickles and model files contain `path_` and `step_`, for figures of size and error.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls the randomness of the forest, those of the folds, and candidates. Each `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -467,8 +458,7 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
         The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
         accessed, and share the memory of the model.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.

@@ -54,8 +54,7 @@ class RandomForestClassifier(BaseForestClassifier):
         Number of trees; with `output_strategy="single_target"`, of each output.
     criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
         Impurity that splits decrease, averaged over the outputs: the Gini index, or the entropy in bits ("entropy",
-        "log_loss"). "squared_error" is only for `output_projection`, with which it means "gini"; the entropy is not
-        supported there.
+        "log_loss"), which projections do not support; with them "squared_error" means "gini".
     max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
@@ -72,8 +71,7 @@ class RandomForestClassifier(BaseForestClassifier):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     bootstrap : bool, default=True
         If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with
         weight zero are never drawn. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two
@@ -83,13 +81,11 @@ class RandomForestClassifier(BaseForestClassifier):
         classes and up to ten labels, all of which must be right, and label ranking average precision for more labels. A
         callable gets (y_true, y_pred), which are sparse if y was.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -97,15 +93,14 @@ class RandomForestClassifier(BaseForestClassifier):
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
-        What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
-        with True. See `docs/scikit-learn.md#labels-and-outputs`.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
         either of which may exceed them. None: as many as there are.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -115,8 +110,7 @@ class RandomForestClassifier(BaseForestClassifier):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: none, as for one output of classes. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -124,9 +118,8 @@ class RandomForestClassifier(BaseForestClassifier):
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.
@@ -136,9 +129,9 @@ class RandomForestClassifier(BaseForestClassifier):
         only ratios matter; None, all the same. Predictions are unweighted. Only for labels and "gini", not with
         `monotonic_cst`. See `docs/tagging.md#weights-for-rare-tags`.
     max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, which have about equal weights and are the same for all
-        trees; thresholds are then between bins. Features with no more distinct values, and categories, are split
-        exactly. None: all features are. Not supported with random thresholds. Bins need not save time.
+        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
+        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
+        random thresholds.
     output_strategy : {"joint", "single_target"}, default="joint"
         Which outputs a tree has: "joint", all of them; "single_target", one of several labels or numbers, on the
         samples for which it is known. The second suits outputs that have nothing in common, most of all if most values
@@ -153,8 +146,7 @@ class RandomForestClassifier(BaseForestClassifier):
     estimators_ : sequence of DecisionTreeClassifier
         The trees. They are created when they are accessed, and share the memory of the forest.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -247,8 +239,7 @@ class RandomForestRegressor(BaseForestRegressor):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     bootstrap : bool, default=True
         If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with
         weight zero are never drawn. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two
@@ -257,13 +248,11 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether to score for each sample the predictions of the trees that were grown without it: True by R², a callable
         by its value for (y_true, y_pred).
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -271,8 +260,8 @@ class RandomForestRegressor(BaseForestRegressor):
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
         either of which may exceed them. None: as many as there are.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -282,8 +271,7 @@ class RandomForestRegressor(BaseForestRegressor):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: no projection. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -291,9 +279,8 @@ class RandomForestRegressor(BaseForestRegressor):
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.
@@ -307,9 +294,9 @@ class RandomForestRegressor(BaseForestRegressor):
         them positive; only their ratios matter. An output with weight zero is predicted like the others. Only for
         `criterion="squared_error"`.
     max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, which have about equal weights and are the same for all
-        trees; thresholds are then between bins. Features with no more distinct values, and categories, are split
-        exactly. None: all features are. Not supported with random thresholds. Bins need not save time.
+        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
+        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
+        random thresholds.
     output_strategy : {"joint", "single_target"}, default="joint"
         Which outputs a tree has: "joint", all of them; "single_target", one of several labels or numbers, on the
         samples for which it is known. The second suits outputs that have nothing in common, most of all if most values
@@ -396,8 +383,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Number of trees; with `output_strategy="single_target"`, of each output.
     criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
         Impurity that splits decrease, averaged over the outputs: the Gini index, or the entropy in bits ("entropy",
-        "log_loss"). "squared_error" is only for `output_projection`, with which it means "gini"; the entropy is not
-        supported there.
+        "log_loss"), which projections do not support; with them "squared_error" means "gini".
     max_depth : int or None, default=None
         Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
     min_samples_split : int or float, default=2
@@ -414,8 +400,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     bootstrap : bool, default=False
         If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with
         weight zero are never drawn. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two
@@ -425,13 +410,11 @@ class ExtraTreesClassifier(BaseForestClassifier):
         classes and up to ten labels, all of which must be right, and label ranking average precision for more labels. A
         callable gets (y_true, y_pred), which are sparse if y was.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -439,15 +422,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
-        What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
-        with True. See `docs/scikit-learn.md#labels-and-outputs`.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
         either of which may exceed them. None: as many as there are.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -457,8 +439,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: none, as for one output of classes. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -466,9 +447,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.
@@ -491,8 +471,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     estimators_ : sequence of ExtraTreeClassifier
         The trees. They are created when they are accessed, and share the memory of the forest.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -579,8 +558,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     bootstrap : bool, default=False
         If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with
         weight zero are never drawn. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two
@@ -589,13 +567,11 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Whether to score for each sample the predictions of the trees that were grown without it: True by R², a callable
         by its value for (y_true, y_pred).
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
         If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
         the same data, the result is the forest that a single fit would have grown.
@@ -603,8 +579,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
         either of which may exceed them. None: as many as there are.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -614,8 +590,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: no projection. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     projection_scope : {"tree", "forest"}, default="tree"
         Whether each tree has its own output projection ("tree") or all trees share one ("forest").
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -623,9 +598,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     keep_rows : bool, default=False
         If True, keep for each training sample its leaf in each tree (four bytes) and its weight, and for regressors its
         targets, in model files too. `weald.inspection.similar_rows`, `predict_quantiles` and `sample_y` need them.

@@ -119,18 +119,15 @@ class LinearClassifier(OfPreparedX):
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels.
     multi_label : {"auto", True, False}, default="auto"
-        What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
-        with True. See `docs/scikit-learn.md#labels-and-outputs`.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The
-        results do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls the order in which samples are visited. Each call of `fit` draws one seed from it. Results with
         different seeds differ by less than `tol` allows.
     verbose : int, default=0
-        How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above
-        1 by lines alone. See `docs/faq.md#progress-of-a-fit`.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -149,8 +146,7 @@ class LinearClassifier(OfPreparedX):
     idf_ : ndarray of shape (n_features,)
         The inverse document frequencies. They exist only with `features_` "tfidf".
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str

@@ -49,8 +49,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     ----------
     criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
         Impurity that splits decrease, averaged over the outputs: the Gini index, or the entropy in bits ("entropy",
-        "log_loss"). "squared_error" is only for `output_projection`, with which it means "gini"; the entropy is not
-        supported there.
+        "log_loss"), which projections do not support; with them "squared_error" means "gini".
     splitter : {"best", "random"}, default="best"
         How the threshold of a split is chosen: "best", the best one of each feature that the node draws; "random", one
         for each of these features, drawn uniformly between the smallest and the largest value in the node.
@@ -71,18 +70,16 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
-        What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
-        with True. See `docs/scikit-learn.md#labels-and-outputs`.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -92,29 +89,27 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: none, as for one output of classes. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
         Weight of each label in the search for splits: "balanced", 1 / (p (1 - p)) for a label with a fraction p of the
         known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not negative, of which
         only ratios matter; None, all the same. Predictions are unweighted. Only for labels and "gini", not with
         `monotonic_cst`. See `docs/tagging.md#weights-for-rare-tags`.
     n_jobs : int or None, default=None
-        Number of threads, for subtrees and for predictions of several samples. None means 1, unless a joblib context
-        sets another number; -1 means all processors. The results do not depend on it. One thread grows a tree with
-        `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`.
+        Number of threads, for subtrees and predictions: None is 1, or that of a joblib context, -1 all processors.
+        Results do not depend on it. One thread grows a tree with `max_leaf_nodes`, `monotonic_cst` or
+        `interaction_cst`.
     max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, which have about equal weights and are the same for all
-        trees; thresholds are then between bins. Features with no more distinct values, and categories, are split
-        exactly. None: all features are. Not supported with random thresholds. Bins need not save time.
+        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
+        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
+        random thresholds.
 
     Attributes
     ----------
@@ -122,8 +117,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     max_features_ : int
         The number of features that each node draws.
     n_outputs_, n_features_in_ : int
@@ -231,11 +225,10 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -245,16 +238,14 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: no projection. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
         Scale by which each output is divided in the search for splits: "variance", its weighted standard deviation, or
         1 if it is constant; positive numbers; None, none, so that outputs with large values decide. Predictions are in
@@ -265,13 +256,13 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         them positive; only their ratios matter. An output with weight zero is predicted like the others. Only for
         `criterion="squared_error"`.
     n_jobs : int or None, default=None
-        Number of threads, for subtrees and for predictions of several samples. None means 1, unless a joblib context
-        sets another number; -1 means all processors. The results do not depend on it. One thread grows a tree with
-        `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`.
+        Number of threads, for subtrees and predictions: None is 1, or that of a joblib context, -1 all processors.
+        Results do not depend on it. One thread grows a tree with `max_leaf_nodes`, `monotonic_cst` or
+        `interaction_cst`.
     max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, which have about equal weights and are the same for all
-        trees; thresholds are then between bins. Features with no more distinct values, and categories, are split
-        exactly. None: all features are. Not supported with random thresholds. Bins need not save time.
+        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
+        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
+        random thresholds.
 
     Attributes
     ----------
@@ -342,8 +333,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     ----------
     criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
         Impurity that splits decrease, averaged over the outputs: the Gini index, or the entropy in bits ("entropy",
-        "log_loss"). "squared_error" is only for `output_projection`, with which it means "gini"; the entropy is not
-        supported there.
+        "log_loss"), which projections do not support; with them "squared_error" means "gini".
     splitter : {"best", "random"}, default="random"
         How the threshold of a split is chosen: "best", the best one of each feature that the node draws; "random", one
         for each of these features, drawn uniformly between the smallest and the largest value in the node.
@@ -364,18 +354,16 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
-        What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is
-        sparse, or if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only
-        with True. See `docs/scikit-learn.md#labels-and-outputs`.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -385,29 +373,27 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: none, as for one output of classes. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
         Weight of each label in the search for splits: "balanced", 1 / (p (1 - p)) for a label with a fraction p of the
         known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not negative, of which
         only ratios matter; None, all the same. Predictions are unweighted. Only for labels and "gini", not with
         `monotonic_cst`. See `docs/tagging.md#weights-for-rare-tags`.
     n_jobs : int or None, default=None
-        Number of threads, for subtrees and for predictions of several samples. None means 1, unless a joblib context
-        sets another number; -1 means all processors. The results do not depend on it. One thread grows a tree with
-        `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`.
+        Number of threads, for subtrees and predictions: None is 1, or that of a joblib context, -1 all processors.
+        Results do not depend on it. One thread grows a tree with `max_leaf_nodes`, `monotonic_cst` or
+        `interaction_cst`.
     max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, which have about equal weights and are the same for all
-        trees; thresholds are then between bins. Features with no more distinct values, and categories, are split
-        exactly. None: all features are. Not supported with random thresholds. Bins need not save time.
+        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
+        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
+        random thresholds.
 
     Attributes
     ----------
@@ -415,8 +401,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, of labels their indices, and their number; for several outputs, a list with
-        those of each.
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     max_features_ : int
         The number of features that each node draws.
     n_outputs_, n_features_in_ : int
@@ -496,11 +481,10 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     max_leaf_nodes : int or None, default=None
         Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample
-        weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
+        none.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
         For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
         without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
@@ -510,16 +494,14 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
         `weald.projection` describes. None: no projection. See `docs/projections.md`.
     n_projections : int, float or "log", default="log"
-        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋
-        for d outputs.
+        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
         columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
         at most 65,535 categories to the left: see `docs/categories.md`.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may
-        overlap, and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed.
-        None: all.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
         Scale by which each output is divided in the search for splits: "variance", its weighted standard deviation, or
         1 if it is constant; positive numbers; None, none, so that outputs with large values decide. Predictions are in
@@ -530,13 +512,13 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         them positive; only their ratios matter. An output with weight zero is predicted like the others. Only for
         `criterion="squared_error"`.
     n_jobs : int or None, default=None
-        Number of threads, for subtrees and for predictions of several samples. None means 1, unless a joblib context
-        sets another number; -1 means all processors. The results do not depend on it. One thread grows a tree with
-        `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`.
+        Number of threads, for subtrees and predictions: None is 1, or that of a joblib context, -1 all processors.
+        Results do not depend on it. One thread grows a tree with `max_leaf_nodes`, `monotonic_cst` or
+        `interaction_cst`.
     max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, which have about equal weights and are the same for all
-        trees; thresholds are then between bins. Features with no more distinct values, and categories, are split
-        exactly. None: all features are. Not supported with random thresholds. Bins need not save time.
+        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
+        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
+        random thresholds.
 
     Attributes
     ----------

@@ -132,8 +132,8 @@ subsample : float, default={default}
     average are counts, of which some may be drawn. Other weights do not matter to the draw.
 
 max_bins : int or None, default={default}
-    Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
-    split exactly, as are categorical features. None: all features are split exactly.
+    Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories, are split
+    exactly; None: all are.
 
 max_depth : int or None, default={default}
     Maximum depth of a tree. None: no limit.
@@ -158,13 +158,11 @@ early_stopping : bool or "auto", default={default}
     "auto": if `n_iter_no_change` or `cv` is set.
 
 scoring : str, callable or None, default={default}
-    What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
-    scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
-    `fit`, or `early_stopping`.
+    What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y), where
+    larger is better. A scorer needs samples: `X_val` in `fit`, or `early_stopping`.
 
 validation_fraction : float, default={default}
-    Fraction of the training samples to set aside for early stopping if `fit` gets no validation set and there are no folds.
-    Samples count regardless of their weights.
+    Fraction of the training samples, whatever their weights, to set aside for early stopping without `X_val` and folds.
 
 n_iter_no_change : int or None, default={default}
     Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
@@ -180,8 +178,8 @@ callbacks : object, list of objects or None, default={default}
     and those of scikit-learn (`set_callbacks`) the last fit. See `docs/boosting.md#recipes`.
 
 warm_start : bool, default={default}
-    If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional stages,
-    with the same seed. On the same data, the result is the model that a single fit with these values would have grown.
+    If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional stages:
+    on the same data, the model of a single fit with these values.
 
 class_weight : "balanced", dict, list of dict or None, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.

@@ -19,23 +19,20 @@ min_weight_fraction_leaf : float, default={default}
     Minimum fraction of the total sample weight on either side of a split.
 
 min_impurity_decrease : float, default={default}
-    Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+    Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
 
 random_state : int, RandomState instance or None, default={default}
     Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
 
 n_jobs : int or None, default={default}
-    Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-    do not depend on it.
+    Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
 
 verbose : int, default={default}
-    How `fit` reports its progress: 0 not at all; 1 by a bar, or by lines where standard error is no terminal; above 1 by
-    lines alone. See `docs/faq.md#progress-of-a-fit`.
+    Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
 multi_label : {"auto", True, False}, default={default}
-    What several columns of y are: True, labels of 0 and 1; False, outputs of classes; "auto", labels if y is sparse, or
-    if all values are 0 or 1, which a fold may change. One column of shape (n_samples, 1) is a label only with True. See
-    `docs/scikit-learn.md#labels-and-outputs`.
+    What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or has
+    0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
 
 categorical_features : "from_dtype", array-like or None, default={default}
     Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text columns
@@ -48,8 +45,8 @@ monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), di
     categories, projections or unknown values of y.
 
 interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default={default}
-    Which features may be on one path from the root to a leaf: those of a group of indices or names (groups may overlap,
-    and the features in none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
+    Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in none
+    are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
 
 categories_ : list of length n_features
     The categories of each categorical feature, in the order of their codes, and None for other features. It exists only
@@ -57,8 +54,7 @@ categories_ : list of length n_features
 
 # classes_
 classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-    The classes in increasing order, of labels their indices, and their number; for several outputs, a list with those of
-    each.
+    The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
 
 max_features_ : int
     The number of features that each node draws.
@@ -98,16 +94,14 @@ max_leaf_nodes : int or None, default={default}
     Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
 
 ccp_alpha : float, default={default}
-    Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
-    `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+    Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0: none.
 
 class_weight : dict, list of dict, "balanced" or None, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
     "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
 
 n_projections : int, float or "log", default={default}
-    Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋ for
-    d outputs.
+    Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
 
 output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default={default}
     Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted are
@@ -115,14 +109,12 @@ output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or
     describes. None: no projection. See `docs/projections.md`.
 
 n_jobs : int or None, default={default}
-    Number of threads, for subtrees and for predictions of several samples. None means 1, unless a joblib context sets
-    another number; -1 means all processors. The results do not depend on it. One thread grows a tree with
-    `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`.
+    Number of threads, for subtrees and predictions: None is 1, or that of a joblib context, -1 all processors. Results do
+    not depend on it. One thread grows a tree with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`.
 
 max_bins : int or None, default={default}
-    Maximum number of bins for each feature, from 2 to 255, which have about equal weights and are the same for all trees;
-    thresholds are then between bins. Features with no more distinct values, and categories, are split exactly. None:
-    all features are. Not supported with random thresholds. Bins need not save time.
+    Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees. Features with
+    no more distinct values, and categories, are split exactly; None: all are. Not supported with random thresholds.
 
 tree_ : Tree
     The fitted tree as arrays with the names that scikit-learn uses, for its `export_text`, `plot_tree` and the like.
@@ -133,8 +125,7 @@ CLASSIFIERS = (
     texts("""
 criterion : {"gini", "entropy", "log_loss", "squared_error"}, default={default}
     Impurity that splits decrease, averaged over the outputs: the Gini index, or the entropy in bits ("entropy",
-    "log_loss"). "squared_error" is only for `output_projection`, with which it means "gini"; the entropy is not supported
-    there.
+    "log_loss"), which projections do not support; with them "squared_error" means "gini".
 """)
     | {"output_projection": TREES["output_projection"].replace("no projection.", "none, as for one output of classes.")}
     | texts(
@@ -174,8 +165,7 @@ bootstrap : bool, default={default}
     all samples are drawn with the same probability and keep their weights.
 
 n_jobs : int or None, default={default}
-    Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-    do not depend on it.
+    Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
 
 warm_start : bool, default={default}
     If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
