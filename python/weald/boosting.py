@@ -255,30 +255,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
         What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
         features that each node draws.
-    estimators_ : sequence of DecisionTreeRegressor, or list
-        The weak models. Trees are created when they are accessed, and share the memory of the model.
-    step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
-        The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values
-        that they add, 0 if a stage adds nothing to a column.
-    start_ : ndarray of shape (n_columns,)
-        The constant initial scores.
-    train_score_ : ndarray of shape (n_rounds,)
-        The loss on the training samples after each round, a mean over columns of scores and known values. After an
-        early stop there are more rounds than stages that were kept. See `docs/boosting.md#losses-of-several-outputs`.
-    oob_scores_, oob_improvement_ : ndarray of shape (n_rounds,)
-        The loss after each round on the samples that the round did not draw, and by how much each round improves it.
-        They exist only if `subsample` is below 1, as does `oob_score_`, the last loss.
-    validation_score_ : ndarray of shape (n_rounds,)
-        The loss on the validation samples after each round; with folds, the mean over them. It exists only if there are
-        any.
-    eval_results_ : dict of str and dict
-        For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was
-        kept: arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
@@ -576,30 +555,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
         What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
         features that each node draws.
-    estimators_ : sequence of DecisionTreeRegressor, or list
-        The weak models. Trees are created when they are accessed, and share the memory of the model.
-    step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
-        The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values
-        that they add, 0 if a stage adds nothing to a column.
-    start_ : ndarray of shape (n_columns,)
-        The constant initial scores.
-    train_score_ : ndarray of shape (n_rounds,)
-        The loss on the training samples after each round, a mean over columns of scores and known values. After an
-        early stop there are more rounds than stages that were kept. See `docs/boosting.md#losses-of-several-outputs`.
-    oob_scores_, oob_improvement_ : ndarray of shape (n_rounds,)
-        The loss after each round on the samples that the round did not draw, and by how much each round improves it.
-        They exist only if `subsample` is below 1, as does `oob_score_`, the last loss.
-    validation_score_ : ndarray of shape (n_rounds,)
-        The loss on the validation samples after each round; with folds, the mean over them. It exists only if there are
-        any.
-    eval_results_ : dict of str and dict
-        For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was
-        kept: arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str

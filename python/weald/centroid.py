@@ -412,9 +412,6 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
 
     Attributes
     ----------
-    estimators_ : sequence of estimators of the same class
-        The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the
-        forest.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
         The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     n_outputs_, n_features_in_ : int
@@ -551,9 +548,6 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
 
     Attributes
     ----------
-    estimators_ : sequence of estimators of the same class
-        The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the
-        forest.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str

@@ -96,17 +96,10 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
     l1_norm_, n_test_nodes_, compression_ratio_, step_ : float, int, float and int
         The norm of the coefficients, the number of splits, that of the forest divided by it, and the position in
         `path_`.
-    path_ : dict of ndarray of shape (n_steps + 1,)
-        For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
-        "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
-        "test_loss_std" over them. Losses are mean squared errors.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
         The fitted forest before compression. It is not saved with the model.
-    estimators_ : sequence of DecisionTreeRegressor
-        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
-        accessed, and share the memory of the model.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
@@ -114,8 +107,6 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     """
 
     _masks_y = True
@@ -219,17 +210,10 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
     l1_norm_, n_test_nodes_, compression_ratio_, step_ : float, int, float and int
         The norm of the coefficients, the number of splits, that of the forest divided by it, and the position in
         `path_`.
-    path_ : dict of ndarray of shape (n_steps + 1,)
-        For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
-        "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
-        "test_loss_std" over them. Training losses are those that are minimized; test losses of classes are error rates.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
         The fitted forest before compression. It is not saved with the model.
-    estimators_ : sequence of DecisionTreeRegressor
-        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
-        accessed, and share the memory of the model.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
         The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     categories_ : list of length n_features
@@ -239,8 +223,6 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -334,17 +316,10 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
     n_nodes_, l1_norm_, n_test_nodes_, compression_ratio_, step_ : int, float, int, float and int
         The number of nodes with a weight, the sum of the lengths of the weights, the number of splits, that of the
         forest divided by it, and the position in `path_`.
-    path_ : dict of ndarray of shape (n_steps + 1,)
-        For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
-        "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
-        "test_loss_std" over them. Losses are mean squared errors.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
         The fitted forest before compression. It is not saved with the model.
-    estimators_ : sequence of DecisionTreeRegressor
-        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
-        accessed, and share the memory of the model.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
@@ -352,8 +327,6 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     """
 
     _default_estimator = ExtraTreesRegressor
@@ -446,17 +419,10 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
     n_nodes_, l1_norm_, n_test_nodes_, compression_ratio_, step_ : int, float, int, float and int
         The number of nodes with a weight, the sum of the lengths of the weights, the number of splits, that of the
         forest divided by it, and the position in `path_`.
-    path_ : dict of ndarray of shape (n_steps + 1,)
-        For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
-        "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
-        "test_loss_std" over them. Training losses are those that are minimized; test losses of classes are error rates.
     full_loss_ : float
         The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
     estimator_ : tree or forest
         The fitted forest before compression. It is not saved with the model.
-    estimators_ : sequence of DecisionTreeRegressor
-        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are
-        accessed, and share the memory of the model.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
         The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     categories_ : list of length n_features
@@ -466,8 +432,6 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -143,16 +143,12 @@ class RandomForestClassifier(BaseForestClassifier):
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
-    estimators_ : sequence of DecisionTreeClassifier
-        The trees. They are created when they are accessed, and share the memory of the forest.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
         The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
         The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
@@ -308,14 +304,10 @@ class RandomForestRegressor(BaseForestRegressor):
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
-    estimators_ : sequence of DecisionTreeRegressor
-        The trees. They are created when they are accessed, and share the memory of the forest.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
         The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
@@ -468,16 +460,12 @@ class ExtraTreesClassifier(BaseForestClassifier):
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
-    estimators_ : sequence of ExtraTreeClassifier
-        The trees. They are created when they are accessed, and share the memory of the forest.
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
         The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
         The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
@@ -623,14 +611,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
-    estimators_ : sequence of ExtraTreeRegressor
-        The trees. They are created when they are accessed, and share the memory of the forest.
     n_outputs_, n_features_in_ : int
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     oob_score_ : float
         The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)

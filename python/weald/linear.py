@@ -135,12 +135,6 @@ class LinearClassifier(OfPreparedX):
         The inverse strength of the penalty that the model was fitted with.
     features_ : {"given", "normalized", "tfidf", "standardized"}
         What is done with X.
-    coef_ : sparse array of shape (n_columns, n_features)
-        The weights of features, as CSR: of X as `features_` prepares it, and of X as it is given if these are
-        "standardized". There is a row for each label, one for two classes, and one for each class of other outputs.
-        Each access copies.
-    intercept_ : ndarray of shape (n_columns,)
-        The intercepts.
     n_iter_ : int
         The largest number of passes over the samples, of all labels or classes.
     idf_ : ndarray of shape (n_features,)

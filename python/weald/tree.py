@@ -124,8 +124,6 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     tree_ : Tree
         The fitted tree as arrays with the names that scikit-learn uses, for its `export_text`, `plot_tree` and the
         like.
@@ -275,8 +273,6 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     tree_ : Tree
         The fitted tree as arrays with the names that scikit-learn uses, for its `export_text`, `plot_tree` and the
         like.
@@ -408,8 +404,6 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     tree_ : Tree
         The fitted tree as arrays with the names that scikit-learn uses, for its `export_text`, `plot_tree` and the
         like.
@@ -531,8 +525,6 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         The numbers of outputs and of features.
     feature_names_in_, target_names_in_ : ndarray of str
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
     tree_ : Tree
         The fitted tree as arrays with the names that scikit-learn uses, for its `export_text`, `plot_tree` and the
         like.

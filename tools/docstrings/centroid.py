@@ -80,9 +80,7 @@ bootstrap : bool, default={default}
     If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and trees differ by
     their random directions. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two samples.
 
-estimators_ : sequence of estimators of the same class
-    The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the forest.
 """) | texts(LABEL_WEIGHT, where="clustering of samples", more="Predictions are unweighted. Only for labels.")
 
-CENTROID_CLASSIFIERS = {"attributes": "estimators_ classes_ names_in_ oob_score_ oob_decision_function_"}
-CENTROID_REGRESSORS = {"attributes": "estimators_ names_in_ oob_score_ oob_prediction_"}
+CENTROID_CLASSIFIERS = {"attributes": "classes_ names_in_ oob_score_ oob_decision_function_"}
+CENTROID_REGRESSORS = {"attributes": "names_in_ oob_score_ oob_prediction_"}

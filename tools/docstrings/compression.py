@@ -14,14 +14,6 @@ estimator : tree or forest of weald, or None, default={default}
 _TO_COMPRESS = {"model": "model to compress", "what": "the coefficients"}
 _OF_CANDIDATES = {"model": "model whose nodes are the candidates", "what": "which nodes are added and their weights"}
 
-_OF_THE_PATH = "path_ full_loss_ estimator_ estimators_"
-_PATH = """
-path_ : dict of ndarray of shape (n_steps + 1,)
-    For each step from the constant model to the first one with more than `max_test_nodes` splits: "l1_norm",
-    "train_loss", "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds the "test_loss_mean" and
-    "test_loss_std" over them. {losses}
-"""
-
 COMPRESSION = texts("""
 solver : {"stagewise", "lasso"}, default={default}
     How the path is found: "stagewise", steps of `step_size` each change the node that decreases the loss most, and never
@@ -80,9 +72,6 @@ full_loss_ : float
 estimator_ : tree or forest
     The fitted forest before compression. It is not saved with the model.
 
-estimators_ : sequence of DecisionTreeRegressor
-    The trees of the model, as regressors whose mean is the score of a sample. They are created when they are accessed,
-    and share the memory of the model.
 """)
 
 # What differs for forests that are grown under a budget.
@@ -108,14 +97,12 @@ n_nodes_, l1_norm_, n_test_nodes_, compression_ratio_, step_ : int, float, int, 
     "max_loss_increase": COMPRESSION["max_loss_increase"].replace('l1_norm="cv"', 'n_nodes="cv"'),
 }
 
-COMPRESSION_REGRESSORS = (
-    {"attributes": f"l1_norm_ {_OF_THE_PATH} categories_ names_in_ feature_importances_"}
-    | texts(_ESTIMATOR, forest="ExtraTreesRegressor", **_TO_COMPRESS)
-    | texts(_PATH, losses="Losses are mean squared errors.")
+COMPRESSION_REGRESSORS = {"attributes": "l1_norm_ full_loss_ estimator_ categories_ names_in_"} | texts(
+    _ESTIMATOR, forest="ExtraTreesRegressor", **_TO_COMPRESS
 )
 
 COMPRESSION_CLASSIFIERS = (
-    {"attributes": f"l1_norm_ {_OF_THE_PATH} classes_ categories_ names_in_ feature_importances_"}
+    {"attributes": "l1_norm_ full_loss_ estimator_ classes_ categories_ names_in_"}
     | texts("""
 loss : {"squared_error", "log_loss"} or Loss, default={default}
     The loss to minimize, as a name or an object of `weald.loss`: the squared error of scores as estimates of 0 and 1, or
@@ -130,7 +117,6 @@ multi_label : {"auto", True, False}, default={default}
         where="losses, of training and folds",
         more="Only for labels; for classes, use `class_weight` of `estimator`. Scores are unweighted.",
     )
-    | texts(_PATH, losses="Training losses are those that are minimized; test losses of classes are error rates.")
 )
 
 INDUCED_REGRESSORS = texts(_ESTIMATOR, forest="ExtraTreesRegressor", **_OF_CANDIDATES) | {

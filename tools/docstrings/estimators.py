@@ -65,8 +65,6 @@ n_outputs_, n_features_in_ : int
 feature_names_in_, target_names_in_ : ndarray of str
     The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
 
-feature_importances_ : ndarray of shape (`n_features_in_`,)
-    The importance of each feature: its fraction of the total decrease of impurity.
 """)
 
 # With words for `where` and `more`.
@@ -207,7 +205,7 @@ oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, 
     It exists only with `oob_score`. For weights see `docs/determinism.md#sample-weights-are-counts`.
 
 # attributes
-categories_ estimators_ classes_ names_in_ feature_importances_ oob_score_ oob_decision_function_
+categories_ classes_ names_in_ oob_score_ oob_decision_function_
 """)
 
 FOREST_REGRESSORS = texts("""
@@ -220,17 +218,11 @@ oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     `oob_score`. For weights see `docs/determinism.md#sample-weights-are-counts`.
 
 # attributes
-categories_ estimators_ names_in_ feature_importances_ oob_score_ oob_prediction_
+categories_ names_in_ oob_score_ oob_prediction_
 """)
 
-TREE_CLASSIFIERS = {"attributes": "categories_ classes_ max_features_ names_in_ feature_importances_ tree_"}
-TREE_REGRESSORS = {"attributes": "categories_ max_features_ names_in_ feature_importances_ tree_"}
-
-
-def members(name: str) -> dict[str, str]:
-    """The text on `estimators_` of forests whose trees are of the class `name`."""
-    about = "The trees. They are created when they are accessed, and share the memory of the forest."
-    return {"estimators_": f"estimators_ : sequence of {name}\n    {about}"}
+TREE_CLASSIFIERS = {"attributes": "categories_ classes_ max_features_ names_in_ tree_"}
+TREE_REGRESSORS = {"attributes": "categories_ max_features_ names_in_ tree_"}
 
 
 def share_of_words(sets: str, times: str) -> dict[str, str]:

@@ -22,7 +22,6 @@ from docstrings.estimators import (
     TREE_CLASSIFIERS,
     TREE_REGRESSORS,
     TREES,
-    members,
     share_of_words,
 )
 from docstrings.label_tree import LABEL_TREES
@@ -49,16 +48,14 @@ ESTIMATORS = {
         | CLASSIFIERS
         | FORESTS
         | FOREST_CLASSIFIERS
-        | members("ExtraTreeClassifier")
         | share_of_words("four of five", "1.5 to 3.3"),
-        "ExtraTreesRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("ExtraTreeRegressor"),
+        "ExtraTreesRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
         "RandomForestClassifier": TREES
         | CLASSIFIERS
         | FORESTS
         | FOREST_CLASSIFIERS
-        | members("DecisionTreeClassifier")
         | share_of_words("all five", "up to 3.2"),
-        "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("DecisionTreeRegressor"),
+        "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
     },
     "label_tree.py": {
         "LabelTreeClassifier": SHARED | LABEL_TREES,

@@ -239,13 +239,20 @@ class BoostedModel(BaseEnsemble):
 
     @property
     def step_sizes_(self) -> Float:
-        """The factor of each stage for each column of scores, before `learning_rate_`: a float64 copy."""
+        """The factor of each stage for each column of scores, before `learning_rate_`: a copy, (`n_estimators_`, n_columns).
+
+        It is 1 if the leaves hold the values that they add, and 0 if a stage adds nothing to a column.
+        """
         return self._fitted("step_sizes_").step_sizes()
 
     @property
     @of_one_fit
     def train_score_(self) -> Float:
-        """The loss on the training samples after each round: a copy, of shape (n_rounds,)."""
+        """The loss on the training samples after each round: a copy, of shape (n_rounds,).
+
+        After an early stop there are more rounds than stages that were kept. See
+        `docs/boosting.md#losses-of-several-outputs`.
+        """
         losses = self._fitted("train_score_").train_score()
         return self._curve("train", losses)
 
@@ -285,7 +292,7 @@ class BoostedModel(BaseEnsemble):
     @property
     @of_one_fit
     def oob_improvement_(self) -> Float:
-        """The improvement of the loss on its out-of-bag samples by each round: a copy, of shape (n_rounds,)."""
+        """By how much each round improves the loss on its out-of-bag samples: a copy, of shape (n_rounds,)."""
         losses = self.oob_scores_
         first = self._model.oob_improvement()[:1]
         return np.concatenate([first, losses[:-1] - losses[1:]])

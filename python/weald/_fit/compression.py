@@ -110,9 +110,12 @@ class BaseCompressed(WithPaths):
 
     @property
     def path_(self) -> dict[str, NDArray[Any]]:
-        """The size and the loss of the model at each step of the fit.
+        """The size and the loss of the model at each step, a dict of ndarray of shape (n_steps + 1,).
 
-        A model that was loaded has it only with `keep_path=True`.
+        From the constant model to the first one with more than `max_test_nodes` splits: "l1_norm", "train_loss",
+        "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds "test_loss_mean" and "test_loss_std" over
+        them. Training losses are those that are minimized; test losses of classes are error rates. A model that was
+        loaded has it only with `keep_path=True`.
         """
         if "path_" not in self.__dict__:
             loaded = "_model" in self.__dict__
