@@ -157,9 +157,8 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         the previous fit. Each level of a tree takes time in proportion to the labels of the clustered samples times
         `n_projections`, and to the stored entries of X times `n_children`. Callbacks of scikit-learn (`set_callbacks`)
         are called after each tenth of the trees.
-        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the
-        fit needs for certain a MemoryError before it starts. The estimator then stays as it was, as it does after
-        Ctrl-C.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
         Parameters
         ----------

@@ -88,8 +88,8 @@ class LabelTreeClassifier(OfPreparedX):
         0. More nodes rank labels better and take longer.
     intercept_scaling : float, default=0.3
         The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn
-        towards -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0
-        all are -1.
+        towards -1, which says that a sample does not have the label, the less, the larger this value is. With 0 all are
+        -1.
     tol : float, default=0.3
         A child or label is fitted when the gradient of no sample is larger than this.
     max_iter : int, default=1000
@@ -226,9 +226,8 @@ class LabelTreeClassifier(OfPreparedX):
         A `ConvergenceWarning` says that some columns of nodes were not fitted to the tolerance `tol` within `max_iter`
         passes, and a `UserWarning` that the sample weights are so small together that `C` decides the model, with a
         factor for them.
-        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the
-        fit needs for certain a MemoryError before it starts. The estimator then stays as it was, as it does after
-        Ctrl-C.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
         Parameters
         ----------

@@ -89,15 +89,15 @@ class LinearClassifier(OfPreparedX):
         too. The second has better probabilities of text as a rule, the first is faster for many labels: see
         `docs/linear.md`.
     features : {"auto", "given", "normalized", "tfidf", "standardized"}, default="auto"
-        What is done with X, in `fit` and in predictions: nothing; each sample divided by its length; for counts of
-        words, logarithms times inverse document frequencies, then the same; or each feature divided by its standard
-        deviation, after its mean is subtracted, in dense X. "auto": the best for held-out samples. See
+        What is done with X, in `fit` and in predictions: "normalized" divides each sample by its length; "tfidf" takes
+        logarithms of counts of words times inverse document frequencies, then the same; "standardized" gives features,
+        dense, mean 0 and variance 1 / n_features. "auto": the best for held-out samples. See
         `docs/linear.md#what-is-done-with-x`.
     intercept_scaling : float, default=0.3
         The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn
-        towards -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0
-        all are -1. With "log_loss", they are drawn towards ln((P + ½) / (N + ½)), for weights P and N of samples with
-        and without it.
+        towards -1, which says that a sample does not have the label, the less, the larger this value is. With 0 all are
+        -1. With "log_loss", they are drawn towards ln((P + ½) / (N + ½)), for weights P and N of samples with and
+        without it.
     tol : float, default=0.1
         A label is fitted when the gradient of no sample is larger than this; with `loss` "log_loss", when the duality
         gap, a bound of what its objective is above its least value, is at most this times the loss of the samples.
@@ -211,9 +211,8 @@ class LinearClassifier(OfPreparedX):
         A `ConvergenceWarning` says that some labels were not fitted to the tolerance `tol` within `max_iter` passes,
         and a `UserWarning` that the sample weights are so small together that `C` decides the model, with a factor for
         them.
-        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the
-        fit needs for certain a MemoryError before it starts. The estimator then stays as it was, as it does after
-        Ctrl-C.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ from docstrings.texts import texts
 INTERCEPT_SCALING = """
 intercept_scaling : float, default={default}
     The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
-    -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all are -1.
+    -1, which says that a sample does not have the label, the less, the larger this value is. With 0 all are -1.
 """
 
 LINEAR = texts(
@@ -22,9 +22,9 @@ C : float or "auto", default={default}
     0.3, 1, 3 and 10, or with "log_loss" of ten times these, by the log loss of held-out samples; `C_` is the choice.
 
 features : {"auto", "given", "normalized", "tfidf", "standardized"}, default={default}
-    What is done with X, in `fit` and in predictions: nothing; each sample divided by its length; for counts of words,
-    logarithms times inverse document frequencies, then the same; or each feature divided by its standard deviation, after
-    its mean is subtracted, in dense X. "auto": the best for held-out samples. See `docs/linear.md#what-is-done-with-x`.
+    What is done with X, in `fit` and in predictions: "normalized" divides each sample by its length; "tfidf" takes logarithms
+    of counts of words times inverse document frequencies, then the same; "standardized" gives features, dense, mean 0 and
+    variance 1 / n_features. "auto": the best for held-out samples. See `docs/linear.md#what-is-done-with-x`.
 """
     + INTERCEPT_SCALING.rstrip("\n")
     + """

@@ -74,8 +74,8 @@ self : object
     The fitted estimator.
 
 # errors_of_fit
-A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the fit needs
-for certain a MemoryError before it starts. The estimator then stays as it was, as it does after Ctrl-C.
+A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a MemoryError before
+the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
 # y_mask_of_boosting
 y_mask : {array-like, sparse matrix} of the shape of y or None, default=None

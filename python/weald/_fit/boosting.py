@@ -92,9 +92,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         The model depends on the data, the parameters and the seed alone. A stage takes the time of growing its trees,
         O(n_features · n_samples) for each level and column with `max_bins`, and O(n_samples · n_outputs) for the
         scores, of which the fit holds a few tables.
-        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the
-        fit needs for certain a MemoryError before it starts. The estimator then stays as it was, as it does after
-        Ctrl-C.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
         Parameters
         ----------

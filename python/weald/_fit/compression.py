@@ -164,9 +164,8 @@ class BaseCompressed(WithPaths):
         The fit takes eight bytes of memory for each sample and tree, and a few numbers for each node of the forest and
         each column of scores of each sample; with folds, the same again for each of `n_jobs` folds. If no model meets
         the limits of size and loss, the error has the smallest value that can be met.
-        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the
-        fit needs for certain a MemoryError before it starts. The estimator then stays as it was, as it does after
-        Ctrl-C.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
         Parameters
         ----------

@@ -78,9 +78,8 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
         Tree i is a function of the data, the parameters, the seed and i. Callbacks of scikit-learn (`set_callbacks`)
         are called after each tenth of the trees.
-        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the
-        fit needs for certain a MemoryError before it starts. The estimator then stays as it was, as it does after
-        Ctrl-C.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
         Parameters
         ----------

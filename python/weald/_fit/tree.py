@@ -107,9 +107,8 @@ class BaseTree(TreeParameters, BaseModel):
 
         A balanced tree on dense X takes O(n_features · n_samples · log(n_samples)) time. For sparse X, the number of
         stored entries takes the place of n_features · n_samples.
-        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory for what the
-        fit needs for certain a MemoryError before it starts. The estimator then stays as it was, as it does after
-        Ctrl-C.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
         Parameters
         ----------
