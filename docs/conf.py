@@ -66,7 +66,8 @@ autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 # Each public function and class says what its parameters and results are. Sections "Examples" and "See Also" and an
 # extended summary are not required, results may have a name or not, and a summary may begin with a name ("Newton").
-numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "SS05"}
+# Methods inherit docstrings, which it does not see; ruff and tests/test_docstrings.py look for those that are missing.
+numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "SS05", "GL08"}
 numpydoc_validation_exclude = {
     # What a function returns: its constructor is not public.
     r"\.JsonModel(\.\w+)?$",
@@ -282,6 +283,17 @@ def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
                 ]
 
 
+def _link_pages(app: Any, doctree: nodes.document, page: str) -> None:
+    """Let `docs/page.md#heading` in a docstring lead to the page."""
+    for named in [*doctree.findall(nodes.title_reference), *doctree.findall(nodes.literal)]:
+        found = re.fullmatch(r"docs/([\w/-]+)\.md(#[\w-]+)?", named.astext())
+        if found and found[1] in app.env.found_docs:
+            uri = app.builder.get_relative_uri(page, found[1]) + (found[2] or "")
+            link = nodes.reference("", "", refuri=uri, internal=True)
+            named.replace_self(link)
+            link += named
+
+
 def _let_pictures_scroll(app: Any, doctree: nodes.document, page: str) -> None:
     """On a phone, the pictures of several panels keep the size at which they can be read, in a box that scrolls."""
     for image in [*doctree.findall(nodes.image)]:
@@ -316,4 +328,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", _read)
     app.connect("autodoc-skip-member", _is_left_out)
     app.connect("doctree-resolved", _link_names)
+    app.connect("doctree-resolved", _link_pages)
     app.connect("doctree-resolved", _let_pictures_scroll)

@@ -6,8 +6,10 @@ import ast
 import doctest
 import importlib
 import inspect
+import itertools
 import pkgutil
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,14 @@ PUBLIC += [weald.multilabel.LabelHierarchy, weald.multilabel.HierarchicalLabels]
 PUBLIC += [weald.conformal.ConformalRegressor, weald.conformal.ConformalClassifier, weald.conformal.ConformalLabels]
 PUBLIC += [weald.projection.KernelProjection]
 ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
+# Modules and parameters that are about to go.
+LATER = ("weald.label_tree", "weald.mean", "weald.quantiles", "weald.voting")
+LONG = {
+    *itertools.product(
+        ("GradientBoostingClassifier", "GradientBoostingRegressor"), ("cv", "init_cv", "refit", "step_dtype")
+    ),
+    ("LabelTreeClassifier", "features"),
+}
 
 
 def written_examples(module) -> int:
@@ -48,9 +58,10 @@ def test_examples_are_found():
 
 
 @pytest.mark.parametrize("estimator", PUBLIC)
-def test_every_parameter_is_described_and_there_is_an_example(estimator):
+def test_every_parameter_is_described_below_an_example(estimator):
     doc = inspect.getdoc(estimator)
-    assert "Examples\n--------" in doc
+    before = doc.partition("Parameters\n----------")[0]
+    assert ">>> " in before or ("Examples\n--------" in doc and estimator.__module__ in LATER)
     for parameter in inspect.signature(estimator).parameters:
         assert parameter in doc, parameter
 
@@ -91,13 +102,13 @@ class Tree:
     def fit(self, X, own):
         """Fit.
 
+        {errors_of_fit}
+
         Parameters
         ----------
         {X_as_in_predict}
         own : {int}
             Own text.
-
-            {weight_zero}
 
         Returns
         -------
@@ -109,30 +120,66 @@ class Tree:
 
 def test_texts_are_written_in_place_of_their_former_selves_and_nothing_else_changes():
     def written(source, **tables):
-        return write.rewritten(source, {"Tree": tables}, {"Tree.fit": "X_as_in_predict weight_zero fitted_self"})
+        return write.rewritten(source, {"Tree": tables}, {"Tree.fit": "errors_of_fit X_as_in_predict fitted_self"})
 
-    seed = "\nseed : int, default={default}\n    Of draws.\n\n    - 0: none.\n"
-    tables = {"seed": seed, "name": "\nname : str, default={default}\n    Its name.\n", "attributes": "\n{of_both}\n"}
-    first = written(CLASS, **tables, of_both="\ntree_ : Tree\n    The tree.\n")
+    seed = f"seed : int, default={{default}}\n    {'Of draws. ' * 9}\n    {'Of draws. ' * 4}\n\n    - 0: none."
+    tables = {"seed": seed, "name": "name : str, default={default}\n    Its name.", "attributes": "of_both"}
+    first = written(CLASS, **tables, of_both="tree_ : Tree\n    The tree.")
     for text in (
-        '    seed : int, default=0\n        Of draws.\n\n        - 0: none.\n    name : str, default="a"\n        Its name.\n\n',
+        "    seed : int, default=0\n        Of draws.",
+        "Of draws. Of\n        draws.",  # filled anew
+        '.\n\n        - 0: none.\n    name : str, default="a"\n        Its name.\n\n',
         "    tree_ : Tree\n        The tree.\n\n    Notes\n",
-        "        own : {int}\n            Own text.\n\n            A sample with weight zero is treated as if it were absent:",
+        "        A wrong argument or parameter raises",
+        "        own : {int}\n            Own text.\n",
     ):
         assert text in first
     kept = [line for line in CLASS.split("\n") if not re.fullmatch(r" *{\w+}", line)]
     assert [line for line in first.split("\n") if line in kept and line] == [line for line in kept if line]
-    assert written(first, **tables, of_both="\ntree_ : Tree\n    The tree.\n") == first
+    assert written(first, **tables, of_both="tree_ : Tree\n    The tree.") == first
 
     # Words that were edited in the file, lines that were added to a text or left out of it, and a new text of a table.
-    edited = first.replace("treated as if", "used as if").replace("be infinite.", "be infinite.\n            A line.")
+    edited = first.replace("that names it", "that has it").replace("after Ctrl-C.", "after Ctrl-C.\n        A line.")
     edited = edited.replace("            The samples, as in `predict`.\n", "").replace("Of draws.", "Of other draws.")
     assert edited != first
-    assert written(edited, **tables, of_both="\ntree_ : Tree\n    The tree.\n") == first
-    assert written(edited, **tables, of_both="\ntree_ : Tree\n    New.\n") == first.replace("The tree.", "New.")
+    assert written(edited, **tables, of_both="tree_ : Tree\n    The tree.") == first
+    assert written(edited, **tables, of_both="tree_ : Tree\n    New.") == first.replace("The tree.", "New.")
 
     with pytest.raises(SystemExit, match=r"Tree\.fit has no place for fitted_self: add a line {fitted_self}"):
-        written(first.replace("self : object", "it"), **tables, of_both="\ntree_ : Tree\n    The tree.\n")
+        written(first.replace("self : object", "it"), **tables, of_both="tree_ : Tree\n    The tree.")
+
+
+def entries(doc: str) -> Iterator[list[str]]:
+    """The entries of the sections that describe parameters, attributes, results and errors, as lines."""
+    for heading, body in re.findall(r"^(\w+)\n-{3,}\n((?:.*\n(?!\w+\n-{3,}))*.*)", doc, re.MULTILINE):
+        if heading in ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns"):
+            for entry in re.findall(r"^\S.*(?:\n(?: .*)?)*", body, re.MULTILINE):
+                yield entry.strip().split("\n")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_entries_have_at_most_five_lines(module):
+    # What needs more is said once, on a page of docs.
+    tree = ast.parse(Path(importlib.import_module(module).__file__).read_text(encoding="utf-8"))
+    documented = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    long = [
+        (node.name, entry[0])
+        for node in documented
+        for entry in entries(ast.get_docstring(node) or "")
+        if len(entry) > 5 and (node.name, entry[0].partition(" : ")[0]) not in LONG
+    ]
+    assert not long
+
+
+def test_pages_and_headings_that_docstrings_name_exist():
+    repository = Path(__file__).resolve().parents[1]
+    sources = [path.read_text(encoding="utf-8") for path in Path(weald.__file__).parent.rglob("*.py")]
+    named = {link for source in sources for link in re.findall(r"`docs/([\w/-]+\.md)(?:#([\w-]+))?`", source)}
+    assert len(named) > 30
+    for page, anchor in named:
+        text = (repository / "docs" / page).read_text(encoding="utf-8")
+        headings = [re.sub(r"[^\w -]", "", line.lower()) for line in re.findall(r"^#+ (.*)", text, re.MULTILINE)]
+        assert not anchor or anchor in [heading.replace(" ", "-") for heading in headings], (page, anchor)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -152,7 +199,7 @@ def test_types_of_parameters_whose_default_is_none_name_it():
         for path in root.rglob("*.py")
         for found in re.finditer(r"^ *[\w, *]+ : (.+), default=None$", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert len(typed) > 400
+    assert len(typed) > 200
     assert not [line for line in typed if not re.search(r"\bNone\b", line[2])]
 
 

@@ -70,374 +70,198 @@ def _has_probabilities_of_labels(estimator: BaseModel) -> bool:
 
 
 class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
-    """Gradient boosting for regression with one or several numerical outputs.
+    """Gradient boosting for regression: the first choice for dense or mixed tables with one or many outputs.
+
+    Friedman's gradient boosting (2001): each stage fits a tree to the negative gradients r and adds `learning_rate`
+    times the values of its leaves, Newton steps Σ w r / (Σ w h + λ) with second derivatives h, to the scores; or, with
+    line searches, a step ρ for each column that minimizes the loss. For many outputs a stage has one tree of random
+    combinations (Joly 2016, chapter 6). With `learning_rate<=1`, `subsample=1` and a convex loss, the training loss
+    never increases. See `docs/boosting.md`.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> weald.GradientBoostingRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1]).score(X, X[:, 0] * X[:, 1]) > 0.9
+    True
 
     Parameters
     ----------
     loss : str or object, default="squared_error"
-        The loss to minimize, summed over the outputs: "squared_error", "absolute_error", "quantile", "huber", "poisson",
-        "gamma" or "tweedie" (half the deviances), or another loss of `weald.loss` for numbers.
-
-        Scores are logarithms, and predictions are exp(f), for losses with the link "log", such as the last three. If all
-        values of an output are 0, its initial score is computed as if there were half a sample with y = 1 (or a 64th of
-        all samples, if that is less).
-
-        A loss with another parameter is an object of `weald.loss`, such as `weald.loss.Huber(delta=0.5)`; all losses and their
-        formulas are there. A loss of your own is an object with the methods `loss(y, scores)` and
-        `gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
-        contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
-        same, and needs a loss again for another fit.
+        The loss to minimize, summed over the columns of scores: "squared_error", "absolute_error", "quantile", "huber",
+        "poisson", "gamma" or "tweedie"; an object of `weald.loss`, which has all losses with formulas and parameters;
+        or one of your own, with `loss(y, scores)` and `gradient_hessian(y, scores)`, of which files have no code.
+        Predictions are exp(score) for the last three.
     learning_rate : float or "auto", default="auto"
-        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07 if
-        folds find the number of stages, see `n_estimators`, or `output_strategy="auto"` gives 11 to 100 outputs a tree each,
-        and 0.05 otherwise.
+        Factor by which the contribution of each stage is multiplied; the initial constant is not. "auto": 0.07 if
+        held-out samples find the number of stages, and 0.05 otherwise. See `docs/boosting.md#how-many-stages`.
     n_estimators : int or "auto", default="auto"
-        Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
-
-        "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, or in five of up to
-        200 samples, and up to 1000. This takes about three quarters of the time of 300 stages with up to some thousand samples,
-        and up to twelve times as long with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs
-        a tree each, one of the folds finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000
-        samples, if one fold has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring`
-        or `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases.
-        With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
+        Number of stages, of one tree each, or of one for each column of scores ("single_target"). "auto", or with early
+        stopping: what held-out samples find, up to 1000. Else "auto" is 300, or 100 for 11 to 100 outputs with a tree
+        each. See `docs/boosting.md#how-many-stages`.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
-        What each stage fits:
-
-        - "projected": one tree, to a few random combinations of the gradients of all outputs;
-        - "joint": one tree, to the gradients of all outputs;
-        - "single_target": one tree for each output, independently of the other outputs;
-        - "auto": "single_target" for up to ten outputs, and for up to 100 outputs if 30 to 5000 samples differ in X.
-          Otherwise, or if a parameter of projections has another value than its default, "projected". There are exceptions
-          with `estimator` ("joint", unless `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected"
-          if the parameters of projections have their defaults).
+        What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected"), a tree
+        to all ("joint"), or a tree to each ("single_target"). "auto" is the last for up to ten columns of scores, and
+        for up to 100 outputs if 30 to 5000 samples differ in X, and otherwise "projected". See
+        `docs/boosting.md#output-strategies`.
     output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
-        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
-        "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
-        its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
-        output of two classes, and one for each class of other outputs of classes.
+        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher",
+        "achlioptas", "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a
+        projection of its own. The number of columns is that of the columns of scores: one for each numerical output,
+        label, or single output of two classes, and one for each class of other outputs of classes.
     n_projections : int, float or "log", default=1
-        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
-        "log" the number ⌊½ + ln d⌋ for d columns.
+        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or
+        for "log" the number ⌊½ + ln d⌋ for d columns.
     relabel_leaves : bool, default=True
-        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
-        which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
-        instead of their product.
+        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one
+        value, which each output multiplies by a step size of its own. A stage then takes memory for n_leaves +
+        n_columns numbers instead of their product.
     output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
-        Scale by which the gradients of each output are divided when a tree is grown for several outputs or for combinations
-        of them:
-
-        - "variance": the standard deviation of the gradients before the first stage, weighted by `sample_weight` and
-          computed from the known values (for "squared_error" this is the standard deviation of y); 1 for a constant output;
-        - an array: the scales, finite and positive;
-        - None: no scaling. Outputs with large values then dominate the choice of splits.
-
-        Leaf values and steps minimize the unscaled loss. Importances and `min_impurity_decrease` refer to the scaled
-        gradients. It has no effect with `output_strategy="single_target"`, and is not supported with `estimator`. It takes
-        memory for one table of gradients before the first stage.
+        Scale by which the gradients of each output are divided where outputs share trees: "variance", their weighted
+        standard deviation before the first stage, or 1 if they are constant; positive numbers; None, none, so that
+        outputs with large values decide. The loss is unscaled, importances and `min_impurity_decrease` are scaled. Not
+        with `estimator`.
     output_weights : array-like of shape (n_outputs,) or None, default=None
-        Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the gradients,
-        after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
-        ratios matter. The loss, leaf values and steps are not weighted. It has no effect with
-        `output_strategy="single_target"`, and is not supported with `estimator`.
+        Weight of each output in the search for splits where outputs share trees, after `output_scaling`: numbers that
+        are not negative, one of them positive; only their ratios matter. Losses and leaf values are unweighted. Not
+        with `estimator`.
     estimator : regressor of scikit-learn or None, default=None
-        Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
-        `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
-        of trees do not apply to it.
+        Weak model to use instead of trees, which is cloned for each stage, and has its own parameters. It must support
+        several outputs with `output_strategy="joint"`; with "projected" it fits one output, and needs
+        `relabel_leaves=False`.
     init : estimator or None, default=None
-        Model whose predictions are the initial scores. It is cloned and fitted to the same data, or used as it is if it is
-        wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
-        used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
-        sparse text, a linear model ranks labels well, and trees on top of it rank better.
+        Model whose predictions are the initial scores, and part of all predictions. It is cloned and fitted to the same
+        data, or used as it is in a `sklearn.frozen.FrozenEstimator`. X is float32 for it, dense or sparse.
     init_cv : int or None, default=None
-        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-        `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-        linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-        takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
+        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies
+        of `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely,
+        as linear models of many words do, the stages learn more this way, because they see the errors on other samples.
+        It takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
 
         Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
-        How the values of leaves are computed:
-
-        - "newton": each leaf and column of scores takes its own Newton step, that is, the sum of the negative gradients of
-          the leaf divided by the sum of their second derivatives plus `l2_regularization`. The step is halved as long as
-          the loss of the leaf's samples increases.
-        - "line_search": leaves hold mean negative gradients, and each column takes one step for all leaves, which minimizes
-          the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
-          separate.
-
-        With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
-        `estimator`, steps are always found by line search.
+        How the values of leaves are computed: "newton", by a Newton step for each leaf and column of scores, which is
+        halved as long as it increases the loss; "line_search", by mean negative gradients and one step of each column
+        for all leaves. With `relabel_leaves=False`, "newton" is one step of each column; with `estimator`, steps are by
+        line search.
     l2_regularization : float, default=1.0
-        The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-        weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
-        that their unit does not matter. It has no effect for "absolute_error" and "quantile", whose leaves are medians or
-        quantiles of residuals, or for "huber", whose leaves minimize the loss. The second derivatives of "poisson" are
-        predictions, in units of y: if these are far below 1, a smaller λ is appropriate.
+        The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
+        small weight take shorter steps. It has no effect for "absolute_error", "quantile" and "huber". It is in units
+        of y for "poisson".
     min_sum_hessian_in_leaf : float, default=0.001
-        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
-        It has no effect for "absolute_error", "quantile" and "huber".
+        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
+        scores. It has no effect for "absolute_error", "quantile" and "huber".
     line_search : {"newton", "brent"}, default="newton"
         How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
     step_dtype : {"float64", "float8"}, default="float64"
         Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
-        rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
-        Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
+        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps
+        are rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate
+        for it. Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=0.7
-        Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
-        average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
-        the draw.
+        Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
+        64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
     max_bins : int or None, default=255
-        Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
-        split exactly, as are categorical features. None: all features are split exactly.
+        Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories,
+        are split exactly; None: all are.
     max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31, except for some numbers of samples. Where folds find the number of stages, see
-        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000, unless at most half of the samples differ in X. Where 11
-        to 100 columns of scores share each tree, without `init`: 63 for more than 2000 samples that differ in X, and 127 for
-        more than 5000.
-        Where `output_strategy="auto"` gives 11 to 100 outputs a tree each: 8 for up to 1000 samples, and 15 for up to 2000.
+        parameter forbids the split. "auto": 31, and other numbers for some kinds of y and numbers of samples, see
+        `docs/boosting.md#how-many-stages`; `max_leaf_nodes_` is the choice.
     max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
-        Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
-        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
+        Number of features that each node draws at random from those of the tree: a number, a fraction, their square
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. Features that are
         constant in the node do not count.
     max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
         values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2
-        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
-        up.
+        Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1
-        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+        Minimum number of samples on either side of a split; a float is a fraction of the training samples, rounded up.
     min_weight_leaf : float, default=2.0
-        Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
-        for `min_samples_leaf`, which counts samples, it counts as one.
-
-        Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
-        parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
-        In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
-        the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
-        1/2.
+        Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if
+        weights are so small that this decides the model. In trees of one column with Newton steps, a sample counts as
+        its second derivative divided by the largest one in the stage. See
+        `docs/determinism.md#sample-weights-are-counts`.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     early_stopping : bool or "auto", default="auto"
-        Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
-        "auto": if `n_iter_no_change` or `cv` is set. The best number of stages is found with fewer samples than there are:
-        see `refit` and `cv`.
+        Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best
+        one. "auto": if `n_iter_no_change` or `cv` is set.
     scoring : str, callable or None, default=None
-        What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
-        `fit`, or `early_stopping`.
+        What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y),
+        where larger is better. A scorer needs samples: `X_val` in `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
-        Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-        regardless of their weights. They are chosen as those of a fold of `cv`, with which this has no effect.
+        Fraction of the training samples, whatever their weights, to set aside for early stopping without `X_val` and
+        folds.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
-        scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
-        stops when the mean of their validation losses (or scores) does not improve any more, in which each fold has the total
-        weight of its known values of y. The number of stages with the best mean is then fitted to all samples, as with
-        `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
-        blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
+        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or
+        what scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together.
+        The fit stops when the mean of their validation losses (or scores) does not improve any more, in which each fold
+        has the total weight of its known values of y. The number of stages with the best mean is then fitted to all
+        samples, as with `refit`. The search takes the time of a fit for each fold, and up to half as long again, as
+        rounds are grown in blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless
+        there is `init_cv`.
 
         With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
-        each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
-        in no fold.
+        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest
+        label of each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples
+        with weight zero are in no fold.
 
         Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
         `warm_start`. It has no effect with `early_stopping=False`.
     refit : bool, default=False
-        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The result
-        is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
-        `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
-        search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
-        these are used already. Not supported for further stages with `warm_start`.
+        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The
+        result is the model of a fit without early stopping with this number as `n_estimators` (and with the same start,
+        if `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the
+        time of the search once more. It has no effect without early stopping, and with `X_val`, which are not training
+        samples: all of these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
-        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-        early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10
+        with early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
     tol : float, default=1e-07
-        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the absolute value of the
-        validation loss before the first stage, and therefore does not depend on the number or the scale of the outputs. With
-        `scoring`, it is in the unit of the score.
+        Minimum improvement that counts for early stopping: of the loss, as a fraction of its absolute value before the
+        first stage; with `scoring`, in the unit of the score.
     callbacks : object, list of objects or None, default=None
-        Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
-        from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
-        the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
-        estimator stays as it was.
-
-        With `refit` and `cv`, they watch the search for the number of stages, whose losses with `cv` are the means over the
-        folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is fitted to all
-        samples.
-
-        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
-        which they receive a fitted estimator of the rounds so far, and they can end the fit. With `refit` and `cv`, they watch
-        the last fit.
+        Objects whose method on_round(round, train_loss, validation_loss) is called after each round; the last is None
+        without validation samples. A true result ends the fit, with the rounds so far. They watch the search for the
+        number of stages, and those of scikit-learn (`set_callbacks`) the last fit. See `docs/boosting.md#recipes`.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Features to treat as unordered categories:
-
-        - a boolean mask of length n_features, a list of indices, or a list of feature names;
-        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
-        - None: no feature is treated as categorical.
-
-        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
-        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
-        must hold codes, which are whole numbers from 0; negative ones, such as the code -1 of pandas, are missing. In
-        sparse X an entry that is not stored is category 0. A feature may have at most 65,535 categories. Missing
-        categories, and categories that are unknown at prediction, go to the side to which the split sends categories that
-        it has not seen.
-
-        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
-        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
-        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
-        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
-        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
-        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
-        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
-        `criterion="absolute_error"`, where the best set can be missed.
-
-        To compare features, the decrease of impurity by a set is reduced by what the best of K categories gains by chance: by
-        2/π (K - 2) times the impurity ÷ the weight of the node, times the share of the variation between the means that is along
-        the direction, for several outputs. A feature with many categories that tell nothing is thus not better than others. The
-        best set of a feature stays the best, and if a node has no other split, it is made.
-
-        Categorical features are not binned, however many categories they have. `init` and `estimator` receive their codes.
+        Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each output:
-
-        - 1: the prediction never decreases as the feature increases;
-        - -1: the prediction never increases as the feature increases;
-        - 0: no constraint.
-
-        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
-        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
-        with output projections, or with unknown values of y.
-
-        Not supported with `output_strategy="projected"`; "auto" then chooses "single_target" or "joint". What `init` or
-        `base_margin` add to the scores is not constrained.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, unknown values of y, "projected" or what `init` adds.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may interact, that is, appear on the same path from the root to a leaf:
-
-        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
-          the same group. A feature may be in several groups. Features that are in no group form one more group;
-        - "pairwise": all pairs of features; "no_interactions": each feature alone;
-        - None: all features may interact.
-
-        If a node draws features at random, it draws from those that are allowed there.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     warm_start : bool, default=False
-        If True, `fit` keeps the stages of the previous fit, their constants, and what "auto" stood for, and grows only the
-        additional stages, with the same seed. On the same data, the result is the model that a single fit with these values would
-        have grown.
+        If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional
+        stages: on the same data, the model of a single fit with these values.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-        do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported:
-
-        - 0: not at all.
-        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
-          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
-          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
-          seconds or a tenth of the time so far without a line.
-        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
-          most twenty in a second.
-
-        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
-        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
-        such as that of a broken pipe, ends the report and not the fit.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    n_estimators_ : int
-        The number of stages: `n_estimators`, or fewer if the fit stopped early.
-    estimators_ : sequence of DecisionTreeRegressor, or list
-        The weak models. Trees are created when they are accessed, and share the memory of the model.
-    learning_rate_ : float
-        The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
-    step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
-        The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values that
-        they add, 0 if a stage adds nothing to a column.
-    start_ : ndarray of shape (n_columns,)
-        The constant initial scores.
-    train_score_ : ndarray of shape (n_rounds,)
-        The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
-        the samples with a known value. Columns without a known value do not count. After an early stop, there are more
-        rounds than the `n_estimators_` stages that were kept, unless these were fitted again (`refit`, `cv`).
-    oob_improvement_ : ndarray of shape (n_rounds,)
-        The improvement of the loss on the out-of-bag samples by each round: the differences of consecutive `oob_scores_`,
-        and for the first round the difference to the loss of its samples before it. It exists only if `subsample` is below
-        1.
-    oob_scores_ : ndarray of shape (n_rounds,)
-        The loss after each round on the samples that the round did not draw, as in `train_score_`. It exists only if
-        `subsample` is below 1.
-    oob_score_ : float
-        The last of `oob_scores_`.
-    validation_score_ : ndarray of shape (n_rounds,)
-        The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
-        validation samples. With `refit` and `cv`, it is that of the search for the number of stages; with `cv`, the mean over
-        the folds.
-    eval_results_ : dict of str and dict
-        For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
-        arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
+    n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
+        What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
+        features that each node draws.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
-        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
-        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
-        dtype; all others are unknown.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
-    max_features_ : int
-        The number of features that each node draws.
-    max_leaf_nodes_ : int or None
-        The maximum number of leaves of each tree.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of X.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
-        later, this requires scikit-learn 1.9 or later.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
-        name, or if `label_names` was passed to `fit` of a classifier.
-
-    Notes
-    -----
-    This is Friedman's gradient boosting. It starts from the constants that minimize the loss. Each stage fits a tree to the
-    negative gradients and adds `learning_rate` times the values of its leaves to the scores. For a leaf and a column of
-    scores, the value is the Newton step Σ w r / (Σ w h + λ), with the sample weights w, the negative gradients r and the
-    second derivatives h of the samples in the leaf. With line searches, and with other weak models g, each column j has a
-    step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is added. With `learning_rate<=1`,
-    `subsample=1` and a convex loss, as all named losses are, the training loss never increases, except by rounding.
-
-    With losses whose link is "log", `start_` and the values of leaves are logarithms. Exponential functions are
-    continued by their tangents for exponents above 345, so that gradients do not overflow, and predictions never exceed
-    the largest float64.
-
-    Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
-    thesis, Liège 2016, chapter 6; J. Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of
-    Statistics 2001; R. Koenker and G. Bassett, *Regression quantiles*, Econometrica 1978; P. Huber, *Robust estimation
-    of a location parameter*, Annals of Mathematical Statistics 1964; B. Jørgensen, *The theory of dispersion models*,
-    1997.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((300, 5))
-    >>> Y = np.sin(3 * X[:, [0]] + np.arange(50) / 10)  # 50 outputs
-    >>> boosting = weald.GradientBoostingRegressor(learning_rate=0.5, random_state=0).fit(X[:200], Y[:200])
-    >>> boosting.predict(X[200:]).shape
-    (100, 50)
-    >>> boosting.score(X[200:], Y[200:]) > 0.9
-    True
+        The categories of each categorical feature, in the order of their codes, and None for other features. It exists
+        only if there are such features, of which `is_categorical_` is the mask.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
+    feature_names_in_, target_names_in_ : ndarray of str
+        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
     """
 
     _member_class = DecisionTreeRegressor
@@ -508,8 +332,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
+            The samples, with the features of `fit`. Float32 X that is dense or CSR is used without a copy.
         n_stages : int or None, default=None
             Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
         base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
@@ -547,401 +370,200 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
 
 class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
-    """Gradient boosting for classification with classes or labels.
+    """Gradient boosting for classification: the first choice for dense or mixed tables with classes or labels.
+
+    It works as `GradientBoostingRegressor`, with a column of scores for each label, one for two classes, and one for
+    each of more classes. With `init="linear"` it suits text, too. See `docs/boosting.md`.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> weald.GradientBoostingClassifier(random_state=0).fit(X, X[:, 0] > 0.5).predict([[0.9, 0.5, 0.5]])
+    array([ True])
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        The loss to minimize, summed over the columns of scores: "log_loss", "exponential", "hinge" or "squared_error", or
-        another loss of `weald.loss` for labels.
-
-        For outputs of three or more classes, and for several outputs of classes, "log_loss" is the log loss of the softmax
-        over the columns of the output, except with `output_strategy="single_target"`. With the default
-        `output_strategy="auto"`, this is the case for up to ten columns of scores: each class is then fitted against all
-        other classes, and probabilities are divided by their sum. Set `output_strategy="joint"` for the softmax. Except
-        with the softmax, each class of several is one column against all other classes.
-
-        A loss with another parameter is an object of `weald.loss`, such as `weald.loss.Huber(delta=0.5)`; all losses and their
-        formulas are there. A loss of your own is an object with the methods `loss(y, scores)` and
-        `gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
-        contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
-        same, and needs a loss again for another fit.
+        The loss to minimize, summed over the columns of scores: "log_loss", "exponential", "hinge" or "squared_error";
+        an object of `weald.loss`, which has all losses with formulas and parameters; or one of your own, with `loss(y,
+        scores)` and `gradient_hessian(y, scores)`, of which files have no code. Classes that share trees have the
+        softmax, and others are fitted each against the rest.
     learning_rate : float or "auto", default="auto"
-        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied. "auto": 0.07
-        for more than ten classes, and for several outputs, such as labels, but 0.05 where folds find the number of stages of
-        labels, see `n_estimators`; for one output of up to ten classes 0.1 if folds find that number, and 0.05 otherwise; 0.05
-        with `init="linear"` and `init="auto"`, which leave less to learn.
+        Factor by which the contribution of each stage is multiplied; the initial constant is not. "auto": 0.05 or 0.07,
+        and 0.1 for up to ten classes if held-out samples find the number of stages. See
+        `docs/boosting.md#how-many-stages`.
     n_estimators : int or "auto", default="auto"
-        Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
-
-        "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
-        five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as
-        long where classes can be told apart without error. For labels of 30 to 500 samples
-        with fewer features, these folds find it, up to 400. It is 200 for any other y, with fewer than 30 or more than 20 000
-        samples, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
-        With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
+        Number of stages, of one tree each, or of one for each column of scores ("single_target"). "auto", or with early
+        stopping: what held-out samples find, up to 1000. Else "auto" is 200. See `docs/boosting.md#how-many-stages`.
     output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
-        What each stage fits:
-
-        - "projected": one tree, to a few random combinations of the gradients of all outputs;
-        - "joint": one tree, to the gradients of all outputs;
-        - "single_target": one tree for each output, independently of the other outputs;
-        - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
-          another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
-          `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
-          have their defaults). Each of three to ten classes is therefore fitted against all other classes, see `loss`.
+        What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected"), a tree
+        to all ("joint"), or a tree to each ("single_target"). "auto" is the last for up to ten columns of scores, and
+        otherwise "projected". See `docs/boosting.md#output-strategies`.
     output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
-        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
-        "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
-        its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
-        output of two classes, and one for each class of other outputs of classes.
+        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher",
+        "achlioptas", "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a
+        projection of its own. The number of columns is that of the columns of scores: one for each numerical output,
+        label, or single output of two classes, and one for each class of other outputs of classes.
     n_projections : int, float or "log", default=1
-        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
-        "log" the number ⌊½ + ln d⌋ for d columns.
+        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or
+        for "log" the number ⌊½ + ln d⌋ for d columns.
     relabel_leaves : bool, default=True
-        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
-        which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
-        instead of their product.
+        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one
+        value, which each output multiplies by a step size of its own. A stage then takes memory for n_leaves +
+        n_columns numbers instead of their product.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
-        Weight of each label in the search for splits and in the losses. Only for labels.
-
-        - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight;
-        - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
-        - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter. A label with
-          weight zero influences neither splits nor losses;
-        - None: all labels have the same weight.
-
-        Trees that labels share ("joint" and "projected") are grown on gradients times the square roots of the weights, so
-        that the impurity is the weighted mean over the labels and frequent labels do not decide alone. The losses of
-        `train_score_`, `validation_score_`, `oob_scores_` and `eval_results_` are weighted means, and early stopping uses
-        them. Leaf values and steps are computed for each label separately, where the weight cancels: predicted
-        probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. Not supported with
-        `estimator`. If some values of y are unknown, p is the fraction of the samples of which the label is known, and
-        propensities count these.
+        Weight of each label in the search for splits and in the losses: "balanced", 1 / (p (1 - p)) for a label with a
+        fraction p of the known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not
+        negative, of which only ratios matter; None, all the same. Only for labels. Leaf values and probabilities are
+        unweighted. Not with `estimator`. See `docs/tagging.md#weights-for-rare-tags`.
     estimator : regressor of scikit-learn or None, default=None
-        Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
-        `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
-        of trees do not apply to it.
+        Weak model to use instead of trees, which is cloned for each stage, and has its own parameters. It must support
+        several outputs with `output_strategy="joint"`; with "projected" it fits one output, and needs
+        `relabel_leaves=False`.
     init : estimator, "linear", "auto" or None, default=None
-        The model whose predictions are the initial scores.
-
-        - "linear": a `LinearClassifier` with its defaults. The initial scores of training samples are those of linear models of
-          the other samples. For sparse text, trees on top of a linear model usually rank labels better than both alone.
-          Requires finite X without categories, and a loss with probabilities.
-        - "auto": "linear" if it helps, else None. Boosting without and with a linear start is fitted to two thirds of the
-          samples. The one whose smallest loss on the other samples is lower is fitted to all samples; with a linear start, by as
-          many stages as had the smallest loss, or by one stage if none helps. If linear models do not support X or the loss,
-          there is no linear start. Without the linear models, a fit takes about 2.5 times as long.
-        - an estimator: it is cloned and fitted to the same data, or used as it is if it is wrapped in
-          `sklearn.frozen.FrozenEstimator`. Its `predict_proba` is used, or else its `decision_function`, which must return
-          log-odds. It receives X as float32, dense or sparse.
-
-        All predictions include it.
+        Model whose predictions (log-odds, or of `predict_proba`) are the initial scores, and part of all predictions:
+        an estimator, cloned and fitted to the same data unless it is a `sklearn.frozen.FrozenEstimator`; "linear", a
+        `LinearClassifier`, which helps on sparse text; "auto", "linear" if that helps held-out samples, in about 2.5
+        times the time of the stages.
     init_cv : int or None, default=None
-        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-        `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-        linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-        takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
+        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies
+        of `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely,
+        as linear models of many words do, the stages learn more this way, because they see the errors on other samples.
+        It takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
 
         For "linear" and "auto", None means 3. Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
-        How the values of leaves are computed:
-
-        - "newton": each leaf and column of scores takes its own Newton step, that is, the sum of the negative gradients of
-          the leaf divided by the sum of their second derivatives plus `l2_regularization`. The step is halved as long as
-          the loss of the leaf's samples increases.
-        - "line_search": leaves hold mean negative gradients, and each column takes one step for all leaves, which minimizes
-          the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
-          separate.
-
-        With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
-        `estimator`, steps are always found by line search.
+        How the values of leaves are computed: "newton", by a Newton step for each leaf and column of scores, which is
+        halved as long as it increases the loss; "line_search", by mean negative gradients and one step of each column
+        for all leaves. With `relabel_leaves=False`, "newton" is one step of each column; with `estimator`, steps are by
+        line search.
     l2_regularization : float, default=1.0
-        The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-        weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
-        that their unit does not matter. The second derivatives of "log_loss" for labels and two classes are with respect to
-        half the log-odds, 4 p (1 - p): the value 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge",
-        which has no second derivatives: there a leaf takes the step that is best for its samples.
+        The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
+        small weight take shorter steps. For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and
+        LightGBM. It has no effect for "hinge".
     min_sum_hessian_in_leaf : float, default=0.001
-        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
-        It has no effect for "hinge".
+        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
+        scores. It has no effect for "hinge".
     line_search : {"newton", "brent"}, default="newton"
         How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
     step_dtype : {"float64", "float8"}, default="float64"
         Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
-        rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
-        Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
+        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps
+        are rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate
+        for it. Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=1.0
-        Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
-        average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
-        the draw.
+        Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
+        64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
     max_bins : int or None, default=255
-        Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
-        split exactly, as are categorical features. None: all features are split exactly.
+        Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories,
+        are split exactly; None: all are.
     max_depth : int or None, default=None
         Maximum depth of a tree. None: no limit.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
-        parameter forbids the split. "auto": 31, except for some numbers of samples. Where folds find the number of stages, see
-        `n_estimators`: 8 for up to 1000 samples, and 15 for up to 5000, unless at most half of the samples differ in X. Where 11
-        to 100 columns of scores share each tree, without `init`: 63 for more than 2000 samples that differ in X, and 127 for
-        more than 5000.
+        parameter forbids the split. "auto": 31, and other numbers for some kinds of y and numbers of samples, see
+        `docs/boosting.md#how-many-stages`; `max_leaf_nodes_` is the choice.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
-        Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
-        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
-        constant in the node do not count.
-        "auto": "half" if y has one output of up to ten classes, and all features otherwise.
+        Number of features that each node draws at random from those of the tree: a number, a fraction, their square
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for one
+        output of up to ten classes, and otherwise all.
     max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
         Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
         values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2
-        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
-        up.
+        Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1
-        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+        Minimum number of samples on either side of a split; a float is a fraction of the training samples, rounded up.
     min_weight_leaf : float, default=2.0
-        Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
-        for `min_samples_leaf`, which counts samples, it counts as one.
-
-        Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
-        parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
-        In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
-        the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
-        1/2.
+        Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if
+        weights are so small that this decides the model. In trees of one column with Newton steps, a sample counts as
+        its second derivative divided by the largest one in the stage. See
+        `docs/determinism.md#sample-weights-are-counts`.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
     early_stopping : bool or "auto", default="auto"
-        Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
-        "auto": if `n_iter_no_change` or `cv` is set. The best number of stages is found with fewer samples than there are:
-        see `refit` and `cv`.
+        Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best
+        one. "auto": if `n_iter_no_change` or `cv` is set.
     scoring : str, callable or None, default=None
-        What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
-        scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
-        `fit`, or `early_stopping`.
+        What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y),
+        where larger is better. A scorer needs samples: `X_val` in `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
-        Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-        regardless of their weights. They are chosen as those of a fold of `cv`, with which this has no effect.
+        Fraction of the training samples, whatever their weights, to set aside for early stopping without `X_val` and
+        folds.
     cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
-        scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
-        stops when the mean of their validation losses (or scores) does not improve any more, in which each fold has the total
-        weight of its known values of y. The number of stages with the best mean is then fitted to all samples, as with
-        `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
-        blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
+        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or
+        what scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together.
+        The fit stops when the mean of their validation losses (or scores) does not improve any more, in which each fold
+        has the total weight of its known values of y. The number of stages with the best mean is then fitted to all
+        samples, as with `refit`. The search takes the time of a fit for each fold, and up to half as long again, as
+        rounds are grown in blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless
+        there is `init_cv`.
 
         With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
-        each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
-        in no fold.
+        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest
+        label of each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples
+        with weight zero are in no fold.
 
         Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
         `warm_start`. It has no effect with `early_stopping=False`.
     refit : bool, default=False
-        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The result
-        is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
-        `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
-        search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
-        these are used already. Not supported for further stages with `warm_start`.
+        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The
+        result is the model of a fit without early stopping with this number as `n_estimators` (and with the same start,
+        if `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the
+        time of the search once more. It has no effect without early stopping, and with `X_val`, which are not training
+        samples: all of these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
-        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-        early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10
+        with early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
     tol : float, default=1e-07
-        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the absolute value of the
-        validation loss before the first stage, and therefore does not depend on the number or the scale of the outputs. With
-        `scoring`, it is in the unit of the score.
+        Minimum improvement that counts for early stopping: of the loss, as a fraction of its absolute value before the
+        first stage; with `scoring`, in the unit of the score.
     callbacks : object, list of objects or None, default=None
-        Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
-        from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
-        the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
-        estimator stays as it was.
-
-        With `refit` and `cv`, they watch the search for the number of stages, whose losses with `cv` are the means over the
-        folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is fitted to all
-        samples.
-
-        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
-        which they receive a fitted estimator of the rounds so far, and they can end the fit. With `refit` and `cv`, they watch
-        the last fit.
+        Objects whose method on_round(round, train_loss, validation_loss) is called after each round; the last is None
+        without validation samples. A true result ends the fit, with the rounds so far. They watch the search for the
+        number of stages, and those of scikit-learn (`set_callbacks`) the last fit. See `docs/boosting.md#recipes`.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Features to treat as unordered categories:
-
-        - a boolean mask of length n_features, a list of indices, or a list of feature names;
-        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
-        - None: no feature is treated as categorical.
-
-        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
-        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
-        must hold codes, which are whole numbers from 0; negative ones, such as the code -1 of pandas, are missing. In
-        sparse X an entry that is not stored is category 0. A feature may have at most 65,535 categories. Missing
-        categories, and categories that are unknown at prediction, go to the side to which the split sends categories that
-        it has not seen.
-
-        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
-        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
-        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
-        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
-        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
-        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
-        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
-        `criterion="absolute_error"`, where the best set can be missed.
-
-        To compare features, the decrease of impurity by a set is reduced by what the best of K categories gains by chance: by
-        2/π (K - 2) times the impurity ÷ the weight of the node, times the share of the variation between the means that is along
-        the direction, for several outputs. A feature with many categories that tell nothing is thus not better than others. The
-        best set of a feature stays the best, and if a node has no other split, it is made.
-
-        Categorical features are not binned, however many categories they have. `init` and `estimator` receive their codes.
+        Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
+        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
+        at most 65,535 categories to the left: see `docs/categories.md`.
     monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        Monotonic constraint of each feature, for all outputs or for each output:
-
-        - 1: the prediction never decreases as the feature increases;
-        - -1: the prediction never increases as the feature increases;
-        - 0: no constraint.
-
-        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
-        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
-        with output projections, or with unknown values of y.
-
-        Not supported with `output_strategy="projected"`; "auto" then chooses "single_target" or "joint". What `init` or
-        `base_margin` add to the scores is not constrained.
+        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
+        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
+        more classes, categories, unknown values of y, "projected" or what `init` adds.
     interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may interact, that is, appear on the same path from the root to a leaf:
-
-        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
-          the same group. A feature may be in several groups. Features that are in no group form one more group;
-        - "pairwise": all pairs of features; "no_interactions": each feature alone;
-        - None: all features may interact.
-
-        If a node draws features at random, it draws from those that are allowed there.
+        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
+        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
     warm_start : bool, default=False
-        If True, `fit` keeps the stages of the previous fit, their constants, and what "auto" stood for, and grows only the
-        additional stages, with the same seed. On the same data, the result is the model that a single fit with these values would
-        have grown.
+        If True, `fit` keeps the stages of the previous fit and what "auto" stood for, and grows only the additional
+        stages: on the same data, the model of a single fit with these values.
     class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
-        Products that are not multiples of 1/64 are rounded: see `sample_weight` of `fit`.
+        Products that are not multiples of 1/64 are rounded, as `sample_weight` of `fit` is.
     multi_label : {"auto", True, False}, default="auto"
-        How y with several columns is interpreted:
-
-        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
-        - False: each column is an output of classes.
-        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
-          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
-          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-        do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported:
-
-        - 0: not at all.
-        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
-          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
-          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
-          seconds or a tenth of the time so far without a line.
-        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
-          most twenty in a second.
-
-        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
-        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
-        such as that of a broken pipe, ends the report and not the fit.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
-    n_estimators_ : int
-        The number of stages: `n_estimators`, or fewer if the fit stopped early.
-    estimators_ : sequence of DecisionTreeRegressor, or list
-        The weak models. Trees are created when they are accessed, and share the memory of the model.
-    learning_rate_ : float
-        The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for.
-    step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
-        The factor of each stage for each column of scores, before `learning_rate_`: 1 if the leaves hold the values that
-        they add, 0 if a stage adds nothing to a column.
-    start_ : ndarray of shape (n_columns,)
-        The constant initial scores.
-    train_score_ : ndarray of shape (n_rounds,)
-        The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
-        the samples with a known value. Columns without a known value do not count. After an early stop, there are more
-        rounds than the `n_estimators_` stages that were kept, unless these were fitted again (`refit`, `cv`).
-    oob_improvement_ : ndarray of shape (n_rounds,)
-        The improvement of the loss on the out-of-bag samples by each round: the differences of consecutive `oob_scores_`,
-        and for the first round the difference to the loss of its samples before it. It exists only if `subsample` is below
-        1.
-    oob_scores_ : ndarray of shape (n_rounds,)
-        The loss after each round on the samples that the round did not draw, as in `train_score_`. It exists only if
-        `subsample` is below 1.
-    oob_score_ : float
-        The last of `oob_scores_`.
-    validation_score_ : ndarray of shape (n_rounds,)
-        The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
-        validation samples. With `refit` and `cv`, it is that of the search for the number of stages; with `cv`, the mean over
-        the folds.
-    eval_results_ : dict of str and dict
-        For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
-        arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
+    n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
+        What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
+        features that each node draws.
     categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for the other features: those of the
-        samples with positive weight, or of a dtype that lists them. It exists only if there are categorical features.
-        `is_categorical_` is the mask of these features. In later samples, columns have these categories whatever their
-        dtype; all others are unknown.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
-        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
-    feature_importances_ : ndarray of shape (`n_features_in_`,)
-        The importance of each feature: its fraction of the total decrease of impurity.
-    max_features_ : int
-        The number of features that each node draws.
-    max_leaf_nodes_ : int or None
-        The maximum number of leaves of each tree.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of X.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
-        later, this requires scikit-learn 1.9 or later.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
-        name, or if `label_names` was passed to `fit` of a classifier.
-
-    Notes
-    -----
-    This is Friedman's gradient boosting. It starts from the constants that minimize the loss. Each stage fits a tree to the
-    negative gradients and adds `learning_rate` times the values of its leaves to the scores. For a leaf and a column of
-    scores, the value is the Newton step Σ w r / (Σ w h + λ), with the sample weights w, the negative gradients r and the
-    second derivatives h of the samples in the leaf. With line searches, and with other weak models g, each column j has a
-    step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is added. With `learning_rate<=1`,
-    `subsample=1` and a convex loss, as all named losses are, the training loss never increases, except by rounding.
-
-    Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
-    thesis, Liège 2016, chapter 6; J. Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of
-    Statistics 2001.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> boosting = weald.GradientBoostingClassifier(n_estimators=30, random_state=0).fit(X, y)
-    >>> boosting.score(X, y) > 0.9
-    True
-
-    Labels with sparse X and sparse y; the two best labels of each sample:
-
-    >>> from scipy import sparse
-    >>> X = sparse.random_array((100, 1000), density=0.05, random_state=np.random.default_rng(0), format="csr")
-    >>> Y = (X[:, :50] != 0).astype(int)
-    >>> boosting = weald.GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, Y)
-    >>> indices, scores = boosting.predict_topk(X[:3], k=2)
-    >>> indices.shape
-    (3, 2)
+        The categories of each categorical feature, in the order of their codes, and None for other features. It exists
+        only if there are such features, of which `is_categorical_` is the mask.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
+    feature_names_in_, target_names_in_ : ndarray of str
+        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
     """
 
     class_weight: ClassWeight
@@ -1017,8 +639,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
+            The samples, with the features of `fit`. Float32 X that is dense or CSR is used without a copy.
         n_stages : int or None, default=None
             Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
         base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
@@ -1027,8 +648,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
-            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
-            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
+            The predicted classes, or labels as 0 and 1, of the dtype of y and sparse if y was.
         """
         if self._is_sparse_labels() and n_stages is None and base_margin is None and not self._has_scores():
             return self._predict_in_blocks(X, self._build_labels)
@@ -1039,11 +659,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     def predict_proba(
         self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
     ) -> Prediction:
-        """Predict probabilities. Only with losses whose link is "half_logit", such as "log_loss" and "exponential".
+        """Predict probabilities, for losses with the link "half_logit", such as "log_loss" and "exponential".
 
-        With the score f of `decision_function`, the probability is 1 / (1 + exp(-f)) for "log_loss" and
-        1 / (1 + exp(-2f)) for the others; the probabilities of several classes are divided by their sum. If the loss
-        is that of the softmax, the probabilities are the softmax of the scores.
+        With the score f of `decision_function`, they are 1 / (1 + exp(-f)) for "log_loss", 1 / (1 + exp(-2f)) for
+        others, divided by their sum over classes, or the softmax.
 
         Parameters
         ----------
@@ -1056,12 +675,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            For one output of classes. Columns are in the order of `classes_`.
-        ndarray of shape (n_samples, n_labels)
-            For labels: the probability that each label is 1.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output, as in scikit-learn.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or list of ndarray
+            For one output of classes, in the order of `classes_`; for labels, the probabilities of 1. For several
+            outputs of classes, an array for each.
         """
         return self._probabilities(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
@@ -1088,8 +704,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     ) -> Prediction:
         """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
 
-        With "log_loss", scores are log-odds, or the inputs of the softmax for outputs with such a loss. With
-        "squared_error", scores are the estimates of 0 and 1 minus one half.
+        With "log_loss", they are log-odds or the inputs of the softmax; with "squared_error", estimates of 0 and 1 less
+        one half.
 
         Parameters
         ----------
@@ -1102,12 +718,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            For two classes.
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            For one output of more classes, in the order of `classes_`; for labels.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output.
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels), or list of ndarray
+            A column for two classes, one for each of more in the order of `classes_`, and one for each label. For
+            several outputs of classes, an array for each.
         """
         return self._decisions(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
@@ -1162,10 +775,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     @available_if(_has_probabilities_of_labels)
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
-        """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
-
-        Only after a fit on labels, with losses that have `predict_proba`. All labels have probabilities, which
-        are computed in blocks of samples: it takes the time of `predict_proba` and the memory of the result.
+        """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix, in blocks of samples.
 
         Parameters
         ----------
@@ -1178,11 +788,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         -------
         CSR of shape (n_samples, n_labels), float64
             A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
-
-        Raises
-        ------
-        ValueError
-            If `min_score` is out of range.
         """
         return super().predict_sparse(X, min_score)
 

@@ -153,89 +153,41 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
     ) -> Self:
         """Fit the forest to training samples.
 
+        Tree i is a function of the data, the parameters, the seed and i; with `idf`, `warm_start` requires the data of
+        the previous fit. Each level of a tree takes time in proportion to the labels of the clustered samples times
+        `n_projections`, and to the stored entries of X times `n_children`. Callbacks of scikit-learn (`set_callbacks`)
+        are called after each tenth of the trees.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, dense or sparse: finite numbers such as counts of words or 0 and 1. X is used without
-            a copy if it is CSR of float32; otherwise it is converted once.
-
-            Categorical features are not supported. String and categorical columns raise an error, and codes are treated
-            as numbers: convert categories with `sklearn.preprocessing.OneHotEncoder`.
+            The training samples: finite numbers such as counts of words. Float32 X that is dense or CSR is used without
+            a copy, other X is converted once. Categories raise an error: see `sklearn.preprocessing.OneHotEncoder`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values.
-
-            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
-            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1,
-              which is never made dense.
-
-            If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
-            does so whether it is stored or not.
+            Numbers for regressors; for classifiers classes, or labels: several columns of 0 and 1, or a sparse matrix
+            of them, which stays sparse (see `multi_label`). NaN in several columns of floats is an unknown value. Which
+            numerical y stay sparse is in `docs/scikit-learn.md#labels-and-outputs`.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
-
-            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no
-            effect, but must not be NaN or infinite. Positive weights count in the draws of clusters, in centroids and
-            in leaves.
-
-            With `refine=False`, `bootstrap=False` and `sample_size=None`, a sample with weight 2 counts exactly as two
-            consecutive samples. Otherwise it does not: `refine` makes one step of twice the length for it, and
-            `sample_size` draws it as one sample.
+            Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero y
+            is not read. For what a weight of 2 is, see `docs/centroid-forests.md#what-it-does-not-support`.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
-            read.
-
-            A leaf predicts for each output the mean of its known values; if it has none, it predicts the mean in its nearest
-            ancestor that has some. `smoothing` adds to the samples of a leaf that know an output. Out-of-bag scores also use
-            the known values only. A sample without any known value is treated as if it were absent, and an output without
-            any known value raises a ValueError.
-
-            In the clusters of a node, an unknown label or class adds nothing to the projection of a sample, as a label that
-            it does not have, and an unknown number counts as the mean of the known values of its output over all samples, as
-            do unknown labels and classes with an `output_projection`. A node whose samples agree in all that is known is a
-            leaf.
-
-            Class weights and label weights count the samples of which an output is known; in the product of class weights of a
-            sample, unknown outputs have the factor 1. Unknown values are not supported with `output_projection="pca"` for
-            classes and labels. With a mask, leaves of labels store frequencies in place of the lists of their samples, which
-            takes more memory, and y of weighted labels with an `output_projection` is held as a float64 array.
+            True or 1 marks unknown values of y, besides those that are NaN; they are not read. Clusters take unknown
+            labels for 0 and unknown numbers for their mean; leaves use the known values. A sample without any is left
+            out, an output without any raises a ValueError. See `docs/missing-labels.md`.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         trees : range or None, default=None
-            Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
-            these trees does. Parts can be fitted in several processes or on several machines and put together by
-            `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
-            scores.
+            Grow only these trees of `range(n_estimators)`, in the same way, without out-of-bag scores. Such parts can
+            be fitted on several machines and put together by `weald.merge`. `random_state` must then be an integer, and
+            `warm_start` False.
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is invalid. The message names it.
-        MemoryError
-            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
-            available; later, if the engine cannot allocate more.
-
-        Notes
-        -----
-        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
-
-        Tree i is a function of the data, the parameters, the seed and i. It does not depend on the layout of X, on `n_jobs`, or
-        on whether the forest was grown by one fit or by several with `warm_start`.
-        With `idf`, `warm_start` requires the data of the previous fit.
-
-        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`. Trees are then grown in ten blocks, or one by one
-        if there are fewer than ten; each block is a task named "trees", after which a callback gets the forest so far and can
-        end the fit by returning True. The forest has fewer trees than `n_estimators` then, and is that of the same trees in
-        any other fit. Every block prepares X again, which costs time where trees are small. Only `fit` itself calls callbacks:
-        parts of `weald.distribute.fit`, and fits that meta-estimators calibrate out of bag, do not.
-
-        Each level of a tree takes time in proportion to the labels of the clustered samples times `n_projections`, and
-        to the stored entries of X times `n_children`.
         """
         self._fit_as_task(X, y, sample_weight, y_mask, label_names, trees)
         return self
@@ -362,182 +314,114 @@ class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
 
 
 class CentroidForestClassifier(BaseCentroidForestClassifier):
-    """A centroid forest classifier for labels or classes of sparse data, such as text.
+    """A centroid forest classifier for many labels or classes of sparse data, such as text.
 
-    Each node of a tree clusters its samples by their labels and sends a sample to the child with the nearest centroid.
+    Each node of a tree clusters its samples by their labels and sends a sample to the child with the nearest centroid;
+    one without any feature of the centroids goes to the first child, the heaviest. After FastXML (Prabhu and Varma, KDD
+    2014) and CRAFTML (Siblini, Kuntz and Meyer, ICML 2018): see `docs/centroid-forests.md`. For dense data and features
+    of different kinds, use a `RandomForestClassifier`.
+
+    >>> import weald
+    >>> X, Y = [[2, 0], [1, 0], [0, 1], [0, 3]], [[1, 0], [1, 0], [0, 1], [0, 1]]  # words and tags
+    >>> weald.CentroidForestClassifier(max_leaf_samples=1, random_state=0).fit(X, Y).predict([[1, 0]])
+    array([[1, 0]])
 
     Parameters
     ----------
     n_estimators : int, default=50
         Number of trees.
     n_children : int, default=10
-        Maximum number of children of a node, from 2 to 32,768: the number of clusters that k-means looks for. A node never
-        has more than one child for every five of its samples, except that two children are always possible.
+        Maximum number of children of a node, from 2 to 32,768: the number of clusters that k-means looks for. A node
+        never has more than one child for every five of its samples, except that two children are always possible.
     max_leaf_samples : int, default=10
-        Nodes with at most this number of samples become leaves. Sample weights that are whole numbers count here as that
-        many samples.
+        Nodes with at most this number of samples become leaves. Whole sample weights count as that many samples.
     n_projections : int, float or "log", default=128
-        Number of random directions on which y is projected before samples are clustered, up to 65,536: a number, a fraction
-        of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More directions separate clusters better and take
-        longer. Numerical outputs are clustered without projections if there are no more outputs than directions. With
-        `output_projection`, the default is limited by the number of outputs.
+        Number of random directions on which y is projected before samples are clustered, up to 65,536: a number, a
+        fraction of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More separate clusters better and
+        take longer. No more numerical outputs than directions are clustered as they are.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
-        The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
-        Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
-        `weald.projection` describes. A callable is called once for each tree. A single output of classes supports None
-        only.
+        The family of the directions. None: random signs ±1, created when they are needed, which is the fastest, and the
+        only one for one output of classes. Others are "gaussian", "rademacher", "achlioptas", "sparse", "subsample",
+        "hadamard" and "pca", and what `weald.projection` describes.
     projection_scope : {"node", "tree", "forest"}, default="node"
-        Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"), or
-        all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
+        Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"),
+        or all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
     max_centroid_features : int or None, default=None
-        Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
-        `min_centroid_weight` keeps, which ranks labels better for the same memory.
+        Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features
+        that `min_centroid_weight` keeps, which ranks labels better for the same memory.
     min_centroid_weight : float, default=0.1
-        Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to below
-        1. Such features take most of the memory of a model: with 0, the model is several times as large, and often does not
-        rank labels better.
+        Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to
+        below 1. With 0, the model is several times as large, and often does not rank labels better.
     sample_size : int or None, default=None
-        Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
-        the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
+        Number of samples of a node, drawn without replacement, in which clusters are searched; the others then join the
+        nearest. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
     n_passes : int, default=3
         Number of iterations of k-means, from 0 to 1,000. With 0, the centers are the samples that k-means++ draws.
     refine : bool, default=True
-        If True, improve the centroids after clusters are found, by one pass of logistic regression of the clusters over the
-        samples of the node, on the features that the centroids have. More samples then reach their own cluster.
+        Whether to improve the centroids by one pass of logistic regression of the clusters over the samples of the
+        node, on the features that the centroids have. More samples then reach their own cluster.
     soft_routing : bool, default=True
-        If True, a sample that is about as close to the second child of a node as to the nearest follows both at prediction,
-        with weights; one to three leaves of each tree are then averaged. If False, it follows the nearest child only, which
-        is faster and slightly less accurate. The setting is part of the fitted model.
+        If True, a sample that is about as close to the second child of a node as to the nearest follows both at
+        prediction, with weights: one to three leaves of each tree are averaged. If False, it follows the nearest only,
+        which is faster and slightly less accurate. The setting is part of the fitted model.
     smoothing : float, default=0.5
-        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node. With 0, leaves predict
-        plain means.
+        Number of pseudo-samples with the mean of the parent node that are added to each leaf. 0: leaves predict means.
     normalize : bool, default=True
-        If True, scale each sample of X to length one, in `fit` and in predictions, so that long and short texts count the
+        Whether to scale each sample of X to length one, in `fit` and in predictions: long and short texts count the
         same.
     idf : bool, default=True
-        If True, multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)), in
-        `fit` and in predictions. Set it to False if X contains such weights already, as those of
-        `sklearn.feature_extraction.text.TfidfVectorizer`.
+        Whether to multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)),
+        in `fit` and in predictions. Set it to False for weights of `sklearn.feature_extraction.text.TfidfVectorizer`.
     bootstrap : bool, default=False
-        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and the trees still
-        differ by their random directions. Samples with weight zero are never drawn. If all weights are whole numbers with a
-        mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and trees
+        differ by their random directions. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two
+        samples.
     max_samples : int, float or None, default=None
-        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
-        a fit grows with the number of draws.
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
+        either of which may exceed them. None: as many as there are.
     oob_score : bool or callable, default=False
-        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
-        trees that were grown without it. A callable is called with (y_true, y_pred), which are sparse if y was. True stands
-        for:
-
-        - the accuracy for classes and for at most ten labels, where all labels of a sample must be right;
-        - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
+        Whether to score for each sample the predictions of the trees that were grown without it. True: the accuracy for
+        classes and up to ten labels, all of which must be right, and label ranking average precision for more labels. A
+        callable gets (y_true, y_pred), which are sparse if y was.
     max_depth : int or None, default=None
-        Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
-        samples cannot be separated.
+        Maximum depth of a tree. None: until nodes have `max_leaf_samples` samples or these cannot be separated.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
-        Weight of each label in the clustering of samples:
-
-        - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight;
-        - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
-        - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter;
-        - None: all labels have the same weight.
-
-        Leaves and predictions are unweighted frequencies. Only for labels.
+        Weight of each label in the clustering of samples: "balanced", 1 / (p (1 - p)) for a label with a fraction p of
+        the known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not negative, of
+        which only ratios matter; None, all the same. Predictions are unweighted. Only for labels. See
+        `docs/tagging.md#weights-for-rare-tags`.
     class_weight : {"balanced", "balanced_subsample"}, dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
     multi_label : {"auto", True, False}, default="auto"
-        How y with several columns is interpreted:
-
-        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
-        - False: each column is an output of classes.
-        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
-          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
-          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     keep_rows : bool, default=False
-        If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample
-        and tree. `weald.inspection.similar_rows` needs them. Model files contain them.
+        If True, keep for each training sample its leaf in each tree (four bytes) and its weight, in model files too.
+        `weald.inspection.similar_rows` needs them.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-        do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported:
-
-        - 0: not at all.
-        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
-          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
-          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
-          seconds or a tenth of the time so far without a line.
-        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
-          most twenty in a second.
-
-        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
-        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
-        such as that of a broken pipe, ends the report and not the fit.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
-        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
-        same data, the result is the forest that a single fit would have grown.
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
+        the same data, the result is the forest that a single fit would have grown.
 
     Attributes
     ----------
-    estimators_ : sequence of estimators of the same class
-        The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the forest.
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
-        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of X.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
-        later, this requires scikit-learn 1.9 or later.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
-        name, or if `label_names` was passed to `fit` of a classifier.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
+    feature_names_in_, target_names_in_ : ndarray of str
+        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
     oob_score_ : float
         The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
-        The out-of-bag scores of the training samples. Samples that all trees have drawn have NaN. If y is sparse, this is a
-        CSR matrix of the nonzero scores, in which such samples have no entries. A sample of weight 2 is scored by the trees
-        that have drawn it zero times; of two equal samples, each is also scored by trees that have drawn the other. It
-        exists only with `oob_score`.
-
-    See Also
-    --------
-    weald.inspection.export_centroids : Show the features with the largest weights of the children of a node.
-    RandomForestClassifier : The forest for dense data and for features of different kinds.
-
-    Notes
-    -----
-    The model, and its file, contain the labels of the training samples once for all trees.
-
-    A sample without any feature of the centroids goes to the first child of each node, which has the most weight.
-
-    Sources: Prabhu and Varma, FastXML, KDD 2014; Siblini, Kuntz and Meyer, CRAFTML, ICML 2018. From them are trees that
-    cluster samples by projected labels, and centroids. New here are logistic centroids, two paths for a sample,
-    smoothing, and features that are not projected.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> from sklearn.feature_extraction.text import CountVectorizer
-    >>> texts = ["a cat sat", "the cat and the dog", "a dog barked", "rain and snow", "snow fell", "it rains, it snows"]
-    >>> tags = [["cat"], ["cat", "dog"], ["dog"], ["weather"], ["weather"], ["weather"]]
-    >>> names = ["cat", "dog", "weather"]
-    >>> Y = np.array([[name in of_text for name in names] for of_text in tags])
-    >>> words = CountVectorizer().fit(texts)
-    >>> forest = weald.CentroidForestClassifier(max_leaf_samples=1, random_state=0)
-    >>> forest = forest.fit(words.transform(texts), Y, label_names=names)
-    >>> forest.predict_topk(words.transform(["snow again", "my dog"]), k=1, names=True)[0].tolist()
-    [['weather'], ['dog']]
+        The out-of-bag scores of the training samples: NaN, or if y is sparse no entry, for samples that all trees have
+        drawn. It exists only with `oob_score`. For weights see `docs/determinism.md#sample-weights-are-counts`.
     """
 
     def __init__(
@@ -575,150 +459,103 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
 
 
 class CentroidForestRegressor(BaseCentroidForestRegressor):
-    """A centroid forest regressor for one or several numerical outputs of sparse data.
+    """A centroid forest regressor for numerical outputs of sparse data, such as text.
 
-    Each node of a tree clusters its samples by their outputs and sends a sample to the child with the nearest centroid.
+    Each node of a tree clusters its samples by their outputs, after their mean in the node is subtracted, and sends a
+    sample to the child with the nearest centroid. A `RandomForestRegressor` nearly always predicts dense data better.
+    See `docs/centroid-forests.md`.
+
+    >>> import weald
+    >>> X, Y = [[2, 0], [1, 0], [0, 1], [0, 3]], [[1.0, 0.0], [1.0, 0.0], [0.0, 5.0], [0.0, 5.0]]
+    >>> weald.CentroidForestRegressor(max_leaf_samples=1, random_state=0).fit(X, Y).predict([[1, 0]]).shape
+    (1, 2)
 
     Parameters
     ----------
     n_estimators : int, default=50
         Number of trees.
     n_children : int, default=10
-        Maximum number of children of a node, from 2 to 32,768: the number of clusters that k-means looks for. A node never
-        has more than one child for every five of its samples, except that two children are always possible.
+        Maximum number of children of a node, from 2 to 32,768: the number of clusters that k-means looks for. A node
+        never has more than one child for every five of its samples, except that two children are always possible.
     max_leaf_samples : int, default=10
-        Nodes with at most this number of samples become leaves. Sample weights that are whole numbers count here as that
-        many samples.
+        Nodes with at most this number of samples become leaves. Whole sample weights count as that many samples.
     n_projections : int, float or "log", default=128
-        Number of random directions on which y is projected before samples are clustered, up to 65,536: a number, a fraction
-        of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More directions separate clusters better and take
-        longer. Numerical outputs are clustered without projections if there are no more outputs than directions. With
-        `output_projection`, the default is limited by the number of outputs.
+        Number of random directions on which y is projected before samples are clustered, up to 65,536: a number, a
+        fraction of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More separate clusters better and
+        take longer. No more numerical outputs than directions are clustered as they are.
     output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
-        The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
-        Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
-        `weald.projection` describes. A callable is called once for each tree. A single output of classes supports None
-        only.
+        The family of the directions. None: random signs ±1, created when they are needed, which is the fastest, and the
+        only one for one output of classes. Others are "gaussian", "rademacher", "achlioptas", "sparse", "subsample",
+        "hadamard" and "pca", and what `weald.projection` describes.
     projection_scope : {"node", "tree", "forest"}, default="node"
-        Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"), or
-        all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
+        Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"),
+        or all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
     max_centroid_features : int or None, default=None
-        Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
-        `min_centroid_weight` keeps, which ranks labels better for the same memory.
+        Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features
+        that `min_centroid_weight` keeps, which ranks labels better for the same memory.
     min_centroid_weight : float, default=0.1
-        Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to below
-        1. Such features take most of the memory of a model: with 0, the model is several times as large, and often does not
-        rank labels better.
+        Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to
+        below 1. With 0, the model is several times as large, and often does not rank labels better.
     sample_size : int or None, default=None
-        Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
-        the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
+        Number of samples of a node, drawn without replacement, in which clusters are searched; the others then join the
+        nearest. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
     n_passes : int, default=3
         Number of iterations of k-means, from 0 to 1,000. With 0, the centers are the samples that k-means++ draws.
     refine : bool, default=True
-        If True, improve the centroids after clusters are found, by one pass of logistic regression of the clusters over the
-        samples of the node, on the features that the centroids have. More samples then reach their own cluster.
+        Whether to improve the centroids by one pass of logistic regression of the clusters over the samples of the
+        node, on the features that the centroids have. More samples then reach their own cluster.
     soft_routing : bool, default=True
-        If True, a sample that is about as close to the second child of a node as to the nearest follows both at prediction,
-        with weights; one to three leaves of each tree are then averaged. If False, it follows the nearest child only, which
-        is faster and slightly less accurate. The setting is part of the fitted model.
+        If True, a sample that is about as close to the second child of a node as to the nearest follows both at
+        prediction, with weights: one to three leaves of each tree are averaged. If False, it follows the nearest only,
+        which is faster and slightly less accurate. The setting is part of the fitted model.
     smoothing : float, default=0.5
-        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node. With 0, leaves predict
-        plain means.
+        Number of pseudo-samples with the mean of the parent node that are added to each leaf. 0: leaves predict means.
     normalize : bool, default=True
-        If True, scale each sample of X to length one, in `fit` and in predictions, so that long and short texts count the
+        Whether to scale each sample of X to length one, in `fit` and in predictions: long and short texts count the
         same.
     idf : bool, default=True
-        If True, multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)), in
-        `fit` and in predictions. Set it to False if X contains such weights already, as those of
-        `sklearn.feature_extraction.text.TfidfVectorizer`.
+        Whether to multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)),
+        in `fit` and in predictions. Set it to False for weights of `sklearn.feature_extraction.text.TfidfVectorizer`.
     bootstrap : bool, default=False
-        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and the trees still
-        differ by their random directions. Samples with weight zero are never drawn. If all weights are whole numbers with a
-        mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and trees
+        differ by their random directions. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two
+        samples.
     max_samples : int, float or None, default=None
-        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
-        as many as there are training samples. Both may ask for more draws than that, as in scikit-learn 1.9, and the time of
-        a fit grows with the number of draws.
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
+        either of which may exceed them. None: as many as there are.
     oob_score : bool or callable, default=False
-        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
-        trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).
+        Whether to score for each sample the predictions of the trees that were grown without it: True by R², a callable
+        by its value for (y_true, y_pred).
     max_depth : int or None, default=None
-        Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
-        samples cannot be separated.
+        Maximum depth of a tree. None: until nodes have `max_leaf_samples` samples or these cannot be separated.
     output_weights : array-like of shape (n_outputs,) or None, default=None
-        Factors by which the outputs are multiplied in the clustering of samples: finite numbers, none of them negative and
-        at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. With
-        the inverse of its standard deviation for each output, all outputs count the same. Leaves and predictions are in the
-        units of y.
+        Factors of the outputs in the clustering of samples: numbers that are not negative, one of them positive; only
+        their ratios matter. None: outputs with large values dominate. With the inverse of its standard deviation for
+        each, all count the same. Predictions are in the units of y.
     keep_rows : bool, default=False
-        If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample
-        and tree. `weald.inspection.similar_rows` needs them. Model files contain them.
+        If True, keep for each training sample its leaf in each tree (four bytes) and its weight, in model files too.
+        `weald.inspection.similar_rows` needs them.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-        do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
     verbose : int, default=0
-        How the progress of `fit` is reported:
-
-        - 0: not at all.
-        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
-          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
-          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
-          seconds or a tenth of the time so far without a line.
-        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
-          most twenty in a second.
-
-        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
-        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
-        such as that of a broken pipe, ends the report and not the fit.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
     warm_start : bool, default=False
-        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
-        same data, the result is the forest that a single fit would have grown.
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On
+        the same data, the result is the forest that a single fit would have grown.
 
     Attributes
     ----------
-    estimators_ : sequence of estimators of the same class
-        The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the forest.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of X.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
-        later, this requires scikit-learn 1.9 or later.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
-        name, or if `label_names` was passed to `fit` of a classifier.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
+    feature_names_in_, target_names_in_ : ndarray of str
+        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
     oob_score_ : float
         The out-of-bag score, in which samples of positive weight count once. It exists only with `oob_score`.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. A sample of weight 2
-        is predicted by the trees that have drawn it zero times; of two equal samples, each is also predicted by trees that
-        have drawn the other. It exists only with `oob_score`.
-
-    See Also
-    --------
-    CentroidForestClassifier : The forest for labels and classes, with the sources.
-    RandomForestRegressor : The forest for dense data and for features of different kinds, which it nearly always
-        predicts better.
-
-    Notes
-    -----
-    Samples are clustered by the distance of their outputs after their mean in the node is subtracted. Leaves predict
-    means.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> from scipy import sparse
-    >>> X = sparse.random_array((300, 1000), density=0.02, random_state=np.random.default_rng(0), format="csr")
-    >>> topics = np.random.default_rng(1).random((1000, 3)) < 0.02
-    >>> Y = X @ topics.astype(float)
-    >>> forest = weald.CentroidForestRegressor(random_state=0).fit(X, Y)
-    >>> forest.predict(X[:2]).shape
-    (2, 3)
+        The out-of-bag predictions of the training samples: NaN for samples that all trees have drawn. It exists only
+        with `oob_score`. For weights see `docs/determinism.md#sample-weights-are-counts`.
     """
 
     def __init__(

@@ -64,47 +64,37 @@ __all__ = [
 class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignore[misc]
     """Regressor with prediction intervals for each output, and regions for all outputs of a sample together.
 
-    The estimator is fitted, and the residuals of samples that it was not fitted to tell how wide intervals must be: the
-    interval of an output is the prediction plus and minus the residual at position ⌈(n + 1)(1 − alpha)⌉ of the n
-    calibration samples in ascending order.
+    Use it where errors must be bounded: the interval of an output is the prediction plus and minus the residual at
+    position ⌈(n + 1)(1 − alpha)⌉ of n calibration samples, to which the estimator was not fitted. What holds, and
+    sources, are in `docs/intervals.md#what-is-promised`. A sample of weight w counts as w samples. Beside the fits it
+    takes O(n log n) for each output, and stores the scores of the calibration samples.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> weald.conformal.ConformalRegressor(alpha=0.2).fit(X, X[:, 0]).predict_interval(X[:5]).shape
+    (5, 2)
 
     Parameters
     ----------
     estimator : regressor, Pipeline or None, default=None
-        Any regressor of weald or scikit-learn, or a pipeline that ends with one. None is a `weald.RandomForestRegressor` at its
-        defaults. An estimator in `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples
-        that it was not fitted to.
+        Any regressor of weald or scikit-learn, or a pipeline that ends with one. None is a
+        `weald.RandomForestRegressor`. A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs samples that it
+        was not fitted to.
     alpha : float, default=0.1
-        The fraction of samples that intervals and regions may miss, above 0 and below 1. Methods take other values, so that
-        one fit serves all of them.
+        The fraction of samples that intervals and regions may miss, above 0 and below 1. Methods take other values.
     conformity_score : {"absolute", "normalized", "quantile"}, default="absolute"
-        What is compared with the calibration samples:
-
-        - "absolute": the absolute residual. All intervals of an output have the same width;
-        - "normalized": the absolute residual divided by the spread of the trees, which is the standard deviation of their
-          predictions plus 0.3 times its mean over the calibration samples. Intervals are narrow where trees agree. Only for random
-          forests and extra-trees forests of weald;
-        - "quantile": how far the value is outside of the quantiles alpha / 2 and 1 − alpha / 2 that `predict_quantiles` of a
-          forest or of a `weald.QuantileBoostingRegressor` predicts (conformalized quantile regression). The forest must have
-          `keep_rows=True`, the quantiles of boosting must contain both levels and 0.5, and `cv` must not be "oob". The
-          quantiles are those of the parameter `alpha`, whatever a method is asked for.
+        What is compared with the calibration samples: the residual; the residual divided by the spread of the trees of
+        a forest, which is narrow where trees agree; or how far the value is outside of the quantiles alpha / 2 and 1 −
+        alpha / 2 that `predict_quantiles` predicts. See `docs/intervals.md#which-score`.
     cv : "oob", int, cross-validation generator or None, default=None
-        How calibration samples are predicted by models that were not fitted to them:
-
-        - "oob": by the trees of a forest with `bootstrap=True` that have not drawn the sample. Of equal samples, each is also
-          predicted by trees that have drawn another: pass one, with their weight. It needs no additional fits. If the forest
-          is the last step of a pipeline, the other steps were fitted to the sample nevertheless;
-        - an integer: by fits to the other folds, which hold out rows (see `docs/determinism.md`);
-        - a cross-validation generator is used as it is;
-        - None: "oob" for forests with `bootstrap=True`, but with whole weights that leave a sample out of less than a tenth of
-          the bootstraps, from 2.4 on average on; and 5 folds otherwise.
-
-        It has no effect if the estimator is frozen: then all samples of `fit` are calibration samples.
+        How calibration samples are predicted: "oob", by the trees that have not drawn them, without other fits; by fits
+        to the other folds, of which a number holds out rows; None, "oob" for forests with `bootstrap=True` whose
+        weights leave enough samples out, and otherwise 5. See
+        `docs/intervals.md#where-the-calibration-samples-come-from`.
     random_state : int, RandomState instance or None, default=None
         Controls the folds if `cv` is an integer or None, and the forest if `estimator` is None.
     verbose : int, default=0
-        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
-        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`. The estimator has a `verbose` of its
         own.
 
     Attributes
@@ -114,55 +104,15 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
     scale_ : ndarray of shape (n_outputs,)
         The root mean square of the scores of each output, by which boxes are scaled.
     covariance_ : ndarray of shape (n_outputs, n_outputs) or None
-        The mean square of the residuals (those divided by the spread if normalized) of samples with all outputs known, shrunk
-        towards its diagonal, which counts as one sample for each output. It is the matrix of ellipsoids. None for more than
+        The matrix of ellipsoids: the mean square of the residuals (divided by the spread if normalized) of samples with
+        all outputs known, shrunk towards its diagonal, which counts as a sample for each output. None for more than
         1000 outputs.
     n_calibration_ : ndarray of shape (n_outputs,)
         The number of calibration samples of each output, or the sum of their weights.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of the fitted estimator.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
     target_names_in_ : ndarray of shape (`n_outputs_`,)
         The names of the outputs. It exists only if y has names.
-
-    See Also
-    --------
-    ConformalClassifier : Sets of classes.
-    weald.RandomForestRegressor.predict_quantiles : Quantiles without a promise.
-
-    Notes
-    -----
-    What holds if all samples are exchangeable, as independent samples of one distribution are:
-
-    * a frozen estimator: the interval of a further sample holds its value with probability 1 − alpha or more, and at most 1 −
-      alpha + 1 / (n + 1) if scores have no ties (Vovk, Gammerman and Shafer 2005). With "normalized", the mean spread of the
-      calibration samples is part of the score, and in regions the scales and the covariance are: these depend on all
-      calibration samples together, by a share of 1 / n each, which the proof does not cover;
-    * out of bag and by folds: about 1 − alpha, as measured (see the page "Intervals and sets"). The bound 1 − 2 alpha is proven
-      for a rule that also predicts each further sample without each calibration sample (jackknife+-after-bootstrap, Kim,
-      Xu and Barber 2020; CV+, Barber et al. 2021). The rule here is that of Johansson et al. (2014), which takes the
-      prediction of the whole model: it gives the same intervals where leaving out a sample hardly changes a prediction.
-
-    The probability is over calibration samples and further samples together: it is no statement about each value of X.
-
-    A sample of weight w counts as w samples, so that weights must be counts: with weights that sum to less than 1 / alpha − 1
-    no interval is finite. Where they are tiny, such as 1 / n, `fit` warns and takes them as relative, 1 on average.
-    In addition to the fits, time is O(n log n) for each output, and the scores of all calibration samples are stored: n times
-    the number of outputs.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.model_selection import train_test_split
-    >>> import weald
-    >>> from weald.conformal import ConformalRegressor, coverage
-    >>> X, X_new, y, y_new = train_test_split(*load_diabetes(return_X_y=True), random_state=0)
-    >>> model = ConformalRegressor(weald.RandomForestRegressor(random_state=0), alpha=0.2).fit(X, y)
-    >>> model.predict_interval(X_new).shape
-    (111, 2)
-    >>> bool(0.7 < coverage(y_new, model.predict_interval(X_new)) < 0.9)
-    True
     """
 
     _fitted = ("scale_", "covariance_", "_offset", "_scores")
@@ -198,6 +148,9 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
     ) -> Self:
         """Fit the estimator, and rank the scores of samples that it was not fitted to.
 
+        Fewer than 1 / alpha − 1 calibration samples of an output, whose intervals would be infinite, raise a
+        ValueError.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -205,32 +158,22 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Numbers. Those of samples of weight zero are not read. A dense copy of sparse y is made.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
+            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
             zero do not count, but they are assigned to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns. The mask is passed
-            to the `fit` of the estimator. Each output is calibrated on its known values, and regions on the samples
-            in which all outputs are known.
+            True or 1 marks unknown values of y, besides those that are NaN, for the fit of the estimator, too. Each
+            output is calibrated on its known values, and regions on the samples in which all outputs are known.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         groups : array-like of shape (n_samples,) or None, default=None
-            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
-            other `cv` they raise an error.
+            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`.
+            With any other `cv` they raise an error.
 
         Returns
         -------
         self : ConformalRegressor
             The fitted regressor.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the input is not valid, or if there are fewer than 1 / alpha − 1 calibration samples for an
-            output: its intervals would be infinite. The regressor is left unchanged.
-        TypeError
-            If `estimator` is a class, is not a regressor, or does not support the `conformity_score`. The regressor is left
-            unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
@@ -271,18 +214,14 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
         alpha : float or None, default=None
-            The fraction of samples that the intervals of an output may miss. None is the parameter `alpha`.
+            The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the
+            parameter.
 
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            The lower and upper bounds, which belong to the intervals; without the axis of outputs if there is one output.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range, or so small that intervals would be infinite: smaller than 1 / (n + 1) for n calibration
-            samples of an output.
+            The lower and upper bounds, which belong to the intervals; without the axis of outputs if there is one
+            output.
         """
         check_fitted(self)
         at = np.array(self._quantiles(alpha))
@@ -299,17 +238,13 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
         alpha : float or None, default=None
-            The fraction of samples that may be outside of their box, in any output. None is the parameter `alpha`.
+            The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the
+            parameter.
 
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
             The lower and upper bounds of each output, in the form of `predict_interval`.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range, or too small for the calibration samples in which all outputs are known.
         """
         check_fitted(self)
         return self._bounds(self._parts_of(X), self._radius(alpha, "box") * self.scale_)
@@ -333,10 +268,11 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Values of the outputs.
         alpha : float or None, default=None
-            The fraction of samples that may be outside of their region. None is the parameter `alpha`.
+            The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the
+            parameter.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, in addition to those that are NaN. Then the result is whether the region holds
-            the known values together with any values of the others.
+            True or 1 marks unknown values of y, besides those that are NaN: the result is whether the region holds the
+            known values together with any values of the others.
         region : {"box", "ellipsoid"}, default="box"
             "box": the region of `predict_region`. "ellipsoid": the values y whose residual r, divided by the spread if
             normalized, has a Mahalanobis length √(rᵀ C⁻¹ r) of at most `ellipsoid_radius`, where C is `covariance_`.
@@ -345,11 +281,6 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         -------
         bool ndarray of shape (n_samples,)
             Whether the values are in the region.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range or too small, `region` has another value, or y does not have a valid shape.
         """
         check_fitted(self)
         radius, parts = self._radius(alpha, region), self._parts_of(X)
@@ -377,20 +308,16 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
         alpha : float or None, default=None
-            The fraction of samples that may be outside of their region. None is the parameter `alpha`.
+            The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the
+            parameter.
         region : {"box", "ellipsoid"}, default="box"
             The region, as in `contains`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The logarithms, in the units of the product of the outputs. Minus infinity for a region without a volume, which is
-            flat in an output whose calibration samples are all predicted exactly.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range or too small, or `region` has another value.
+            The logarithms, in the units of the product of the outputs. Minus infinity for a region that is flat in an
+            output.
         """
         check_fitted(self)
         radius, parts = self._radius(alpha, region), self._parts_of(X)
@@ -411,17 +338,13 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         Parameters
         ----------
         alpha : float or None, default=None
-            The fraction of samples that may be outside of their ellipsoid. None is the parameter `alpha`.
+            The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the
+            parameter.
 
         Returns
         -------
         float
             The length.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range, or too small for the calibration samples in which all outputs are known.
         """
         check_fitted(self)
         return self._radius(alpha, "ellipsoid")
@@ -432,21 +355,14 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
     ) -> float:
         """Return minus the mean interval score of the intervals, averaged over the outputs: larger is better.
 
-        The interval score of a value is the width of its interval, and 2 / alpha times the distance by which the value is
-        outside (Winkler 1972), in the unit of y. Searches can choose by it, except for `alpha` itself: intervals of another
-        level answer another question. Outputs of different units should be scaled before.
-        `coverage` measures how often intervals hold the value, and `sklearn.metrics.r2_score` of `predict` the predictions.
+        The interval score of a value is the width of its interval, and 2 / alpha times the distance by which the value
+        is outside (Winkler 1972), in the unit of y. Searches can choose by it, except for `alpha`: see
+        `docs/intervals.md#searches`.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The true values.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
@@ -463,37 +379,41 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
 class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ignore[misc]
     """Classifier with sets of classes that hold the true class with a probability that is promised.
 
-    A class is in the set of a sample if its score is at most the score at position ⌈(n + 1)(1 − alpha)⌉ of the true classes of
-    the n calibration samples in ascending order.
+    A class is in the set of a sample if its score is at most the score at position ⌈(n + 1)(1 − alpha)⌉ of the true
+    classes of n calibration samples, to which the estimator was not fitted: see `docs/intervals.md#what-is-promised`. A
+    sample of weight w counts as w samples. Sets of several outputs hold for each output by itself. For labels see
+    `ConformalLabels`.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> weald.conformal.ConformalClassifier().fit(X, X[:, 0] > 0.5).predict_sets([[0.9, 0.1]])
+    array([[False,  True]])
 
     Parameters
     ----------
     estimator : classifier, Pipeline or None, default=None
         Any classifier of weald or scikit-learn with `predict_proba`, or a pipeline that ends with one. None is a
-        `weald.RandomForestClassifier` at its defaults. An estimator in `sklearn.frozen.FrozenEstimator` is not refitted;
-        `fit` must then be called with samples that it was not fitted to.
+        `weald.RandomForestClassifier`. A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs samples that it
+        was not fitted to.
     alpha : float, default=0.1
-        The fraction of samples whose set may miss the true class, above 0 and below 1. `predict_sets` takes other values.
+        The fraction of samples whose set may miss the true class, above 0 and below 1. `predict_sets` takes other
+        values.
     method : {"lac", "aps"}, default="lac"
-        The score of a class:
-
-        - "lac": 1 minus its probability (least ambiguous sets, Sadinle, Lei and Wasserman 2019). Sets are smallest on
-          average, may be empty, and miss difficult samples more often than easy ones;
-        - "aps": the sum of the probabilities of all classes that are at least as probable (adaptive prediction sets, Romano,
-          Sesia and Candès 2020). Sets are larger, and miss difficult and easy samples about equally often.
+        The score of a class: 1 minus its probability (Sadinle, Lei and Wasserman 2019), for the smallest sets, which
+        may be empty and miss difficult samples more often; or the sum of the probabilities of all that are at least as
+        probable (Romano, Sesia and Candès 2020), for larger sets that miss difficult and easy samples about equally
+        often.
     randomized : bool, default=True
-        Whether "aps" counts a random share of the probability of the class itself, so that sets are smaller and their coverage
-        is near 1 − alpha in place of above it. The share depends on the probabilities of a sample and on `random_state`, and
-        not on other samples. Without it, a model that is sure of most samples has sets of many classes. It has no effect with
-        "lac".
+        Whether "aps" counts a random share of the probability of the class itself, which depends on the sample and
+        `random_state`: sets are smaller, and their coverage is near 1 − alpha in place of above it.
     cv : "oob", int, cross-validation generator or None, default=None
-        How calibration samples are predicted by models that were not fitted to them, as in `ConformalRegressor`. Classes that
-        are missing in the samples of a fit have probability 0 in its fold.
+        How calibration samples are predicted by models that were not fitted to them, as in `ConformalRegressor`.
+        Classes that are missing in the samples of a fit have probability 0 in its fold.
     random_state : int, RandomState instance or None, default=None
-        Controls the folds if `cv` is an integer or None, the shares if `randomized`, and the forest if `estimator` is None.
+        Controls the folds if `cv` is an integer or None, the shares if `randomized`, and the forest if `estimator` is
+        None.
     verbose : int, default=0
-        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
-        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`. The estimator has a `verbose` of its
         own.
 
     Attributes
@@ -504,38 +424,10 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         The classes of the fitted estimator, in its order; for several outputs, a list of one array for each output.
     n_calibration_ : ndarray of shape (n_outputs,)
         The number of calibration samples of each output, or the sum of their weights.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of the fitted estimator.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
     target_names_in_ : ndarray of shape (`n_outputs_`,)
         The names of the outputs. It exists only if y has names.
-
-    See Also
-    --------
-    ConformalLabels : Sets of labels.
-    ConformalRegressor : Intervals and regions of numerical outputs.
-
-    Notes
-    -----
-    What holds is as in `ConformalRegressor`: with a frozen estimator and exchangeable samples, a set holds the true class with
-    probability 1 − alpha or more; out of bag and by folds with about 1 − alpha. Without `randomized`, coverage with "aps" is
-    above 1 − alpha, by about half the probability of a class. Sets of several outputs hold for each output by itself.
-
-    A sample of weight w counts as w samples, in the calibration as in the fit.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn.model_selection import train_test_split
-    >>> import weald
-    >>> from weald.conformal import ConformalClassifier, coverage
-    >>> X, X_new, y, y_new = train_test_split(*load_digits(return_X_y=True), random_state=0)
-    >>> model = ConformalClassifier(weald.RandomForestClassifier(random_state=0), alpha=0.05).fit(X, y)
-    >>> model.predict_sets(X_new).shape
-    (450, 10)
-    >>> bool(coverage(y_new, model.predict_sets(X_new), classes=model.classes_) > 0.93)
-    True
     """
 
     _fitted = ("_seed", "_scores")
@@ -575,6 +467,9 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
     ) -> Self:
         """Fit the estimator, and rank the scores of the true classes of samples that it was not fitted to.
 
+        Fewer than 1 / alpha − 1 calibration samples of an output, whose sets would hold all classes, raise a
+        ValueError.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -582,30 +477,22 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes. Those of samples of weight zero are not read.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
+            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
             zero do not count, but they are assigned to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns. The mask is passed
-            to the `fit` of the estimator, and each output is calibrated on its known values.
+            True or 1 marks unknown values of y, besides those that are NaN, for the fit of the estimator, too. Each
+            output is calibrated on its known values.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         groups : array-like of shape (n_samples,) or None, default=None
-            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
-            other `cv` they raise an error.
+            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`.
+            With any other `cv` they raise an error.
 
         Returns
         -------
         self : ConformalClassifier
             The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the input is not valid, if y are labels, or if there are fewer than 1 / alpha − 1 calibration
-            samples for an output: its sets would hold all classes. The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class, is not a classifier, or has no `predict_proba`. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
@@ -670,21 +557,14 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
         alpha : float or None, default=None
-            The fraction of samples whose set may miss the true class. None is the parameter `alpha`.
+            The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the
+            parameter.
 
         Returns
         -------
-        bool ndarray of shape (n_samples, n_classes)
-            Whether each class is in the set, in the order of `classes_`. A set may be empty, unless the method is "aps" without
-            `randomized`.
-        list of bool ndarray of shape (n_samples, n_classes)
-            For several outputs, one array for each output.
-
-        Raises
-        ------
-        ValueError
-            If `alpha` is out of range, or so small that sets would hold all classes: smaller than 1 / (n + 1) for n calibration
-            samples of an output.
+        bool ndarray of shape (n_samples, n_classes), or list of them
+            Whether each class is in the set, in the order of `classes_`; for several outputs, one array for each. A set
+            may be empty, unless the method is "aps" without `randomized`.
         """
         check_fitted(self)
         at = self._quantiles(alpha)
@@ -698,27 +578,19 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
     ) -> float:
         """Return minus the mean size of the sets at the promised coverage, averaged over the outputs: larger is better.
 
-        Sets that miss more true classes than the fraction alpha count as larger, by one class for each fraction alpha that is
-        missed in addition: a class that is added where it has the probability alpha costs as much. Searches can choose by it,
-        except for `alpha` itself. `coverage` measures how often sets hold the true class, and
-        `sklearn.metrics.accuracy_score` of `predict` the predictions.
+        Sets that miss more true classes than the fraction alpha count as larger, by one class for each fraction alpha
+        that is missed in addition. Searches can choose by it, except for `alpha`: see `docs/intervals.md#searches`.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The true classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
         float
-            Minus the mean number of classes in a set, and minus max(0, missed − alpha) / alpha for the fraction of true classes
-            that is missed. A class that the estimator does not know is in no set. NaN if no class is known.
+            Minus the mean number of classes in a set, and minus max(0, missed − alpha) / alpha for the fraction of true
+            classes that is missed. A class that the estimator does not know is in no set. NaN if no class is known.
         """
         sets = self.predict_sets(X)
         sets = sets if isinstance(sets, list) else [sets]
@@ -736,25 +608,28 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
 class ConformalLabels(WithScores):
     """Multi-label classifier with sets of labels whose recall or precision is controlled.
 
-    One threshold for all labels is chosen on scores of samples that the scoring model was not fitted to, so that a further
-    sample is promised a fraction of its true labels, or a fraction of true labels among those that are predicted.
+    One threshold for all labels is chosen on scores of samples that the estimator was not fitted to, so that a further
+    sample is promised a fraction of its true labels, or of true labels among those that are predicted: see
+    `docs/intervals.md#what-is-promised`. A sample of weight w counts as w samples. Beside the fits, recall takes O(m
+    log m) time for m stored scores, and precision 200 operations for each sample. `weald.multilabel.TunedThresholds`
+    tunes without a promise.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> weald.conformal.ConformalLabels(weald.RandomForestClassifier(50)).fit(X, X > 0.5).predict([[0.9, 0.1]])
+    array([[ True, False]])
 
     Parameters
     ----------
     estimator : classifier or Pipeline
-        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
-        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
-        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
-        on.
+        A multi-label classifier with `predict_proba`, or else with `decision_function`, whose scores s are converted by
+        1 / (1 + exp(-s)). A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs samples that it was not
+        fitted on.
     control : {"recall", "precision"}, default="recall"
-        What is controlled:
-
-        - "recall": the expected fraction of the true labels of a sample that are missed is at most `alpha`, over samples that
-          have a label (conformal risk control, Angelopoulos et al. 2022). The threshold is the largest with which it is;
-        - "precision": with probability 1 − `delta` over calibration samples, the expected fraction of wrong labels among those
-          that are predicted is at most `alpha`, where a sample without predictions has the fraction 0 (learn then test,
-          Angelopoulos et al. 2021). 200 thresholds from 1 down to `min_score` are tested in this order, and the last before the
-          first that fails is taken.
+        "recall": the expected fraction of true labels that are missed, over samples with a label, is at most `alpha`
+        (conformal risk control, Angelopoulos et al. 2022). "precision": with probability 1 − `delta` over calibration
+        samples, the expected fraction of wrong labels among the predicted ones is (learn then test, Angelopoulos et al.
+        2021).
     alpha : float, default=0.1
         The fraction of labels that may be missed or wrong, above 0 and below 1.
     delta : float, default=0.1
@@ -762,14 +637,12 @@ class ConformalLabels(WithScores):
     cv : "oob", int, cross-validation generator or None, default=None
         How the scores of calibration samples are computed, as in `TunedThresholds`.
     min_score : float or "auto", default="auto"
-        Scores below this value are not stored. "auto" is 0 if y is dense or the estimator is a `LabelTreeClassifier`, and
-        0.001 otherwise. If recall cannot be reached by all stored scores together, labels without a
-        stored score are predicted by their frequency, the most frequent ones first: see `frequent_`.
+        Scores below this value are not stored. "auto" is 0 if y is dense or the estimator is a `LabelTreeClassifier`,
+        and 0.001 otherwise. If recall cannot be reached by all stored scores, see `frequent_`.
     random_state : int, RandomState instance or None, default=None
         Controls the folds if `cv` is an integer or None.
     verbose : int, default=0
-        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
-        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`. The estimator has a `verbose` of its
         own.
 
     Attributes
@@ -777,49 +650,16 @@ class ConformalLabels(WithScores):
     estimator_ : estimator
         The estimator, fitted on all samples, or the frozen estimator.
     threshold_ : float
-        Labels whose score is at least this are predicted. 0 are all with a score of at least `min_score`. Infinite if no
-        threshold is sure to have the precision, so that no label is predicted; `fit` then warns.
+        Labels whose score is at least this are predicted. 0 are all with a score of at least `min_score`. Infinite if
+        no threshold is sure to have the precision, so that no label is predicted; `fit` then warns.
     frequent_ : ndarray of int64
         The labels that are predicted for every sample, because the stored scores do not reach the recall. Mostly empty.
     n_calibration_ : float
         The number of calibration samples, or the sum of their weights; for recall, of those that have a label.
     classes_ : ndarray
         The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_ : int
-        The number of labels.
-    n_features_in_ : int
-        The number of features of the fitted estimator.
-
-    See Also
-    --------
-    ConformalClassifier : Sets of classes.
-    weald.multilabel.TunedThresholds : Thresholds for F1, precision or a number of labels, without a promise.
-
-    Notes
-    -----
-    The statements about recall and precision hold for a frozen estimator and exchangeable samples; for precision these must
-    be independent of each other. `frequent_` is chosen by frequencies in the calibration samples, which the proof does not cover.
-    Out of bag and by folds, they hold about, as measured (see the page "Intervals and sets").
-
-    A sample of weight w counts as w samples. Unknown entries of y are left out of both fractions. In addition to the fits,
-    recall takes O(m log m) time for m stored scores, and precision 200 operations for each sample; no array of size n_samples ×
-    n_labels is created.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.conformal import ConformalLabels
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(600, 20))
-    >>> Y = sparse.csr_array(X @ rng.normal(size=(20, 30)) > 4)
-    >>> forest = weald.RandomForestClassifier(50, random_state=0)
-    >>> model = ConformalLabels(forest, control="recall", alpha=0.2).fit(X[:400], Y[:400])
-    >>> from sklearn.metrics import recall_score
-    >>> recall = recall_score(Y[400:], model.predict(X[400:]), average="samples", zero_division=np.nan)
-    >>> bool(0.7 < recall < 0.9)
-    True
+    n_outputs_, n_features_in_ : int
+        The numbers of labels and of features.
     """
 
     _fitted = ("threshold_", "frequent_", "n_calibration_")
@@ -862,6 +702,8 @@ class ConformalLabels(WithScores):
     ) -> Self:
         """Fit the estimator, and choose the threshold on scores of samples that it was not fitted to.
 
+        For recall, fewer than 1 / alpha − 1 calibration samples with a label raise a ValueError.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -869,30 +711,21 @@ class ConformalLabels(WithScores):
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for the calibration: a sample of weight 2 counts as two samples. Samples of weight
+            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
             zero do not count, but they are assigned to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
-            the estimator, and the threshold is chosen on the known entries.
+            True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         groups : array-like of shape (n_samples,) or None, default=None
-            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`. With any
-            other `cv` they raise an error.
+            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`.
+            With any other `cv` they raise an error.
 
         Returns
         -------
         self : ConformalLabels
             The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the input is not valid, or, for recall, if fewer than 1 / alpha − 1 calibration samples have a label.
-            The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
         return self
@@ -978,28 +811,20 @@ class ConformalLabels(WithScores):
     ) -> float:
         """Score the predicted sets by what is not promised, so that larger is better and searches can choose by it.
 
-        With the recall promised, the fewer labels are predicted the better; with the precision promised, the more true labels
-        are found the better. Sets that miss the promise lose the fraction by which they do, divided by `alpha`. The promise
-        itself is measured by `sklearn.metrics.recall_score` or `precision_score` of `predict` with `average="samples"`.
+        With the recall promised, the fewer labels are predicted the better; with the precision promised, the more true
+        labels are found the better. Sets that miss the promise lose the fraction by which they do, divided by `alpha`.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
         float
-            For `control="recall"`, minus the mean number of predicted labels, and minus max(0, missed − alpha) / alpha for each
-            true label of a sample, where the mean fraction of true labels of a sample is missed. For "precision", the mean
-            fraction of true labels that are predicted, minus max(0, wrong − alpha) / alpha, where the mean fraction of the
-            predicted labels of a sample is wrong. NaN if no sample has a label.
+            For recall, minus the mean number of predicted labels, and minus max(0, missed − alpha) / alpha for each
+            true label of a sample. For precision, the mean fraction of true labels that are predicted, minus max(0,
+            wrong − alpha) / alpha. NaN if no sample has a label.
         """
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
@@ -1030,44 +855,32 @@ def coverage(
 ) -> Any:
     """Fraction of true values that are inside predicted intervals, or of true classes that are in predicted sets.
 
+    >>> from weald.conformal import coverage
+    >>> coverage([1.0, 2.0, 3.0, 4.0], [[0, 2], [0, 2], [0, 2], [3, 5]])
+    0.75
+
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_outputs)
         The true values or classes. NaN in several columns are unknown.
     predicted : ndarray or list of ndarray
-        Intervals of shape (n_samples, 2) or (n_samples, n_outputs, 2), as of `ConformalRegressor.predict_interval` and
-        `predict_region`; or sets, bool of shape (n_samples, n_classes) or a list of them, as of
-        `ConformalClassifier.predict_sets`.
+        Intervals of shape (n_samples, 2) or (n_samples, n_outputs, 2), as of `ConformalRegressor.predict_interval`; or
+        sets, bool of shape (n_samples, n_classes) or a list of them, as of `ConformalClassifier.predict_sets`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        Marks values of y to leave out by True or 1, in addition to those that are NaN.
+        True or 1 marks values of y to leave out, besides those that are NaN.
     classes : array-like of shape (n_classes,), list of them or None, default=None
         The classes of sets, the attribute `classes_` of the classifier. None are the numbers from 0.
     joint : bool, default=False
-        Whether a sample counts if all of its known values are inside, as of `predict_region`, in place of each output by
-        itself.
+        Whether a sample counts if all of its known values are inside, as of `predict_region`.
     multioutput : {"uniform_average", "raw_values"}, default="uniform_average"
-        The mean over the outputs that have known values, or an array of the values of all outputs, NaN without known values.
-        It has no effect if `joint`.
+        The mean over the outputs that have known values, or an array of all, NaN without known values, unless `joint`.
 
     Returns
     -------
     float or ndarray of shape (n_outputs,)
         The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit.
-
-    Examples
-    --------
-    >>> from weald.conformal import coverage
-    >>> coverage([1.0, 2.0, 3.0, 4.0], [[0, 2], [0, 2], [0, 2], [3, 5]])
-    0.75
-    >>> coverage(["a", "b"], [[True, False], [True, False]], classes=["a", "b"])
-    0.5
     """
     found = measures.Predicted.of(predicted, classes)
     inside, mask = found.inside(y_true, y_mask)
@@ -1086,6 +899,10 @@ def size(
 ) -> Any:
     """Mean width of predicted intervals, or mean number of classes in predicted sets.
 
+    >>> from weald.conformal import size
+    >>> size([[[0, 2], [0, 1]], [[0, 4], [0, 1]]], multioutput="raw_values")
+    array([3., 1.])
+
     Parameters
     ----------
     predicted : ndarray or list of ndarray
@@ -1093,8 +910,8 @@ def size(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     joint : bool, default=False
-        Whether the result is the mean natural logarithm of the volume of boxes, or of the number of combinations of classes,
-        in place of the mean over outputs. It does not depend on the units of the outputs, except for a constant.
+        Whether the result is the mean natural logarithm of the volume of boxes, or of the number of combinations of
+        classes, which depends on the units of outputs by a constant only.
     multioutput : {"uniform_average", "raw_values"}, default="uniform_average"
         The mean over the outputs, or an array of the values of all outputs. It has no effect if `joint`.
 
@@ -1102,14 +919,6 @@ def size(
     -------
     float or ndarray of shape (n_outputs,)
         The size. Of two predictions with the same coverage, the smaller one says more.
-
-    Examples
-    --------
-    >>> from weald.conformal import size
-    >>> size([[[0, 2], [0, 1]], [[0, 4], [0, 1]]], multioutput="raw_values")
-    array([3., 1.])
-    >>> size([[True, True, False], [True, False, False]])
-    1.5
     """
     widths = measures.Predicted.of(predicted, None).sizes()
     weights = checks.score_weights(sample_weight, len(widths))
@@ -1122,6 +931,11 @@ def size(
 def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> Scorer:
     """Make a scorer of `coverage`, for `cross_validate` and the other functions of `model_selection`.
 
+    >>> from weald.conformal import ConformalRegressor, make_coverage_scorer
+    >>> model = ConformalRegressor().fit([[0.0], [1.0]] * 50, [0.0, 1.0] * 50)
+    >>> make_coverage_scorer()(model, [[0.0], [1.0]], [0.0, 9.0])
+    0.5
+
     Parameters
     ----------
     alpha : float or None, default=None
@@ -1133,26 +947,6 @@ def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> 
     -------
     callable
         A function of an estimator, X, y and optionally `sample_weight`, which returns the coverage.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` is out of range.
-
-    See Also
-    --------
-    make_size_scorer : The size at the same level.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from weald.conformal import ConformalRegressor, make_coverage_scorer, make_size_scorer
-    >>> from weald.model_selection import cross_validate
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> scoring = {"coverage": make_coverage_scorer(), "size": make_size_scorer()}
-    >>> found = cross_validate(ConformalRegressor(), X, y, cv=3, scoring=scoring)
-    >>> bool(0.8 < found["test_coverage"].mean() < 0.97)
-    True
     """
     return Scorer("coverage", coverage, None if alpha is None else ranked.check_alpha(alpha), joint)
 
@@ -1171,14 +965,5 @@ def make_size_scorer(alpha: float | None = None, *, joint: bool = False) -> Scor
     -------
     callable
         A function of an estimator, X, y and optionally `sample_weight`, which returns the negative size.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` is out of range.
-
-    See Also
-    --------
-    make_coverage_scorer : The coverage at the same level, with an example.
     """
     return Scorer("size", size, None if alpha is None else ranked.check_alpha(alpha), joint)

@@ -68,31 +68,34 @@ def fit(
 ) -> BaseEstimator:
     """Fit a forest whose trees are grown by the workers of an executor, a linear model of their labels, or folds.
 
+    The data is sent once for each part, and trees or weights are sent back, but of a fold only the predictions of its
+    samples. Out-of-bag predictions, thresholds and ranks are computed here. After any failure, and Ctrl-C, tasks that
+    have not started are cancelled, and the estimator is unchanged. See `docs/many-machines.md#with-an-executor`.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     forest = weald.distribute.fit(weald.RandomForestClassifier(random_state=0), X, y, executor)
+    >>> len(forest.estimators_)
+    100
+
     Parameters
     ----------
     estimator : estimator
-        One of these:
-
-        - a random forest, extra-trees, centroid forest or label tree, or a `LinearClassifier` of labels. Its
-          `random_state` must be an integer. Its `n_jobs` is the number of threads of each worker. With `verbose` above 0,
-          trees or labels are reported as in its own `fit`, here and not by the workers, when the part that they are in
-          arrives;
-        - `ConformalRegressor`, `ConformalClassifier` or `ConformalLabels` of `weald.conformal`, or `TunedThresholds`,
-          `CalibratedLabels` or `HierarchicalLabels` of `weald.multilabel`, around any estimator that they take. The fit
-          to the other folds is a part for each fold. The fit to all samples has parts if the estimator inside, or the last
-          step of a pipeline inside, is one of the above, whose `random_state` must then be an integer, and is one part if
-          not. Out of bag it is the only fit. The samples of `fit` for a frozen model of weald are predicted in blocks.
+        A forest, label tree or `LinearClassifier` of labels with an integer `random_state`, whose `n_jobs` is that of
+        each worker; or an estimator of `weald.conformal`, `TunedThresholds`, `CalibratedLabels` or `HierarchicalLabels`
+        around any estimator, with a part for each fold and for those of the fit to all samples.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples, in any form that the `fit` of the estimator accepts.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets, in any form that the `fit` of the estimator accepts.
     executor : concurrent.futures.Executor
-        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`. If it has a method
-        `scatter`, this method is called with the data, and its result is passed to tasks in place of the data.
+        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`.
     n_parts : int or None, default=None
-        Number of parts. Each part is a range of trees, or of labels of a linear model, and the ranges have nearly equal
-        lengths. There are never more parts than trees or labels. If None, it is the number of workers of the executor if
-        that is known, and otherwise the number of processors of this machine. Folds are parts in addition to these.
+        Number of parts, which are ranges of trees or labels; folds are parts in addition. None: the number of workers
+        of the executor if that is known, and otherwise of processors of this machine.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     timeout : float or None, default=None
@@ -105,54 +108,16 @@ def fit(
     Returns
     -------
     estimator
-        The estimator that was passed, fitted. It is equal to the result of its own `fit`, byte for byte, including
-        out-of-bag scores. Estimators of other libraries inside it are as equal as two of their own fits on these machines
-        are, and folds that `random_state=None` shuffles are others each time.
+        The estimator that was passed, fitted: equal to the result of its own `fit`, byte for byte. Estimators of other
+        libraries inside it are as equal as two of their own fits are, and `random_state=None` shuffles other folds each
+        time.
 
     Raises
     ------
-    TypeError
-        If `estimator` is not such a model, its `fit` does not take one of `fit_params`, `executor` has no method `submit`,
-        or `submit` does not return a `concurrent.futures.Future`.
-    ValueError
-        If the data or a parameter of the estimator is not valid, as raised by its `fit` on a worker, or if `n_parts`,
-        `timeout` or `max_retries` is out of range.
     TimeoutError
         If parts are missing after `timeout` seconds. The message contains the trees, labels or folds that are missing.
     RuntimeError
-        If a part was lost more than `max_retries` times, with its trees, labels or fold and the last error; if the executor
-        was shut down, or is broken because a process of the pool died; or if a task returned None.
-
-    Notes
-    -----
-    The data is sent once for each part, and the trees or weights are sent back, but of a fold only the predictions of its
-    samples. Each part of a linear model chooses `C` and `features` and calibrates by itself, with the same result, if it is
-    asked to. Folds of an estimator around a `LinearClassifier` wait for its fit to all samples, which chooses `C` and
-    `features` for them; all other parts of a fit are independent. Out-of-bag predictions, thresholds and ranks are computed
-    here. After any failure, including an interrupt with Ctrl-C, tasks that have not started are cancelled, and the
-    estimator is unchanged.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(random_state=0)
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     forest = weald.distribute.fit(forest, X, y, executor)
-    >>> len(forest.estimators_)
-    100
-
-    Sets of classes of boosting, whose five folds are fitted at the same time:
-
-    >>> boosting = weald.GradientBoostingClassifier(n_estimators=10, random_state=0)
-    >>> model = weald.conformal.ConformalClassifier(boosting, cv=5, random_state=0)
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     model = weald.distribute.fit(model, X, y, executor)
-    ...     sets = weald.distribute.predict(model, X, executor, method="predict_sets", alpha=0.05)
-    >>> sets.shape
-    (150, 3)
+        If a part was lost more than `max_retries` times, or the executor was shut down or is broken.
     """
     what = estimator._part_of if isinstance(estimator, BaseModel) else None
     is_around = hasattr(estimator, "_fit_by") and not isinstance(estimator, type)
@@ -292,6 +257,17 @@ def cross_validate(
 ) -> dict[str, Any]:
     """Fit and score parameter settings of an estimator by cross-validation, on the workers of an executor.
 
+    Errors are those of `fit`, and of fits and scorers on a worker.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     found = weald.distribute.cross_validate(weald.DecisionTreeClassifier(), X, y, executor, cv=3)
+    >>> found["test_score"].shape
+    (1, 3)
+
     Parameters
     ----------
     estimator : estimator
@@ -310,40 +286,17 @@ def cross_validate(
         A single score. If None, the `score` method of the estimator is used.
     y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
         True or 1 marks unknown entries of y, as in `weald.model_selection.cross_validate`.
-    timeout : float or None, default=None
-        Number of seconds after which all tasks must be complete. If None, there is no limit.
-    max_retries : int, default=2
-        Maximum number of times that a lost task is repeated.
+    timeout, max_retries : as in `fit`
+        The seconds for all tasks, and how often a lost task is repeated.
     verbose : int, default=0
         How fits that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
 
     Returns
     -------
     dict
-        - `settings` : list of dict, the parameter settings
-        - `test_score` : ndarray of shape (n_settings, n_folds)
-        - `mean_test_score` : ndarray of shape (n_settings,), the mean over folds
-        - `fit_time` : ndarray of shape (n_settings, n_folds), in seconds
-        - `score_time` : ndarray of shape (n_settings, n_folds), in seconds
-        - `best_index` : int, the index of the setting with the largest mean, and the first of them if several are equal
-
-    Raises
-    ------
-    TypeError, ValueError, TimeoutError, RuntimeError
-        Under the same conditions as in `fit`, and as raised by fits and scorers on a worker.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = weald.GradientBoostingClassifier(n_estimators=10, random_state=0)
-    >>> settings = [{"learning_rate": 0.1}, {"learning_rate": 0.3}]
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     found = weald.distribute.cross_validate(model, X, y, executor, settings=settings, cv=3)
-    >>> found["test_score"].shape
-    (2, 3)
+        `settings`, a list of dict; `test_score`, and `fit_time` and `score_time` in seconds, ndarrays of shape
+        (n_settings, n_folds); `mean_test_score`, of shape (n_settings,); and `best_index`, of the first setting with
+        the largest mean.
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
         raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")

@@ -81,58 +81,32 @@ def feature_importances(
 ) -> Float | NDArray[np.int64]:
     """Compute feature importances: the mean decrease of impurity, or the number of splits on each feature.
 
+    The cost is O(nodes), times the outputs with `outputs`. Boosting whose weak models are not trees, and some but not
+    all outputs of trees grown with "absolute_error", raise a ValueError.
+
+    >>> import weald
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, X)  # output j is feature j
+    >>> weald.inspection.feature_importances(tree, outputs=[1]).round(2)
+    array([0., 1.])
+
     Parameters
     ----------
     estimator : estimator
         A fitted estimator of weald.
     outputs : sequence of int or str, "all" or None, default=None
-        The outputs whose impurity is measured at the splits of a tree or forest:
-
-        - None measures the impurity by which the splits were chosen. The result equals
-          `estimator.feature_importances_`. With `output_projection` this is the impurity of the projected outputs;
-        - "all" measures the impurity of all outputs of y, without projection;
-        - a sequence measures the impurity of some outputs of y, given by index or by their names in
-          `target_names_in_`.
-
-        Boosting and compressed forests only support None, since the trees of boosting are grown on gradients, and those
-        of compressed forests store scores.
+        The outputs whose impurity is measured at the splits of a tree or forest: None, that by which splits were
+        chosen, as in `feature_importances_`; "all", that of all outputs, without projection; or that of some, by index
+        or name. Boosting and compressed forests only support None.
     kind : {"gain", "count"}, default="gain"
-        "gain" is the decrease of impurity. "count" is the number of splits on each feature, independently of their
-        gain, which XGBoost calls "weight". Among equally useful features, "count" is larger for features with many
-        distinct values.
+        "gain" is the decrease of impurity. "count" is the number of splits on each feature, which XGBoost calls
+        "weight", and which is larger for features with many distinct values.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        A new array. With `kind="gain"` it is of dtype float64: the mean over trees, or for boosting the sum over trees,
-        normalized to sum to 1 unless all values are zero. With `kind="count"` it is of dtype int64, and its sum is the
-        number of splits of all trees.
-
-    Raises
-    ------
-    ValueError
-        If an output does not exist; if `outputs` is given for boosting or a compressed forest, or with `kind="count"`;
-        if only some of several outputs are given for trees grown with `criterion="absolute_error"`, whose medians do
-        not determine the impurity of single outputs; if `kind` is unknown; or if `estimator` is boosting whose weak
-        models are not trees.
-    TypeError
-        If `estimator` is not a model of trees of weald, or `outputs` is neither a sequence nor "all".
-
-    Notes
-    -----
-    The cost is O(nodes · outputs) with `outputs`, and O(nodes) by default and with `kind="count"`, which also needs 8
-    bytes of memory per split.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, X.astype(float))  # output j is feature j
-    >>> weald.inspection.feature_importances(tree, outputs=[1]).round(2)
-    array([0., 1.])
-    >>> weald.inspection.feature_importances(tree, kind="count")
-    array([2, 1])
+        A new array: the float64 mean over trees, or sum over stages, which sums to 1 unless all values are zero; or
+        int64 counts, whose sum is the number of splits.
     """
     model, _ = fitted(estimator)
     check_trees(model)
@@ -196,67 +170,37 @@ def partial_dependence(
     """Compute the partial dependence of predictions on features, by a single traversal of the trees.
 
     This is the method "recursion" of `sklearn.inspection.partial_dependence`, for all tree-based models of weald and
-    any number of outputs. At a split on one of `features` a grid point follows the branch for its value; at all other
-    splits it follows both branches, weighted by their training weight. The model is not evaluated on the samples of X,
-    which only determine the grid.
+    any number of outputs: where a split tests other features, a grid point follows both branches, by their training
+    weight. The cost is O(nodes + stored leaf values) for each tree, plus n_columns operations for each grid value and
+    part of a tree. See `docs/explanations.md#partial-dependence`.
+
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> boosting = weald.GradientBoostingRegressor(random_state=0).fit(X, X[:, 0])
+    >>> found = weald.inspection.partial_dependence(boosting, X, [0], grid_resolution=3, percentiles=(0, 1))
+    >>> found["average"].round(1) + 0.0
+    array([[0. , 0.5, 1. ]])
 
     Parameters
     ----------
     estimator : estimator
         A fitted estimator of weald.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Samples whose percentiles determine the grid, or for categorical features their distinct values. Missing values
-        (NaN) are ignored. The columns of a frame must have the names of the features, in their order.
+        Samples whose percentiles determine the grid, or for categorical features their distinct values. NaN is ignored.
     features : int, str, or list of int or str
-        The features of the grid. With several features, the grid contains all combinations of their values. With sparse
-        X only integers are supported.
+        The features of the grid, which contains all combinations of their values. With sparse X only integers are
+        supported.
     **options
-        `grid_resolution`, `percentiles`, `custom_values` and `feature_names` of
-        `sklearn.inspection.partial_dependence`, with the same meaning and defaults. `custom_values` requires
-        scikit-learn 1.7 or later.
+        `grid_resolution`, `percentiles`, `custom_values` (scikit-learn 1.7 or later) and `feature_names` of
+        `sklearn.inspection.partial_dependence`, with the same meaning and defaults.
 
     Returns
     -------
     Bunch
-        grid_values : list of ndarray
-            The grid values of each feature.
-        average : ndarray of shape (n_columns, len(grid_values[0]), len(grid_values[1]), ...)
-            The mean predictions, with one entry along the first axis for each column of the predictions: each
-            regression target; for trees and forests that are classifiers each class of each output, or the probability
-            of each label; for boosting and compressed forests that are classifiers each column of decision scores, of
-            which there is one for two classes. For boosting with the losses "poisson", "gamma" and "tweedie" these are
-            means of scores, which are the logarithms of predictions.
-
-    Raises
-    ------
-    ValueError
-        If a feature does not exist or all of its values are missing; if X has a different number of features than the
-        model; if an option is not supported; or if `estimator` is boosting whose weak
-        models are not trees.
-    TypeError
-        If `estimator` is not a model of trees of weald.
-
-    Notes
-    -----
-    The cost is O(nodes + stored leaf values) for each tree, plus n_columns operations for each grid value and each part
-    of a tree between two splits on `features`. If features are correlated, the result differs from the method "brute",
-    which averages the predictions for the samples of X with the grid values in place of their own; see the user guide
-    of scikit-learn.
-
-    `sklearn.inspection.partial_dependence` itself uses the same recursion for regression trees and forests.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((300, 2))
-    >>> Y = np.column_stack([X[:, 0], -X[:, 0]])
-    >>> boosting = weald.GradientBoostingRegressor(random_state=0).fit(X, Y)
-    >>> found = weald.inspection.partial_dependence(boosting, X, [0], grid_resolution=3, percentiles=(0, 1))
-    >>> found["average"].round(1) + 0.0
-    array([[ 0. ,  0.5,  1. ],
-           [ 0. , -0.5, -1. ]])
+        `grid_values`, a list of the grid values of each feature, and `average`, an ndarray of shape (n_columns,
+        len(grid_values[0]), ...): mean predictions of each number, class or label, or for boosted and compressed
+        classifiers each column of scores; of losses with the link "log", means of logarithms.
     """
     model, before = fitted(estimator)
     check_trees(model)
@@ -356,48 +300,32 @@ class _Recursion(DecisionTreeRegressor):
 def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
     """Find the training samples that are most similar to given samples by the leaves of a forest.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted random forest, extra-trees or centroid forest of weald that was fitted with `keep_rows=True`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Samples to explain.
-    k : int or None, default=10
-        The number of training samples to return for each sample: those with the largest weights, and among equal
-        weights those with the lowest index. None, or more than there are, returns all training samples with a positive
-        weight.
+    These are the weights of quantile regression forests (Meinshausen 2006), also of samples that a tree has not drawn,
+    and of centroid forests by the leaves of `apply`. The cost is that of the training samples in the leaves that are
+    reached, plus one pass over the leaves of all. See `docs/explanations.md`.
 
-    Returns
-    -------
-    csr_array of shape (n_samples, n_training_samples)
-        The weight of each training sample, float64, with sorted indices. In each tree, the training samples in the leaf
-        that the sample reaches have weights that are proportional to their sample weights and sum to 1, and all other
-        training samples have weight 0. The result is the mean over trees. With `k=None` the weights of each sample sum
-        to 1.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is not a forest of weald.
-    ValueError
-        If `estimator` was not fitted with `keep_rows=True`, or `k` is not valid.
-
-    Notes
-    -----
-    These are the weights of quantile regression forests (Meinshausen 2006), computed for all training samples including
-    those that are not in the bootstrap sample of a tree. The cost is proportional to the number of training samples in
-    the leaves that are reached, plus one pass over the leaves of all training samples. For centroid forests, the leaf
-    is that of `apply`, while predictions also use a second path and the nodes above the leaf.
-
-    Examples
-    --------
     >>> from sklearn.datasets import load_iris
     >>> import weald
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = weald.RandomForestClassifier(min_samples_leaf=5, keep_rows=True, random_state=0).fit(X, y)
-    >>> weights = weald.inspection.similar_rows(forest, X[100:101], k=5)
-    >>> y[weights.indices]
+    >>> y[weald.inspection.similar_rows(forest, X[100:101], k=5).indices]
     array([2, 2, 2, 2, 2])
+
+    Parameters
+    ----------
+    estimator : estimator
+        A random forest, extra-trees or centroid forest of weald that was fitted with `keep_rows=True`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples to explain.
+    k : int or None, default=10
+        The number of training samples to return for each sample: those with the largest weights, and among equal
+        weights those with the lowest index. None returns all with a positive weight.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_training_samples)
+        The float64 weight of each training sample, which is the mean over trees of its share of the sample weight in
+        the leaf. With `k=None` the weights of each sample sum to 1.
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseBagging):
@@ -420,67 +348,43 @@ def export_rules(
     max_depth: int | None = None,
     top_k: int = 5,
 ) -> str:
-    """Export a tree as text with one rule per leaf, from left to right.
+    r"""Export a tree as text with one rule per leaf, from left to right, in O(node_count) and the length of the text.
 
     A rule has one condition for each feature that is tested on the path to the leaf, in the order in which they are
-    tested first: all thresholds of a feature are merged into one interval. The conditions are followed by the
-    prediction of the leaf and its number of training samples.
+    tested first, then the prediction of the leaf and its number of training samples.
+
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> iris = load_iris(as_frame=True)
+    >>> model = weald.DecisionTreeClassifier(max_leaf_nodes=3, random_state=0)
+    >>> model = model.fit(iris.data[["petal width (cm)"]], iris.target)
+    >>> print(weald.inspection.export_rules(model, class_names=iris.target_names).split("\n")[0])
+    if petal width (cm) <= 0.800: setosa 1.000 (50 samples)
 
     Parameters
     ----------
     estimator : estimator
-        A fitted tree or forest of weald.
+        A fitted tree or forest of weald, or one of the `estimators_` of boosting.
     tree : int, default=0
         The index of the tree in a forest. Negative indices count from the end.
     feature_names : sequence of str or None, default=None
-        The name of each feature. If None, `estimator.feature_names_in_` is used if it exists, and "feature_0" and so on
-        otherwise.
+        The name of each feature. None: `feature_names_in_` if it exists, and "feature_0" and so on otherwise.
     class_names : sequence of str or None, default=None
         The names of what is predicted: the classes in the order of `classes_` (one sequence per output if there are
-        several), the labels, or the regression targets. If None, `classes_` is used for classes. For labels and
-        regression targets, `estimator.target_names_in_` is used if it exists, and otherwise "y0" and so on if there are
-        several.
+        several), the labels, or the regression targets. None: `classes_`, or `target_names_in_`, or "y0" and so on.
     decimals : int or None, default=3
         Number of decimal places of thresholds and values. None uses as many as are needed to distinguish different
-        floating-point numbers.
+        numbers.
     max_depth : int or None, default=None
-        If given, splits at this depth are exported as if they were leaves.
+        If given, splits at this depth are exported as if they were leaves, except of trees of "absolute_error".
     top_k : int, default=5
-        Maximum number of classes, labels or regression targets of a leaf. Classes and labels are sorted by descending
-        frequency, and regression targets by index. With several outputs of classes, the most frequent class of each
-        output is exported.
+        Maximum number of classes, labels or targets of a leaf: the most frequent, or the first targets. With several
+        outputs of classes, the most frequent class of each is exported.
 
     Returns
     -------
     str
         The rules, one per line.
-
-    Raises
-    ------
-    ValueError
-        If a sequence of names has the wrong length; if a parameter is out of range; or if `max_depth` is given and the
-        tree was grown with `criterion="absolute_error"`, whose nodes above the leaves store no values.
-    TypeError
-        If `estimator` is not a tree or forest of weald. For boosting, pass one of its `estimators_`.
-
-    Notes
-    -----
-    The cost is O(node_count) plus the length of the text. On data with many features a rule may have as many conditions
-    as the depth of the leaf.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> iris = load_iris(as_frame=True)
-    >>> model = weald.DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
-    >>> model = model.fit(iris.data[["petal width (cm)"]], iris.target)
-    >>> print(weald.inspection.export_rules(model, class_names=iris.target_names))
-    if petal width (cm) <= 0.800: setosa 1.000 (50 samples)
-    if 0.800 < petal width (cm) <= 1.350: versicolor 1.000 (28 samples)
-    if 1.350 < petal width (cm) <= 1.750: versicolor 0.808, virginica 0.192 (26 samples)
-    if petal width (cm) > 1.750: virginica 0.978, versicolor 0.022 (46 samples)
-    <BLANKLINE>
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseModel) or model._proof.engine is _weald.Boosted:
@@ -519,11 +423,17 @@ def export_centroids(
     n_features: int = 10,
     decimals: int = 2,
 ) -> str:
-    """Export the children of a node of a centroid forest as text, with the features of largest weight of each child.
+    r"""Export the children of a node of a centroid forest as text, with the features of largest weight of each child.
 
-    A sample goes to the child with the largest dot product of its features and these weights. The first line of the
-    text describes the node. Each further line describes one child, in descending order of their training weight, with
-    the index that can be passed as `node`.
+    A sample goes to the child with the largest dot product of its features and these weights. The first line describes
+    the node, each further line a child, in descending order of their training weight, with the index for `node`.
+
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.repeat(np.eye(3)[[0, 0, 1]], 10, axis=0)
+    >>> model = weald.CentroidForestClassifier(random_state=0).fit(X, X[:, 0])
+    >>> print(weald.inspection.export_centroids(model, feature_names=["cat", "dog", "snow"]).split("\n")[1])
+    node 1 (20 samples): cat 5.30
 
     Parameters
     ----------
@@ -534,8 +444,7 @@ def export_centroids(
     node : int, default=0
         The index of the node in the tree. The root has index 0.
     feature_names : sequence of str or None, default=None
-        The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None,
-        `estimator.feature_names_in_` is used if it exists, and "feature_0" and so on otherwise.
+        The name of each feature, as in `export_rules`.
     n_features : int, default=10
         Maximum number of features of each child. Those with the largest weights are exported.
     decimals : int, default=2
@@ -545,25 +454,6 @@ def export_centroids(
     -------
     str
         The text, with one line for the node and one for each child.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is not a centroid forest of weald.
-    ValueError
-        If `feature_names` has the wrong length, or a parameter is out of range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X = np.repeat(np.eye(3)[[0, 0, 1]], 10, axis=0)
-    >>> model = weald.CentroidForestClassifier(random_state=0).fit(X, X[:, 0])
-    >>> print(weald.inspection.export_centroids(model, feature_names=["cat", "dog", "snow"]))
-    node 0: 30 samples, 2 children
-    node 1 (20 samples): cat 5.30
-    node 2 (10 samples): dog 5.17
-    <BLANKLINE>
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseCentroidForest):
@@ -601,49 +491,31 @@ def top_features(
 ) -> list[tuple[str, float]]:
     """Return the features with the largest weights for a label or class of a linear model.
 
+    >>> import weald
+    >>> model = weald.LinearClassifier(random_state=0).fit([[2, 0], [1, 0], [0, 1], [0, 3]] * 5, ["cat", "cat", "dog", "dog"] * 5)
+    >>> [word for word, _ in weald.inspection.top_features(model, "dog", 1, feature_names=["cat", "dog"])]
+    ['dog']
+
     Parameters
     ----------
     estimator : estimator
         A fitted `weald.LinearClassifier`.
     label : int or str
-        A label, by its index or by its name in `target_names_in_`; or one of `classes_` of one output of classes. For several
-        outputs of classes, a tuple of the index or name of the output and the class.
+        A label, by its index or by its name in `target_names_in_`; or one of `classes_` of one output of classes. For
+        several outputs of classes, a tuple of the index or name of the output and the class.
     n : int, default=20
         Maximum number of features to return.
     sign : {"positive", "negative", "both"}, default="positive"
         Which weights are returned: those that speak for the label, those that speak against it, or both.
     feature_names : sequence of str or None, default=None
-        The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None, the names that the model or
-        the step before it in a pipeline knows are used if there are any, and "feature_0" and so on otherwise.
+        The name of each feature. None: those that the model or the step before it in a pipeline knows, or "feature_0"
+        and so on.
 
     Returns
     -------
     list of (str, float)
-        Names of features and their weights, in decreasing order of magnitude; of equal ones, the feature with the lower index
-        comes first. They are weights of the features as `features_` prepares them: tf-idf, for example.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is not a linear model of weald.
-    ValueError
-        If there is no such `label`, `n` or `sign` is not valid, or `feature_names` has the wrong length.
-
-    Notes
-    -----
-    The weights of the second of two classes are those of `coef_`, and the weights of the first one are their negatives.
-
-    Examples
-    --------
-    >>> import weald
-    >>> from sklearn.feature_extraction.text import CountVectorizer
-    >>> texts = ["a cat sat", "a cat ran", "a dog ran", "a dog sat", "a dog slept"]
-    >>> vectorizer = CountVectorizer()
-    >>> X = vectorizer.fit_transform(texts)
-    >>> model = weald.LinearClassifier(random_state=0).fit(X, ["cat", "cat", "dog", "dog", "dog"])
-    >>> names = vectorizer.get_feature_names_out()
-    >>> [word for word, weight in weald.inspection.top_features(model, "dog", 1, feature_names=names)]
-    ['dog']
+        Names and weights of the features that `features_` prepares, in decreasing order of magnitude; of equal ones,
+        the feature with the lower index comes first. Those of the first of two classes are the negatives of `coef_`.
     """
     model, before = innermost(estimator)
     if not isinstance(model, LinearClassifier):

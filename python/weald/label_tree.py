@@ -80,80 +80,53 @@ class LabelTreeClassifier(OfPreparedX):
     max_children : int, default=100
         Maximum number of children of a node, from 2 to 65,536. With 2, each child has half of the labels of its node.
     max_leaf_labels : int, default=400
-        Maximum number of labels of a leaf, from 1 to 65,536. Nodes with more labels are divided. Larger leaves rank labels better
-        and take longer.
-    beam_width : int, default=20
-        Number of nodes of each tree that searches follow at each depth. In the fit, a node learns to tell its labels from those of
-        all samples whose search comes there; in predictions, labels of other nodes have the probability 0. More nodes rank
+        Maximum number of labels of a leaf, from 1 to 65,536. Nodes with more labels are divided. Larger leaves rank
         labels better and take longer.
+    beam_width : int, default=20
+        Number of nodes of each tree that searches follow at each depth. In the fit, a node learns to tell its labels
+        from those of all samples whose search comes there; in predictions, labels of other nodes have the probability
+        0. More nodes rank labels better and take longer.
     intercept_scaling : float, default=0.3
-        The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
-        -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all intercepts
-        are -1.
+        The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn
+        towards -1, which says that a sample does not have the label, the less, the larger this value is. With 0 all are
+        -1.
     tol : float, default=0.3
         A child or label is fitted when the gradient of no sample is larger than this.
     max_iter : int, default=1000
         Maximum number of passes over the samples of a node. If it does not suffice, `fit` warns.
     min_weight : float, default=0.01
-        Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features` says, had a mean
-        square of their lengths of one: of X as it is given, those below `min_weight` divided by the root of that mean. Of labels
-        whose largest weight is below one, it is this share of it. Models are then several times smaller, with hardly any
-        difference in predictions.
+        Smaller weights are dropped after the fit, so that models are several times smaller and predict about the same:
+        smaller than this share of the label's largest weight or of one, for prepared samples with a mean square length
+        of one.
     weight_dtype : {"float32", "float16"}, default="float32"
-        The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and
-        model files take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude are not
-        rounded: with one of them, for example with a `min_weight` of 0, a file has all weights in float32.
+        The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and files
+        take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude keep a file in
+        float32.
     multi_label : {"auto", True, False}, default="auto"
-        How y with several columns is interpreted:
-
-        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
-        - False: each column is an output of classes.
-        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
-          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
-          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-        do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Controls the clusters of labels, and the order in which samples are visited. Each call of `fit` draws one seed from it.
+        Controls the clusters of labels, and the order in which samples are visited. Each call of `fit` draws one seed
+        from it.
     verbose : int, default=0
-        How the progress of `fit` is reported:
-
-        - 0: not at all.
-        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
-          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
-          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
-          seconds or a tenth of the time so far without a line.
-        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
-          most twenty in a second.
-
-        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
-        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
-        such as that of a broken pipe, ends the report and not the fit.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
     features_ : {"given", "normalized", "tfidf"}
         What is done with X.
     n_iter_ : int
-        The largest number of passes over the samples, of all columns of nodes.
+        The largest number of passes over the samples, of all labels or classes.
     idf_ : ndarray of shape (n_features,)
         The inverse document frequencies. They exist only with `features_` "tfidf".
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
-        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of X.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
-        later, this requires scikit-learn 1.9 or later.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
-        name, or if `label_names` was passed to `fit` of a classifier.
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
+    feature_names_in_, target_names_in_ : ndarray of str
+        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
 
     See Also
     --------
@@ -250,60 +223,38 @@ class LabelTreeClassifier(OfPreparedX):
     ) -> Self:
         """Fit the model to training samples.
 
+        A `ConvergenceWarning` says that some columns of nodes were not fitted to the tolerance `tol` within `max_iter`
+        passes, and a `UserWarning` that the sample weights are so small together that `C` decides the model, with a
+        factor for them.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, dense or sparse: finite numbers such as counts of words. X is read once without a copy if
-            it is float32 and dense or CSR; otherwise it is converted first.
-
-            Categorical features are not supported. String and categorical columns raise an error, and codes are treated
-            as numbers: convert categories with `sklearn.preprocessing.OneHotEncoder`.
+            The training samples: finite numbers such as counts of words. Float32 X that is dense or CSR is used without
+            a copy, other X is converted once. Categories raise an error: see `sklearn.preprocessing.OneHotEncoder`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_labels)
-            Labels, or one output of classes. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
-            never made dense; see also the parameter `multi_label`. If y has several columns of floats, NaN marks an unknown
-            value. Several outputs of classes are not supported.
+            Labels, or one output of classes. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1,
+            which stays sparse (see `multi_label`). NaN in several columns of floats is an unknown value.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1. The
-            loss of a sample is multiplied by its weight: a sample with weight 2 counts exactly as two samples.
-
-            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
-            not be infinite.
+            Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
+            nothing is read, and one with weight 2 counts exactly as two.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are
-            not read. A sample has no part in the fit of a label that is unknown for it, nor of the nodes above, unless it has
-            another label there. A sample without any known value is treated as if it were absent, and a label without any
-            known value raises a ValueError.
+            True or 1 marks unknown values of y, besides those that are NaN; they are not read. A sample has no part in
+            the fit of a label that is unknown for it, nor of the nodes above, unless it has another label there.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         trees : range or None, default=None
-            Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
-            trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.
-            `random_state` must then be an integer.
+            Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model
+            of these trees does. Parts can be fitted in several processes or on several machines and put together by
+            `weald.merge`. `random_state` must then be an integer.
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is invalid. The message names it.
-        MemoryError
-            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
-            available; later, if the engine cannot allocate more.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If some columns of nodes were not fitted to the tolerance `tol` within `max_iter` passes.
-        UserWarning
-            If the sample weights are so small together that `C` decides the model. The message names a factor for them.
-
-        Notes
-        -----
-        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
         """
         with fitted_at_once(self, anew=True) as new:
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
@@ -368,14 +319,12 @@ class LabelTreeClassifier(OfPreparedX):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
+            The samples, with the features of `fit`. Float32 X that is dense or CSR is used without a copy.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
-            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
-            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
+            The predicted classes, or labels as 0 and 1, of the dtype of y and sparse if y was.
         """
         if not self._is_sparse_labels():
             return super().predict(X)

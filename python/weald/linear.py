@@ -67,92 +67,67 @@ class LinearProof(Proof):
 class LinearClassifier(OfPreparedX):
     """A linear classifier for labels or classes, for text above all.
 
-    For each label, or for each class, it fits a weight of each feature, so that samples with the label have positive
-    scores and the others negative ones (squared hinge loss or log loss, L2 penalty). Probabilities are a logistic function
-    of the scores.
+    For each label, or for each class, it fits a weight of each feature (squared hinge loss or log loss, L2 penalty), in
+    time in proportion to the stored entries of X times the labels over sixteen. Held-out samples choose C and features,
+    and calibrate probabilities. For dense data with few labels, use a `GradientBoostingClassifier`;
+    `weald.inspection.top_features` shows the weights. See `docs/linear.md`.
+
+    >>> import weald
+    >>> X, Y = [[2, 0], [1, 0], [0, 1], [0, 3]] * 5, [[1, 0], [1, 0], [0, 1], [0, 1]] * 5  # words and tags
+    >>> weald.LinearClassifier(random_state=0).fit(X, Y).predict([[1, 0]])
+    array([[1, 0]])
 
     Parameters
     ----------
     C : float or "auto", default="auto"
-        Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": one of
-        0.1, 0.3, 1, 3 and 10, or of ten times these numbers with `loss` "log_loss", by the log loss of held-out samples; `C_` is
+        Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": one
+        of 0.1, 0.3, 1, 3 and 10, or with "log_loss" of ten times these, by the log loss of held-out samples; `C_` is
         the choice.
     loss : {"squared_hinge", "log_loss"}, default="squared_hinge"
         What a sample loses by its margin m, which is its score if it has the label, and the negative score otherwise:
-
-        - "squared_hinge": max(0, 1 - m)²;
-        - "log_loss": ln(1 + exp(-m)), which is logistic regression: the margins are log-odds, also without calibration.
-          Probabilities of text are better as a rule, and the best label is right a little less often. Each sample has its say
-          about each label, so that fits with many rare labels take longer, and models are larger.
+        max(0, 1 - m)², or ln(1 + exp(-m)), which is logistic regression: its margins are log-odds without calibration
+        too. The second has better probabilities of text as a rule, the first is faster for many labels: see
+        `docs/linear.md`.
     features : {"auto", "given", "normalized", "tfidf", "standardized"}, default="auto"
-        What is done with X, in `fit` and in predictions. What is learned for it is part of the model:
-
-        - "given": nothing;
-        - "normalized": each sample is divided by its length √(Σ x²);
-        - "tfidf": for counts of words x, sign(x) ln(1 + abs(x)) times the inverse document frequency of the word,
-          1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
-        - "standardized": for numbers of different units, the difference from the mean of a feature divided by its standard
-          deviation and by √n_features. X becomes dense during the fit;
-        - "auto": the one with the least log loss of held-out samples, or that ranks their labels best (nDCG of the five best) if
-          there are more than 256, among those that suit X. Standardised features are tried only if at least a tenth of the cells
-          of X are not zero; tf-idf, if at most a quarter are not, and none is negative; X as it is given, if its samples are not
-          long (a mean square of their lengths of at most 100), nor of length one.
+        What is done with X, in `fit` and in predictions: "normalized" divides each sample by its length; "tfidf" takes
+        logarithms of counts of words times inverse document frequencies, then the same; "standardized" gives features,
+        dense, mean 0 and variance 1 / n_features. "auto": the best for held-out samples. See
+        `docs/linear.md#what-is-done-with-x`.
     intercept_scaling : float, default=0.3
-        The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
-        -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all intercepts
-        are -1.
-        With `loss` "log_loss" they are drawn towards ln((P + ½) / (N + ½)) instead, where P and N are the weights of the samples
-        with and without the label.
+        The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn
+        towards -1, which says that a sample does not have the label, the less, the larger this value is. With 0 all are
+        -1. With "log_loss", they are drawn towards ln((P + ½) / (N + ½)), for weights P and N of samples with and
+        without it.
     tol : float, default=0.1
-        A label is fitted when the gradient of no sample is larger than this. With `loss` "log_loss", when the duality gap of its
-        objective is at most this times the loss of the samples; the gap is a bound of what the objective is above its least value.
+        A label is fitted when the gradient of no sample is larger than this; with `loss` "log_loss", when the duality
+        gap, a bound of what its objective is above its least value, is at most this times the loss of the samples.
     max_iter : int, default=1000
         Maximum number of passes over the samples for each label. If it does not suffice, `fit` warns.
     min_weight : float, default=0.01
-        Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features` says, had a mean
-        square of their lengths of one: of X as it is given, those below `min_weight` divided by the root of that mean. Of labels
-        whose largest weight is below one, it is this share of it. Models are then several times smaller, with hardly any
-        difference in predictions.
+        Smaller weights are dropped after the fit, so that models are several times smaller and predict about the same:
+        smaller than this share of the label's largest weight or of one, for prepared samples with a mean square length
+        of one.
     weight_dtype : {"float32", "float16"}, default="float32"
-        The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and
-        model files take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude are not
-        rounded: with one of them, for example with a `min_weight` of 0, a file has all weights in float32.
+        The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and files
+        take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude keep a file in
+        float32.
     calibrate : bool, default=True
-        Whether margins are turned into log-odds by a slope and an intercept for each label, fitted to the margins of held-out
-        samples: those of three or more classes together, by the log loss of their softmax. If False, the margins are the
-        log-odds, `predict` is not affected by held-out samples, and with a given `C` and `features` a fit takes about a third of
-        the time.
+        Whether margins become log-odds by a slope and an intercept for each label, fitted to held-out samples: those of
+        three or more classes together, by their softmax. If False, margins are log-odds, `predict` does not change, and
+        with given `C` and `features` a fit takes about a third of the time.
     class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels.
     multi_label : {"auto", True, False}, default="auto"
-        How y with several columns is interpreted:
-
-        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
-        - False: each column is an output of classes.
-        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
-          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
-          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
+        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
     n_jobs : int or None, default=None
-        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
-        do not depend on it.
+        Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Controls the order in which samples are visited. Each call of `fit` draws one seed from it. Results with different
-        seeds differ by less than `tol` allows.
+        Controls the order in which samples are visited. Each call of `fit` draws one seed from it. Results with
+        different seeds differ by less than `tol` allows.
     verbose : int, default=0
-        How the progress of `fit` is reported:
-
-        - 0: not at all.
-        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
-          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
-          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
-          seconds or a tenth of the time so far without a line.
-        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
-          most twenty in a second.
-
-        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
-        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
-        such as that of a broken pipe, ends the report and not the fit.
+        Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
@@ -160,61 +135,16 @@ class LinearClassifier(OfPreparedX):
         The inverse strength of the penalty that the model was fitted with.
     features_ : {"given", "normalized", "tfidf", "standardized"}
         What is done with X.
-    coef_ : sparse array of shape (n_columns, n_features)
-        The weights of features, as CSR: of X as `features_` prepares it, and of X as it is given if these are "standardized".
-        There is a row for each label, one for an output of two classes, and otherwise one for each class of each output. Each
-        access makes a copy.
-    intercept_ : ndarray of shape (n_columns,)
-        The intercepts.
     n_iter_ : int
         The largest number of passes over the samples, of all labels or classes.
     idf_ : ndarray of shape (n_features,)
         The inverse document frequencies. They exist only with `features_` "tfidf".
-    classes_ : ndarray or list of ndarray
-        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
-        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
-    n_classes_ : int or list of int
-        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
-    n_outputs_ : int
-        The number of outputs.
-    n_features_in_ : int
-        The number of features of X.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
-        later, this requires scikit-learn 1.9 or later.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
-        name, or if `label_names` was passed to `fit` of a classifier.
-
-    See Also
-    --------
-    CentroidForestClassifier : A forest for text, which is not linear in words.
-    GradientBoostingClassifier : For dense data, and for features of different kinds.
-    weald.inspection.top_features : The words with the largest weights for a label.
-
-    Notes
-    -----
-    A fit depends on the content of the samples alone: not on their order or that of the labels, on the layout of X, or on
-    `n_jobs`. A sample of weight 2 is the same as two samples.
-
-    Held-out samples choose C and features, and calibrate the probabilities. Folds hold out rows (see
-    `docs/determinism.md`).
-
-    A fit takes time in proportion to the stored entries of X, times the number of labels divided by sixteen; labels
-    without samples cost nothing, and get the lowest scores.
-
-    Examples
-    --------
-    >>> import weald
-    >>> from sklearn.feature_extraction.text import CountVectorizer
-    >>> from sklearn.preprocessing import MultiLabelBinarizer
-    >>> texts = ["the cat sat on the mat", "the dog chased the cat", "snow fell on the hills", "rain and snow"] * 5
-    >>> tags = [["cat"], ["cat", "dog"], ["weather"], ["weather"]] * 5
-    >>> vectorizer, binarizer = CountVectorizer(), MultiLabelBinarizer(sparse_output=True)
-    >>> X, Y = vectorizer.fit_transform(texts), binarizer.fit_transform(tags)
-    >>> model = weald.LinearClassifier(random_state=0).fit(X, Y, label_names=binarizer.classes_)
-    >>> model.predict_topk(vectorizer.transform(["the cat sleeps", "snow on a mat"]), k=1, names=True)[0].tolist()
-    [['cat'], ['weather']]
+    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
+        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
+    n_outputs_, n_features_in_ : int
+        The numbers of outputs and of features.
+    feature_names_in_, target_names_in_ : ndarray of str
+        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
     """
 
     _proof = LinearProof
@@ -278,60 +208,39 @@ class LinearClassifier(OfPreparedX):
     ) -> Self:
         """Fit the model to training samples.
 
+        A `ConvergenceWarning` says that some labels were not fitted to the tolerance `tol` within `max_iter` passes,
+        and a `UserWarning` that the sample weights are so small together that `C` decides the model, with a factor for
+        them.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, dense or sparse: finite numbers such as counts of words. X is read once without a copy if
-            it is float32 and dense or CSR; otherwise it is converted first.
-
-            Categorical features are not supported. String and categorical columns raise an error, and codes are treated
-            as numbers: convert categories with `sklearn.preprocessing.OneHotEncoder`.
+            The training samples: finite numbers such as counts of words. Float32 X that is dense or CSR is used without
+            a copy, other X is converted once. Categories raise an error: see `sklearn.preprocessing.OneHotEncoder`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            Classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is never made
-            dense; see also the parameter `multi_label`. If y has several columns of floats, NaN marks an unknown value.
+            Numbers for regressors; for classifiers classes, or labels: several columns of 0 and 1, or a sparse matrix
+            of them, which stays sparse (see `multi_label`). NaN in several columns of floats is an unknown value. Which
+            numerical y stay sparse is in `docs/scikit-learn.md#labels-and-outputs`.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1. The
-            loss of a sample is multiplied by its weight: a sample with weight 2 counts exactly as two samples.
-
-            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
-            not be infinite.
+            Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
+            nothing is read, and one with weight 2 counts exactly as two.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are
-            not read. A sample has no part in the fit of the labels that are unknown for it. A sample without any known
-            value is treated as if it were absent, and an output without any known value raises a ValueError.
+            True or 1 marks unknown values of y, besides those that are NaN; they are not read. A sample has no part in
+            the fit of the labels that are unknown for it. An output without any known value raises a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         labels : range or None, default=None
-            Fit only these columns of y, which must be labels. The result is a part of the model, in which the other labels have
-            no weights. Parts can be fitted in several processes or on several machines, each to all samples and all columns of
-            y, and put together by `weald.merge`. `random_state` must then be an integer. Each part chooses `C` and `features` by
-            up to 256 labels of y or a sixteenth of them, and calibrates by up to 2,048, whichever it fits; with given `C` and
-            `features` and `calibrate=False` nothing is done twice.
+            Fit only these columns of y, which must be labels; the others have no weights. Such parts, each fitted to
+            all of X and y, can be fitted on several machines and put together by `weald.merge`. `random_state` must
+            then be an integer. See `docs/many-machines.md#linear-models`.
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is invalid. The message names it.
-        MemoryError
-            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
-            available; later, if the engine cannot allocate more.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If some labels or classes were not fitted to the tolerance `tol` within `max_iter` passes.
-        UserWarning
-            If the sample weights are so small together that `C` decides the model. The message names a factor for them.
-
-        Notes
-        -----
-        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
         """
         with fitted_at_once(self, anew=True) as new:
             new._fit(X, y, sample_weight, y_mask, label_names, labels)
@@ -454,65 +363,11 @@ class LinearClassifier(OfPreparedX):
         return self._by_output(self._model.to_predictions(scores))
 
     @of_one_fit
-    def predict(self, X: MatrixLike) -> Prediction:
-        """Predict classes or labels: those with a positive `decision_function`, or the class with the largest score.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
-            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
-            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
-        """
-        return super().predict(X)
-
-    @of_one_fit
-    def predict_proba(self, X: MatrixLike) -> Prediction:
-        """Predict probabilities: with the score f of `decision_function`, 1 / (1 + exp(-f)), or the softmax of classes.
-
-        The softmax is that over the classes of an output with three or more classes, and of each of several outputs.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            For one output of classes. Columns are in the order of `classes_`.
-        ndarray of shape (n_samples, n_labels)
-            For labels: the probability that each label is 1.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output, as in scikit-learn.
-        """
+    def predict_proba(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
         return self._probabilities(self._scores(X))
 
     @of_one_fit
-    def decision_function(self, X: MatrixLike) -> Prediction:
-        """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
-
-        They are the weights `coef_` times the features of a sample, plus `intercept_`: the logits of the probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            For two classes.
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            For one output of more classes, in the order of `classes_`; for labels.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output.
-        """
+    def decision_function(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
         check_fitted(self)
         return self._decisions(self._scores(X))
 

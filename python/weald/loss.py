@@ -197,38 +197,8 @@ class EngineLoss(_Value):
 @registry.stored(registry.PARTS)
 @dataclass(frozen=True)
 class CustomLoss(_Value):
-    """A loss of your own, with a name, a domain and a link.
+    """A loss of your own, with a name, a domain and a link. The initial constant of each output is searched from 0.
 
-    Parameters
-    ----------
-    functions : object
-        An object with the methods `loss(y, scores)`, which returns the loss of each pair, and
-        `gradient_hessian(y, scores)`, which returns the first and the second derivatives by the score. All are float64
-        arrays of shape (n,). The length n varies, and the pairs come from any samples and outputs, so that each pair
-        must be computed independently of the others. The values must be finite for the scores of the samples. Searches
-        also evaluate other scores, and turn back if a value is not finite. The methods are called from the threads of
-        the fit, one call at a time, with numpy's floating-point warnings off.
-
-        None for the loss of a model that was loaded from a file: it has a name, a domain and a link, which predictions
-        need, and cannot be fitted.
-    name : str or None, default=None
-        The name that models and their files keep. None: the attribute `name` of `functions` if it is a string, or the
-        name of its class.
-    domain : {"numbers", "not_negative", "positive", "signs", "numbers_and_signs"} or None, default=None
-        Which y the loss is defined for; a label or class is 1 if it is present, and if it is absent -1 where the domain
-        contains signs, and 0 otherwise. None: the attribute `domain` of `functions` if it is a string, or "numbers".
-    link : {"identity", "log", "half_logit"} or None, default=None
-        What scores are, see the module. None: the attribute `link` of `functions` if it is a string. If there is
-        none, scores of numerical outputs are predictions, and those of labels and classes are positive for those that
-        are predicted.
-
-    Notes
-    -----
-    An object with the two methods that is passed as `loss` is used as `CustomLoss(object)`. The initial constant of
-    each output is searched from 0.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> import weald
     >>> class Deviance:
@@ -237,12 +207,25 @@ class CustomLoss(_Value):
     ...
     ...     def gradient_hessian(self, y, scores):
     ...         return np.exp(scores) - y, np.exp(scores)
-    >>> X = np.arange(100.0)[:, np.newaxis]
-    >>> y = np.floor(X[:, 0] / 10)
-    >>> loss = weald.loss.CustomLoss(Deviance(), domain="not_negative", link="log")
-    >>> boosting = weald.GradientBoostingRegressor(loss=loss, random_state=0).fit(X, y)
+    >>> X, loss = np.arange(100.0)[:, np.newaxis], weald.loss.CustomLoss(Deviance(), domain="not_negative", link="log")
+    >>> boosting = weald.GradientBoostingRegressor(loss=loss, random_state=0).fit(X, X[:, 0] // 10)
     >>> bool((boosting.predict(X) > 0).all())
     True
+
+    Parameters
+    ----------
+    functions : object
+        An object with the methods `loss(y, scores)` and `gradient_hessian(y, scores)`, called one at a time from the
+        threads of the fit on pairs of any samples and outputs. They return the losses, and first and second
+        derivatives, as finite float64 arrays of shape (n,). None for a loss from a file, which cannot be fitted.
+    name : str or None, default=None
+        The name that models and their files keep. None: the attribute `name` of `functions`, or the name of its class.
+    domain : {"numbers", "not_negative", "positive", "signs", "numbers_and_signs"} or None, default=None
+        Which y the loss is defined for; a label or class is 1 if it is present, and if it is absent -1 where the domain
+        contains signs, and 0 otherwise. None: the attribute `domain` of `functions` if it is a string, or "numbers".
+    link : {"identity", "log", "half_logit"} or None, default=None
+        What scores are, see the module. None: the attribute `link` of `functions` if it is a string; without one,
+        scores are predictions, and positive for the labels and classes that are predicted.
     """
 
     functions: object
@@ -325,6 +308,10 @@ def has_methods(loss: object) -> bool:
 def get(loss: object) -> Loss:
     """Return a loss as an object.
 
+    >>> import weald
+    >>> weald.loss.get("huber")
+    Huber(delta=1.0)
+
     Parameters
     ----------
     loss : str or object
@@ -334,19 +321,6 @@ def get(loss: object) -> Loss:
     -------
     Loss
         The object itself, the loss of that name with its default parameter, or the object as a `CustomLoss`.
-
-    Raises
-    ------
-    ValueError
-        If there is no loss of that name, or if `loss` is a class.
-    TypeError
-        If the object lacks one of the methods.
-
-    Examples
-    --------
-    >>> import weald
-    >>> weald.loss.get("huber")
-    Huber(delta=1.0)
     """
     if isinstance(loss, Loss):
         return loss

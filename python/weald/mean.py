@@ -181,8 +181,8 @@ class Mean(BaseMean):
             True or 1 marks unknown entries of y, in addition to those that are NaN. All estimators that are fitted must support
             them.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
@@ -386,7 +386,7 @@ class Mean(BaseMean):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 
         Returns

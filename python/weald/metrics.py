@@ -78,34 +78,23 @@ Average: TypeAlias = Literal["macro", "micro", "weighted", "samples"] | None
 
 
 def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
-    """Fraction of samples whose highest-scoring label is not a true label.
+    """Fraction of samples whose highest-scoring label is not a true label, from 0, the best value, to 1.
 
-    The best value is 0 and the worst value is 1.
+    >>> from weald.metrics import one_error
+    >>> one_error([[0, 1], [1, 0]], [[0.2, 0.7], [0.1, 0.3]])
+    0.5
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The one-error. Samples without labels count as errors. NaN if no entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match or values are not finite.
-
-    Examples
-    --------
-    >>> from weald.metrics import one_error
-    >>> one_error([[0, 1], [1, 0]], [[0.2, 0.7], [0.1, 0.3]])
-    0.5
     """
     return 1.0 - precision_at_k(y_true, y_score, k=1, y_mask=y_mask)
 
@@ -113,34 +102,24 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None 
 def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
 
+    >>> from weald.metrics import precision_at_k
+    >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
+    0.75
+
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
-        The precision at k. For a sample with fewer than `k` known entries, it is the fraction among these. NaN if no
-        entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
-
-    Examples
-    --------
-    >>> from weald.metrics import precision_at_k
-    >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
-    0.75
+        The precision, among the known entries of a sample if these are fewer than `k`. NaN if none is known.
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     if ranking.mask is None:
@@ -155,33 +134,19 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
 
     Samples without labels are left out. The recall of a sample with more than `k` labels is always below 1.
 
+    >>> from weald.metrics import recall_at_k
+    >>> recall_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=1)
+    0.75
+
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    y_true, y_score, k, y_mask : as in `precision_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
-
-    Examples
-    --------
-    >>> from weald.metrics import recall_at_k
-    >>> recall_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=1)
-    0.75
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     return mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
@@ -190,36 +155,22 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
 def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
 
-    A true label at rank r has a gain of 1 / log2(r + 1). The sum of the gains of a sample is divided by the largest
-    possible sum. Samples without labels are left out.
+    A true label at rank r has a gain of 1 / log2(r + 1), and a sample the sum of its gains divided by the largest
+    possible one. Samples without labels are left out.
+
+    >>> from weald.metrics import ndcg_at_k
+    >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
+    1.0
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    y_true, y_score, k, y_mask : as in `precision_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
-
-    Examples
-    --------
-    >>> from weald.metrics import ndcg_at_k
-    >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
-    1.0
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     return mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
@@ -228,36 +179,27 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
 def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     """Propensities of labels: the probability that a true label was recorded, estimated from the label's frequency.
 
-    A label that N_l of N samples have has the propensity p_l = 1 / (1 + C exp(-a log(N_l + b))), where
-    C = (log N - 1)(b + 1)^a. If C is negative, which happens with fewer than three samples, 0 is used in its place.
-    The model is that of Jain, Prabhu and Varma, Extreme multi-label loss functions for recommendation, tagging, ranking
-    and other missing label applications, KDD 2016.
+    A label that N_l of N samples have has the propensity 1 / (1 + C exp(-a log(N_l + b))), where C = (log N - 1)(b +
+    1)^a, and at least 0 (Jain, Prabhu and Varma, *Extreme multi-label loss functions for recommendation, tagging,
+    ranking and other missing label applications*, KDD 2016).
+
+    >>> from weald.metrics import propensities
+    >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
+    array([0.8 , 0.72])
 
     Parameters
     ----------
     Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
         Labels of the training samples, or of all samples.
     a : float, default=0.55
-        Non-negative parameter of the model. The paper uses 0.5 for Wikipedia data sets and 0.6 for Amazon data sets.
+        Non-negative parameter of the model: 0.5 for Wikipedia data sets and 0.6 for Amazon data sets in the paper.
     b : float, default=1.5
-        Positive parameter of the model. The paper uses 0.4 for Wikipedia data sets and 2.6 for Amazon data sets.
+        Positive parameter of the model: 0.4 for Wikipedia data sets and 2.6 for Amazon data sets in the paper.
 
     Returns
     -------
     ndarray of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1. Frequent labels have larger propensities.
-
-    Raises
-    ------
-    ValueError
-        If values of `Y` are not finite, if `a` or `b` is out of range, or if they are so extreme that a propensity
-        would be zero.
-
-    Examples
-    --------
-    >>> from weald.metrics import propensities
-    >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
-    array([0.8 , 0.72])
     """
     a = number("a", a, lambda found: 0 <= found < np.inf, "a finite number of at least 0")
     b = number("b", b, lambda found: 0 < found < np.inf, "a finite number above 0")
@@ -275,43 +217,30 @@ def psp_at_k(
 ) -> float:
     """Propensity-scored precision at k, in which rare labels count more than frequent ones.
 
-    The gain of a sample is the sum of 1 / p_l over the true labels l among its `k` highest-scoring labels, where p_l is
-    the propensity of the label. The metric is the sum of the gains of all samples divided by the sum of their largest
-    possible gains, so the best value is 1. The largest possible gain of a sample is that of its `k` labels with the
-    smallest propensities. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
-    (KDD 2016).
+    It is the sum over the samples of 1 / p_l over the true labels l among their `k` highest-scoring ones, with the
+    propensities p_l, divided by the largest possible sum: the definition of the Extreme Classification Repository
+    (Jain, Prabhu and Varma, KDD 2016). The best value is 1.
+
+    >>> from weald.metrics import psp_at_k
+    >>> psp_at_k([[1, 1], [1, 0]], [[1], [1]], k=1, propensities=[0.5, 0.25])
+    0.6666666666666666
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
+        True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
     k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
+        The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
+        labels.
     propensities : array-like of shape (n_labels,)
-        The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
-        labels of the training samples.
+        The propensity of each label, greater than 0 and at most 1: see `weald.metrics.propensities`.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
-        ranking.
-
-    Examples
-    --------
-    >>> from weald.metrics import psp_at_k
-    >>> psp_at_k([[1, 1], [1, 0]], [[1], [1]], k=1, propensities=[0.5, 0.25])
-    0.6666666666666666
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     gains, best = ranking.gains(propensities)
@@ -323,44 +252,22 @@ def psndcg_at_k(
 ) -> float:
     """Propensity-scored nDCG at k, in which rare labels and the first ranks count more.
 
-    A true label l at rank r has a gain of 1 / (p_l log2(r + 1)), where p_l is the propensity of the label. The gain of
-    a sample is the sum over its first `k` ranks, divided by the sum of 1 / log2(r + 1) over the first m ranks, where m
-    is the number of labels of the sample or `k`, whichever is smaller. The metric is the sum of the gains of all
-    samples divided by the sum of their largest possible gains, in which the labels of smallest propensity come first,
-    so the best value is 1. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
-    (KDD 2016).
+    It is as `psp_at_k`, with a gain of 1 / (p_l log2(r + 1)) at rank r, and the gains of a sample divided by the sum of
+    1 / log2(r + 1) over as many ranks as it has labels, at most `k`. The best value is 1.
+
+    >>> from weald.metrics import psndcg_at_k
+    >>> psndcg_at_k([[1, 1], [1, 0]], [[1, 0], [0, 1]], k=2, propensities=[0.5, 0.25])
+    1.0
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
-    propensities : array-like of shape (n_labels,)
-        The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
-        labels of the training samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    y_true, y_score, k, propensities, y_mask : as in `psp_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
-        ranking.
-
-    Examples
-    --------
-    >>> from weald.metrics import psndcg_at_k
-    >>> psndcg_at_k([[1, 1], [1, 0]], [[1, 0], [0, 1]], k=2, propensities=[0.5, 0.25])
-    1.0
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     gains, best = ranking.gains(propensities)
@@ -370,38 +277,23 @@ def psndcg_at_k(
 
 
 def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
-    """Label coverage at k: the fraction of labels that are predicted correctly for at least one sample.
+    """Label coverage at k: the fraction of labels that are among the `k` highest-scoring of a sample that has them.
 
-    A label is predicted for a sample if it is among the `k` highest-scoring labels. Labels that no sample of `y_true`
-    has are left out, since they cannot be predicted correctly.
+    Labels that no sample of `y_true` has are left out.
+
+    >>> from weald.metrics import label_coverage_at_k
+    >>> label_coverage_at_k([[0, 1, 1], [1, 0, 0]], [[1], [2]], k=1)
+    0.3333333333333333
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
-        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    k : int
-        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
-        contains ranked labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    y_true, y_score, k, y_mask : as in `precision_at_k`
+        True labels and scores.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
-
-    Examples
-    --------
-    >>> from weald.metrics import label_coverage_at_k
-    >>> label_coverage_at_k([[0, 1, 1], [1, 0, 0]], [[1], [2]], k=1)
-    0.3333333333333333
     """
     ranking = Ranking(y_true, y_score, k, y_mask)
     named = np.unique(ranking.ranked[ranking.hits])
@@ -414,32 +306,21 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     This is `sklearn.metrics.coverage_error`, extended to sparse matrices and unknown entries. Among labels with equal
     scores true labels are ranked last. The error of a sample without labels is 0.
 
+    >>> from weald.metrics import coverage_error
+    >>> coverage_error([[0, 1, 1], [1, 0, 0]], [[0.2, 0.7, 0.1], [0.1, 0.0, 0.0]])
+    2.0
+
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores of all labels. Entries of a sparse matrix that are not stored have score zero.
+    y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1, and scores of all labels, which those of `predict_topk` are not.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out of the
-        ranking.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The coverage error. NaN if no entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, values are not finite, or `y_score` is the output of `predict_topk`, which does not
-        contain the scores of all labels.
-
-    Examples
-    --------
-    >>> from weald.metrics import coverage_error
-    >>> coverage_error([[0, 1, 1], [1, 0, 0]], [[0.2, 0.7, 0.1], [0.1, 0.0, 0.0]])
-    2.0
     """
     if ranks.is_pair(y_score):
         raise ValueError("y_score must be scores of all labels, got labels and their scores")
@@ -459,14 +340,17 @@ def micro_f1(
 
     This is `sklearn.metrics.f1_score` with `average="micro"`, extended to unknown entries.
 
+    >>> from weald.metrics import micro_f1
+    >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.8
+
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
+    y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
+        True and predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are
+        predicted.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value to return if `y_true` has no labels and none are predicted.
 
@@ -474,17 +358,6 @@ def micro_f1(
     -------
     float
         The micro-averaged F1 score.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, or predictions are neither 0 nor 1.
-
-    Examples
-    --------
-    >>> from weald.metrics import micro_f1
-    >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
-    0.8
     """
     found = counts(y_true, y_pred, y_mask)
     return f1(*found, "micro", check_zero_division(zero_division))
@@ -497,33 +370,21 @@ def macro_f1(
 
     This is `sklearn.metrics.f1_score` with `average="macro"`, extended to unknown entries.
 
+    >>> from weald.metrics import macro_f1
+    >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.6666666666666666
+
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+    y_true, y_pred, y_mask : as in `micro_f1`
+        True and predicted labels.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The score of a label that no sample has and that is never predicted. With NaN such labels are left out of the
-        mean.
+        The score of a label that no sample has and that is never predicted. NaN leaves such labels out of the mean.
 
     Returns
     -------
     float
         The macro-averaged F1 score. NaN if all labels are left out.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, or predictions are neither 0 nor 1.
-
-    Examples
-    --------
-    >>> from weald.metrics import macro_f1
-    >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
-    0.6666666666666666
     """
     found = counts(y_true, y_pred, y_mask)
     return f1(*found, "macro", check_zero_division(zero_division))
@@ -694,6 +555,21 @@ def make_topk_scorer(
     `best_estimator_`. An estimator without `predict_topk` must have a `predict_proba` or `decision_function` that
     returns one array of shape (n_samples, n_labels).
 
+    >>> from scipy import sparse
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> import weald
+    >>> from weald.metrics import make_topk_scorer
+    >>> X = [[i % 4] for i in range(40)]
+    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
+    >>> search = GridSearchCV(
+    ...     weald.DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": [1, 3]},
+    ...     scoring=make_topk_scorer("precision_at_k", k=1),
+    ...     cv=KFold(2),
+    ... ).fit(X, Y)
+    >>> search.best_params_
+    {'max_depth': 3}
+
     Parameters
     ----------
     metric : str or callable
@@ -713,30 +589,6 @@ def make_topk_scorer(
     callable
         A scorer with the signature `scorer(estimator, X, y)`, which can be passed to scikit-learn as `scoring`. It can
         be pickled if `metric` can be pickled.
-
-    Raises
-    ------
-    ValueError
-        If the metric is unknown or needs the scores of all labels, or if `k` is not a positive integer.
-    TypeError
-        If `metric` is neither a name nor a callable.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from sklearn.model_selection import GridSearchCV, KFold
-    >>> import weald
-    >>> from weald.metrics import make_topk_scorer
-    >>> X = [[i % 4] for i in range(40)]
-    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
-    >>> search = GridSearchCV(
-    ...     weald.DecisionTreeClassifier(random_state=0),
-    ...     {"max_depth": [1, 3]},
-    ...     scoring=make_topk_scorer("precision_at_k", k=1),
-    ...     cv=KFold(2),
-    ... ).fit(X, Y)
-    >>> search.best_params_
-    {'max_depth': 3}
     """
     if isinstance(metric, str):
         if metric not in _TOPK_METRICS:

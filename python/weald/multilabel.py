@@ -59,65 +59,48 @@ __all__ = [
 class TunedThresholds(WithScores):
     """Multi-label classifier with one decision threshold per label, tuned for an objective.
 
-    The thresholds are chosen on scores of samples that the scoring model was not fitted on: out-of-bag scores,
-    cross-validated scores, or scores of held-out samples if the estimator is frozen. The threshold of a frequent label
-    is mostly determined by its own scores; that of a rare label is shrunk toward what is best for all labels together.
-    This is `sklearn.model_selection.TunedThresholdClassifierCV` for label matrices.
+    Use it where a fixed threshold of 0.5 predicts too few or too many labels. Thresholds are chosen on scores of
+    samples that the estimator was not fitted on; that of a rare label is shrunk toward what is best for all labels
+    together. Those of `HierarchicalLabels` respect its hierarchy. Tuning takes O(m log m) time, and some hundred bytes
+    for each of m stored scores. It is scikit-learn's `TunedThresholdClassifierCV` for label matrices: see
+    `docs/tagging.md#how-many-tags-a-text-gets`.
 
-    If the estimator is `HierarchicalLabels`, or a pipeline that ends in it, the thresholds respect its hierarchy, so that
-    the predicted label sets are closed: each threshold is raised to those of the labels above, or each is lowered to those
-    of the labels below, whichever has the larger `tuned_score_`. For "precision>=.9" they are always raised.
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> weald.multilabel.TunedThresholds(weald.RandomForestClassifier(50)).fit(X, X > 0.9).predict([[0.99, 0.1]])
+    array([[ True, False]])
 
     Parameters
     ----------
     estimator : classifier or Pipeline
-        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
-        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
-        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
-        on.
+        A multi-label classifier with `predict_proba`, or else with `decision_function`, whose scores s are converted by
+        1 / (1 + exp(-s)). A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs samples that it was not
+        fitted on.
     objective : str, default="f1"
-        The objective that thresholds are tuned for:
-
-        - "f1" maximizes the F1 score of each label;
-        - "macro_f1" does the same, except that `common_threshold_` maximizes the mean F1 score over labels;
-        - "micro_f1" maximizes the F1 score of all entries together;
-        - "precision>=.9" (or another fraction) maximizes the number of true positives of each label, subject to a
-          precision of at least that value. A label for which no threshold reaches it is never predicted;
-        - "label_count" uses one threshold for all labels, the lowest with which no more labels are predicted than there
-          are in y. "label_count=2.5" (or another number) allows that many labels per sample.
+        What is maximized: "f1", of each label; "macro_f1", the same with a `common_threshold_` for the mean;
+        "micro_f1", of all entries; "precision>=.9" (or another fraction), true positives of each label with that
+        precision; "label_count", a threshold for as many labels as in y, "label_count=2.5" (or another number) for that
+        many per sample.
     shrinkage : float, default=50
-        Strength of the shrinkage of thresholds of rare labels: the number of additional positive entries, distributed
-        as in all labels together, that are added to each label. With 0 each label is tuned on its own. It has no effect
-        with "label_count". The default was chosen on seven data sets, see `benches/defaults`.
+        Number of additional positive entries, distributed as in all labels together, that are added to each label. With
+        0 each label is tuned on its own. It has no effect with "label_count". It was chosen on seven data sets, see
+        `benches/defaults`.
     toward : {"share", "threshold"}, default="share"
-        The quantity that rare labels are shrunk toward. "share" is the number of predicted entries for each positive
-        entry. "threshold" is the threshold itself, and with `shrinkage=numpy.inf` all labels have the same. "share"
-        suits most models, since they give smaller scores to rare labels.
+        The quantity that rare labels are shrunk toward: the number of predicted entries for each positive entry, which
+        suits models that give smaller scores to rare labels; or the threshold itself.
     cv : "oob", int, cross-validation generator or None, default=None
-        How the scores for tuning are computed:
-
-        - "oob" uses out-of-bag scores: the trees of a forest with `bootstrap=True` that were not grown on the sample.
-          Of equal samples, each is also scored by trees that were grown on another: pass one, with their weight. It needs no
-          additional fits. A `LinearClassifier` has fitted models to two of three folds to choose `C` and to calibrate itself,
-          and these score the third; with more than some 20,000 samples or 2,048 labels up to three fits are added. If the
-          estimator is the last step of a pipeline, the other steps were fitted on the sample nevertheless;
-        - an integer is the number of folds, which hold out rows (see `docs/determinism.md`);
-        - a cross-validation generator is used as it is;
-        - None uses "oob" for `LinearClassifier` and for forests with `bootstrap=True`, but with whole weights that leave a sample
-          out of less than a tenth of the bootstraps, from 2.4 on average on; and 5 folds otherwise.
-
-        It has no effect if the estimator is frozen. `C` and `features` of a `LinearClassifier` are chosen once, by the fit to
-        all samples, and the fits to folds take them.
+        How the scores for tuning are computed: "oob", by the trees of a forest that were not grown on the sample, or
+        the folds of a `LinearClassifier`; by fits to other folds, of which a number holds out rows; None, "oob" where
+        it is possible and leaves enough samples out, and otherwise 5. See
+        `docs/intervals.md#where-the-calibration-samples-come-from`.
     min_score : float or "auto", default="auto"
-        Scores below this value are not stored, and no label is predicted by them. With 0 all scores that are not zero
-        are stored, which for estimators other than trees and forests usually is every entry of a dense matrix. "auto" is 0 if
-        y is dense or the estimator is a `LabelTreeClassifier`, and 0.01 otherwise. `fit` warns if a smaller value would
-        predict more of the labels that the objective asks for.
+        Scores below this value are not stored, and no label is predicted by them. "auto" is 0 if y is dense or the
+        estimator is a `LabelTreeClassifier`, and 0.01 otherwise. `fit` warns if a smaller value would predict more
+        labels that are asked for.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
     verbose : int, default=0
-        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
-        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`. The estimator has a `verbose` of its
         own.
 
     Attributes
@@ -125,47 +108,16 @@ class TunedThresholds(WithScores):
     estimator_ : estimator
         The estimator, fitted on all samples, or the frozen estimator.
     threshold_ : ndarray of shape (n_labels,)
-        The threshold of each label. A label is predicted if its score is at least its threshold. It is infinite for
-        labels that are never predicted.
+        The threshold of each label, from which on it is predicted; infinite for labels that are never predicted.
     common_threshold_ : float
-        The best single threshold for all labels, among all thresholds: for "f1" and "micro_f1" the one with the largest
-        F1 score of all entries together, for "macro_f1" the largest mean F1 score over labels, for "precision>=.9" the
-        most true positives with that precision of all predicted entries, and for "label_count" the only one.
-    tuned_score_ : float
-        The value of the objective on the scores that the thresholds were chosen on, which is optimistic for other
-        samples: the mean F1 score over labels, the F1 score of all entries, the precision of all predicted entries, or
-        the number of predicted labels per sample.
-    n_labels_named_ : float
-        The mean number of labels per sample that the thresholds predict on these scores.
+        The best single threshold for all labels.
+    tuned_score_, n_labels_named_ : float
+        The value of the objective on the scores that thresholds were chosen on, which is optimistic for other samples,
+        and the mean number of labels per sample that they predict there.
     classes_ : ndarray
         The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_ : int
-        The number of labels.
-    n_features_in_ : int
-        The number of features of the fitted estimator.
-
-    See Also
-    --------
-    CalibratedLabels : Calibrates probabilities separately for each label.
-
-    Notes
-    -----
-    In addition to the fits, tuning takes O(m log m) time for m stored scores. It is vectorized, and needs a few hundred
-    bytes of memory per stored score.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> import weald
-    >>> from weald.multilabel import TunedThresholds
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 20))
-    >>> Y = sparse.csr_array(X @ rng.normal(size=(20, 30)) > 6)
-    >>> forest = weald.RandomForestClassifier(50, random_state=0)
-    >>> tuned = TunedThresholds(forest, objective="micro_f1").fit(X[:200], Y[:200])
-    >>> tuned.score(X[200:], Y[200:]) > TunedThresholds(forest, objective="label_count=.1").fit(X, Y).n_labels_named_
-    True
+    n_outputs_, n_features_in_ : int
+        The numbers of labels and of features.
     """
 
     _fitted = ("threshold_", "common_threshold_", "tuned_score_", "n_labels_named_")
@@ -214,27 +166,18 @@ class TunedThresholds(WithScores):
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for the objective. Samples of weight zero do not count, but they are assigned
-            to folds as well.
+            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
+            zero do not count, but they are assigned to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
-            the estimator, and thresholds are tuned on the known entries. Rates per sample (`n_labels_named_` and the
-            limit of "label_count") then count as one sample as many known entries as there are labels.
+            True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
         self : TunedThresholds
             The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the input is not valid. The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
         return self
@@ -319,21 +262,15 @@ class TunedThresholds(WithScores):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN. They are left out.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values, of which those that are unknown are left out.
 
         Returns
         -------
         float
-            The mean F1 score over labels for "f1" and "macro_f1", in which a label that is neither true nor predicted
-            for any sample has 0; the precision of all predicted entries for "precision>=…"; and the F1 score of all
-            entries for "micro_f1" and "label_count".
+            The mean F1 score over labels for "f1" and "macro_f1", 0 for a label that is neither true nor predicted; the
+            precision of all predicted entries for "precision>=…"; and the F1 score of all entries for "micro_f1" and
+            "label_count".
         """
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
@@ -353,25 +290,24 @@ def _checked_shrinkage(shrinkage: object) -> float:
 class CalibratedLabels(LabelsOnUnseen):
     """Multi-label classifier whose probabilities are calibrated separately for each label.
 
-    The calibration is fitted on scores of samples that the scoring model was not fitted on. This is
-    `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False` for label matrices. Labels that the estimator has no
-    score for have the probability that is calibrated for the score 0, and not 0: those of labels that a search does not reach,
-    for example.
+    Use it where probabilities are used as numbers. The calibration is fitted on scores of samples that the estimator
+    was not fitted on, in O(m log m) time for m stored scores. It is scikit-learn's `CalibratedClassifierCV` with
+    `ensemble=False` for label matrices. Labels without a score have the probability that is calibrated for the score 0.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> weald.multilabel.CalibratedLabels(weald.RandomForestClassifier(50)).fit(X, X > 0.5).predict([[0.9, 0.1]])
+    array([[ True, False]])
 
     Parameters
     ----------
     estimator : classifier or Pipeline
-        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
-        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
-        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
-        on.
+        A multi-label classifier with `predict_proba`, or else with `decision_function`, whose scores s are converted by
+        1 / (1 + exp(-s)). A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs samples that it was not
+        fitted on.
     method : {"isotonic", "sigmoid"}, default="sigmoid"
-        The calibration function of each label:
-
-        - "isotonic" is a non-decreasing function of the score, with linear interpolation between the scores seen
-          in `fit`;
-        - "sigmoid" is 1 / (1 + exp(-(a s + b))) of a score s, fitted to the targets of Platt (1999). It has only two
-          parameters per label, which also suits rare labels.
+        The calibration function of each label: a non-decreasing function, linear between the scores seen in `fit`; or 1
+        / (1 + exp(-(a s + b))) of a score s, fitted to the targets of Platt (1999), which also suits rare labels.
     cv : "oob", int, cross-validation generator or None, default=None
         How the scores for calibration are computed, as in `TunedThresholds`.
     min_positives : int, default=5
@@ -385,8 +321,7 @@ class CalibratedLabels(LabelsOnUnseen):
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
     verbose : int, default=0
-        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
-        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`. The estimator has a `verbose` of its
         own.
 
     Attributes
@@ -397,34 +332,8 @@ class CalibratedLabels(LabelsOnUnseen):
         Whether each label is calibrated.
     classes_ : ndarray
         The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_ : int
-        The number of labels.
-    n_features_in_ : int
-        The number of features of the fitted estimator.
-
-    See Also
-    --------
-    TunedThresholds : Tunes one decision threshold per label.
-
-    Notes
-    -----
-    Entries that are not stored enter the calibration of each label with score zero, together and in constant time. In
-    addition to the fits, calibration takes O(m log m) time for m stored scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> from weald.multilabel import CalibratedLabels
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 20))
-    >>> Y = (X @ rng.normal(size=(20, 5)) > 3).astype(int)
-    >>> forest = weald.RandomForestClassifier(50, random_state=0)
-    >>> calibrated = CalibratedLabels(forest).fit(X[:200], Y[:200])
-    >>> after = ((calibrated.predict_proba(X[200:]) - Y[200:]) ** 2).mean()
-    >>> before = ((calibrated.estimator_.predict_proba(X[200:]) - Y[200:]) ** 2).mean()
-    >>> bool(after < before)
-    True
+    n_outputs_, n_features_in_ : int
+        The numbers of labels and of features.
     """
 
     _fitted = ("is_calibrated_", "_knots")
@@ -471,27 +380,18 @@ class CalibratedLabels(LabelsOnUnseen):
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for the calibration. Samples of weight zero do not count, but they are
-            assigned to folds as well.
+            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
+            zero do not count, but they are assigned to folds as well.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
-            the estimator, and each label is calibrated on its known entries.
+            True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
         self : CalibratedLabels
             The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the input is not valid, or if labels have fewer than `min_positives` samples and `too_few`
-            is "raise". The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
         return self
@@ -565,9 +465,8 @@ class CalibratedLabels(LabelsOnUnseen):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts.
         min_score : float, default=0
-            Probabilities below this value, between 0 and 1, are not stored. If y was sparse, the labels of a sample whose score
-            before calibration is below the parameter `min_score` of the classifier are only stored with a probability of at
-            least 0.01, or of `min_score` if that is larger.
+            Probabilities below this value, between 0 and 1, are not stored. If y was sparse, labels with a score below
+            the parameter `min_score` before calibration are only stored with a probability of at least 0.01.
 
         Returns
         -------
@@ -652,21 +551,14 @@ class CalibratedLabels(LabelsOnUnseen):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values. If some are unknown, they are left out, and the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
         float
-            The fraction. If some labels are left out, it is the fraction of the samples with other labels for which
-            all of these are right.
+            The fraction of samples all of whose known labels are right.
         """
         named = sparse.csr_array(self.predict(X)).astype(np.bool_)
         truth, mask = self._read(y, y_mask, named.shape[0])

@@ -1,73 +1,26 @@
 """Random projections of the outputs, and projections of outputs of any kind by a kernel.
 
-With the parameter `output_projection`, each tree chooses its splits on q random linear combinations of the d outputs
-instead of the outputs themselves: its structure is grown on Z = Y Φᵀ with the variance criterion, where the rows of the
-matrix Φ are drawn for this tree. Leaves store the means or class frequencies of the original outputs, so predictions
-need no decoding. Classes are one-hot encoded: d is then the total number of classes of all outputs.
+With the parameter `output_projection`, each tree chooses its splits by the variance of Z = Y Φᵀ, q random linear
+combinations of the d outputs (or of all classes, one-hot encoded); leaves store the original outputs. It is the name of
+a family ("achlioptas" and "sparse" are `RademacherProjection("achlioptas")` and `RademacherProjection("sqrt")`) or an
+instance of a class of this module; a matrix Φ of shape (q, d), which all trees use; or a callable with the arguments
+(n_outputs, n_projections, random_state) that returns such a matrix, is called once for each tree before the trees are
+grown, and should depend on its arguments alone.
 
-Accepted values of `output_projection`
-    * The name of a family, or an instance of a class of this module. "achlioptas" is
-      `RademacherProjection("achlioptas")`, "sparse" is `RademacherProjection("sqrt")`, and the other names are those of
-      the classes with their default parameters.
-    * A matrix Φ of shape (q, d), dense or sparse, which all trees use. `n_projections` must then be q or "log".
-    * A callable with the arguments (n_outputs, n_projections, random_state) that returns such a matrix. It is called
-      before the trees are grown, once for each tree, or with `projection_scope="forest"` once for all of them.
-      `random_state` is an integer below 2³² that is derived from the seed of the fit and the index of the tree. With
-      `warm_start=True` it is called for the new trees only, or for the whole forest again with the same arguments as
-      before, so its result should only depend on its arguments.
+"gaussian" is a good default, "rademacher" as accurate, and "achlioptas" and "sparse" save time if Y is sparse or d is
+many thousands. "subsample" ignores outputs, "hadamard" has orthogonal rows if d is a power of two, and "pca", the
+directions of largest variance, is a baseline. `docs/projections.md` says when to use projections, and how many.
 
-Choosing a family
-    * "gaussian" is a good default. "rademacher" (random signs) is as accurate and has fewer distinct values.
-    * "achlioptas" and "sparse" equal "gaussian" on average, but two thirds of the entries are zero, or for "sparse" all
-      except a fraction of 1/√d. They save time if Y is sparse or d is many thousands. If each sample has few non-zero
-      outputs, many samples have an all-zero projection with "sparse".
-    * "subsample" draws q outputs and ignores the others. It is the cheapest, and suits redundant outputs.
-    * "hadamard" has orthogonal rows if d is a power of two, so that projections are not redundant. q is at most the
-      smallest power of two that is not below d.
-    * "pca" is not random: it uses the directions of largest variance of the outputs. All trees of a fit share them
-      independently of `projection_scope`, and so are less diverse. It is meant as a baseline.
+References: A. Joly, *Exploiting random projections and sparsity*, PhD thesis, Liège 2016, chapter 5; A. Joly, P.
+Geurts, L. Wehenkel, *Random forests with random projections of the output space*, ECML PKDD 2014; D. Achlioptas, JCSS
+2003, and P. Li, T. Hastie, K. Church, KDD 2006, for sparse signs; P. Geurts, L. Wehenkel, F. d'Alché-Buc, *Kernelizing
+the output of tree-based methods*, ICML 2006.
 
-Choosing the number of projections
-    "log", which is ⌊½ + ln d⌋, is enough for forests in which every tree has its own projection. A single tree, or a
-    forest with `projection_scope="forest"`, needs more: a fraction of d, or some tens. `johnson_lindenstrauss_dim` is
-    the number that is enough for any data; in practice far fewer are needed.
-
-When to use projections
-    * They save time with many dense outputs, in particular regression targets: the cost of a split search for each
-      sample is then proportional to q instead of d.
-    * On sparse labels, projections mostly increase tree diversity; they save little time, since the cost without
-      projections is proportional to the labels that are present, and projected outputs are dense. Whether accuracy
-      improves has to be measured.
-    * With few outputs there is nothing to reduce. A single output of classes is not supported.
-    * Impurities of the fitted trees are those of the projected outputs. Use
-      `weald.inspection.feature_importances(model, outputs="all")` for importances on the original outputs.
-
-Outputs that are not numbers
-    Texts, sets, histograms or graphs have a kernel more often than columns. `KernelProjection` turns them into numerical
-    targets whose variance is the inertia of the kernel, so that any regressor of several outputs grows trees with the
-    kernel as its criterion, and finds the known output that is nearest to a prediction.
-
-References: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
-thesis, Liège 2016, chapter 5; A. Joly, P. Geurts, L. Wehenkel, *Random forests with random projections of the output
-space for high dimensional multi-label classification*, ECML PKDD 2014. Sparse signs: D. Achlioptas, *Database-friendly
-random projections*, JCSS 2003; P. Li, T. Hastie, K. Church, *Very sparse random projections*, KDD 2006. Kernels: P. Geurts, L.
-Wehenkel, F. d'Alché-Buc, *Kernelizing the output of tree-based methods*, ICML 2006.
-
-Examples
---------
->>> import numpy as np
->>> import weald
->>> from weald.projection import RademacherProjection
->>> rng = np.random.default_rng(0)
->>> X = rng.random((300, 5))
->>> Y = np.sin(3 * X[:, [0]] + np.arange(200) / 50)  # 200 outputs
->>> forest = weald.RandomForestRegressor(
-...     n_estimators=20, output_projection=RademacherProjection(), n_projections=3, random_state=0
-... )
->>> forest.fit(X[:200], Y[:200]).predict(X[200:]).shape
-(100, 200)
->>> forest.score(X[200:], Y[200:]) > 0.9
-True
+>>> import weald, numpy as np
+>>> X = np.random.default_rng(0).random((300, 5))
+>>> forest = weald.RandomForestRegressor(output_projection="rademacher", n_projections=3, random_state=0)
+>>> forest.fit(X, np.sin(3 * X[:, [0]] + np.arange(200) / 50)).predict(X).shape
+(300, 200)
 """
 
 from __future__ import annotations
@@ -137,10 +90,7 @@ class Projection:
     def draw(
         self, n_outputs: int, n_projections: NProjections = "log", random_state: RandomState = None
     ) -> Float | sparse.csr_array:
-        """Draw the matrix Φ that a tree would use.
-
-        With an integer `random_state`, this is exactly the matrix that a single tree with the same `random_state` uses,
-        and that a forest with the same `random_state` and `projection_scope="forest"` uses.
+        """Draw the matrix Φ that a tree, or a forest with `projection_scope="forest"`, uses with the same `random_state`.
 
         Parameters
         ----------
@@ -148,8 +98,7 @@ class Projection:
             Number of columns d of the matrix: the number of regression targets, of labels, or of all classes of all
             outputs.
         n_projections : int, float or "log", default="log"
-            Number of rows q of the matrix: an integer, a fraction of `n_outputs`, or "log" for ⌊½ + ln d⌋. It is at
-            least 1.
+            Number of rows q of the matrix, at least 1: an integer, a fraction of `n_outputs`, or "log" for ⌊½ + ln d⌋.
         random_state : int, RandomState instance or None, default=None
             Controls the random entries. One seed is drawn from it.
 
@@ -157,11 +106,6 @@ class Projection:
         -------
         {float64 ndarray, CSR array} of shape (n_projections, n_outputs)
             The matrix, as a CSR array for families of sparse matrices.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, or the family does not support this number of projections.
         """
         return self._draw(n_outputs, n_projections, random_state, None, None)
 
@@ -186,8 +130,6 @@ class GaussianProjection(Projection):
     Squared lengths and distances are preserved on average. Applying the projection costs q multiplications for each
     stored entry of Y.
 
-    Examples
-    --------
     >>> from weald.projection import GaussianProjection
     >>> GaussianProjection().draw(1000, random_state=0).shape
     (7, 1000)
@@ -201,33 +143,17 @@ class GaussianProjection(Projection):
 class RademacherProjection(Projection):
     """Projection by random signs, dense or sparse.
 
-    Each entry is √(s/q) or -√(s/q) with probability 1/(2s) each, and 0 otherwise. Rows in which all entries are zero
-    are drawn again.
+    Each entry is √(s/q) or -√(s/q) with probability 1/(2s) each, and 0 otherwise, in q/s additions for each stored
+    entry of Y. Rows in which all entries are zero are drawn again.
+
+    >>> from weald.projection import RademacherProjection
+    >>> abs(RademacherProjection().draw(3, 4, random_state=0))[0]
+    array([0.5, 0.5, 0.5])
 
     Parameters
     ----------
     sparsity : float, "achlioptas" or "sqrt", default=1
-        The sparsity s, at least 1: on average one in s entries is not zero. With 1 the matrix is dense. "achlioptas" is
-        3, and "sqrt" is √d for d outputs.
-
-    Raises
-    ------
-    ValueError
-        If `sparsity` has another value.
-
-    Notes
-    -----
-    Applying the projection costs q/s additions for each stored entry of Y.
-
-    Examples
-    --------
-    >>> from weald.projection import RademacherProjection
-    >>> abs(RademacherProjection().draw(3, 4, random_state=0))[0]
-    array([0.5, 0.5, 0.5])
-    >>> RademacherProjection("achlioptas") == RademacherProjection(sparsity=3)
-    True
-    >>> RademacherProjection("sqrt").draw(10000, 5, random_state=0).format
-    'csr'
+        The sparsity s, at least 1: on average one in s entries is not zero. "achlioptas" is 3, and "sqrt" is √d.
     """
 
     sparsity: float | Literal["achlioptas", "sqrt"] = 1
@@ -258,22 +184,14 @@ class RademacherProjection(Projection):
 class SubsampleProjection(Projection):
     """Random subset of the outputs: unscaled rows of the identity matrix, drawn uniformly.
 
+    >>> from weald.projection import SubsampleProjection
+    >>> SubsampleProjection().draw(4, 4, random_state=0).sum(axis=0)  # every output once
+    array([1., 1., 1., 1.])
+
     Parameters
     ----------
     replacement : bool, default=False
         Whether outputs are drawn with replacement. If False, `n_projections` is at most `n_outputs`.
-
-    Raises
-    ------
-    ValueError
-        If `replacement` is not a bool. `draw` and `fit` raise it if there are more projections than outputs and
-        `replacement` is False.
-
-    Examples
-    --------
-    >>> from weald.projection import SubsampleProjection
-    >>> SubsampleProjection().draw(4, 4, random_state=0).sum(axis=0)  # every output once
-    array([1., 1., 1., 1.])
     """
 
     replacement: bool = False
@@ -290,20 +208,13 @@ class SubsampleProjection(Projection):
 class HadamardProjection(Projection):
     """Projection by random rows of a Hadamard matrix, drawn without replacement.
 
-    The size D of the Hadamard matrix is the smallest power of two that is not below d. Its first d columns are used.
-    All entries are ±1/√q. If d is a power of two, the rows are orthogonal. At most D rows can be drawn. Applying the
-    projection costs D log D, independently of q, for each sample with many non-zero outputs, and q for each stored
-    entry of samples with few.
+    The size D of the Hadamard matrix is the smallest power of two that is not below d, and the largest q. All entries
+    are ±1/√q, and the rows are orthogonal if d = D. It costs D log D for each sample with many non-zero outputs, and q
+    for each stored entry of samples with few.
 
-    Examples
-    --------
     >>> from weald.projection import HadamardProjection
-    >>> phi = HadamardProjection().draw(8, 4, random_state=0)
-    >>> (phi @ phi.T).round(12)
-    array([[2., 0., 0., 0.],
-           [0., 2., 0., 0.],
-           [0., 0., 2., 0.],
-           [0., 0., 0., 2.]])
+    >>> HadamardProjection().draw(8, 2, random_state=0).shape
+    (2, 8)
     """
 
     def _family(self) -> _ProjectionFamily:
@@ -312,18 +223,13 @@ class HadamardProjection(Projection):
 
 @dataclass(frozen=True)
 class PCAProjection(Projection):
-    """Projection on the principal components of the training outputs, those of the largest variance first.
+    """Projection on the principal components of the training outputs, those of the largest variance first: a baseline.
 
-    Outputs are centered and weighted by the sample weights. The projection is not random. It is meant as a baseline
-    that shows what the best linear summary of the outputs achieves. There are at most `n_outputs` rows, and those
-    beyond the rank of y are arbitrary. All trees of a fit use the same projection, independently of `projection_scope`.
+    Outputs are centered and weighted by the sample weights. There are at most `n_outputs` rows, and those beyond the
+    rank of y are arbitrary. All trees of a fit use the same projection.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> from weald.projection import PCAProjection
-    >>> y = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
-    >>> np.abs(PCAProjection().draw(2, 1, y=y)).round(3)
+    >>> abs(PCAProjection().draw(2, 1, y=[[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).round(3)
     array([[0.707, 0.707]])
     """
 
@@ -343,8 +249,7 @@ class PCAProjection(Projection):
         n_outputs : int
             Number of outputs of y.
         n_projections : int, float or "log", default="log"
-            Number of rows of the matrix, at most `n_outputs`: an integer, a fraction of `n_outputs`, or "log" for
-            ⌊½ + ln d⌋.
+            Number of rows of the matrix, at most `n_outputs`, as in the other families.
         random_state : int, RandomState instance or None, default=None
             As in the other families.
         y : {array-like, sparse matrix} of shape (n_samples, n_outputs)
@@ -356,11 +261,6 @@ class PCAProjection(Projection):
         -------
         float64 ndarray of shape (n_projections, n_outputs)
             The matrix Φ.
-
-        Raises
-        ------
-        ValueError
-            If `y` is not given or does not have `n_outputs` outputs, or a parameter is out of range.
         """
         if y is None:
             raise ValueError(
@@ -385,10 +285,12 @@ class PCAProjection(Projection):
 def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     """Number of projections that preserve all squared distances between samples within a factor of 1 ± eps.
 
-    The number is ⌈8 ln n / eps²⌉, and at least 1. For any n samples there is a projection to this number of dimensions
-    with that property (W. Johnson and J. Lindenstrauss, 1984; Joly 2016, chapter 5), and it also preserves the variance
-    in every node within a factor of 1 ± eps. The number does not depend on the number of outputs. It is a bound for the
-    worst case: forests need far fewer projections.
+    It is ⌈8 ln n / eps²⌉, whatever the number of outputs (W. Johnson and J. Lindenstrauss, 1984; Joly 2016, chapter 5),
+    and preserves the variance in every node within the same factor: a bound for the worst case. Forests need far fewer.
+
+    >>> from weald.projection import johnson_lindenstrauss_dim
+    >>> johnson_lindenstrauss_dim(1000, 0.5)
+    222
 
     Parameters
     ----------
@@ -401,17 +303,6 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     -------
     int
         The number of projections.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range.
-
-    Examples
-    --------
-    >>> from weald.projection import johnson_lindenstrauss_dim
-    >>> johnson_lindenstrauss_dim(1000, 0.5)
-    222
     """
     n_samples = checks.integer("n_samples", n_samples, 1, sys.maxsize)
     eps = checks.number("eps", eps, lambda _: True, "a number greater than 0 and less than 1")
@@ -440,84 +331,46 @@ _EQUALLY_NEAR = 1e-12
 class KernelProjection(BaseEstimator):  # type: ignore[misc]
     """Numerical targets for outputs of any kind, by a kernel over outputs, and back.
 
-    `transform` maps each output to q numbers whose inner products approximate the kernel. The variance of these numbers in
-    a node, summed over them, then approximates the inertia of the kernel, mean k(y, y) - mean k(y, y'), so that a tree
-    grown on them by the squared error is an output-kernel tree (Geurts, Wehenkel, d'Alché-Buc 2006; Joly 2016, chapter 9).
-    Its predictions are means in the space of the kernel, and `inverse_transform` returns the output of the fitted samples
-    that is nearest to each of them. All regressors of several outputs work with such targets: trees, forests, boosting.
+    Use it for texts, sets or graphs as outputs. `transform` maps each output to q numbers whose inner products
+    approximate the kernel, so that a tree grown on them is an output-kernel tree (Geurts, Wehenkel, d'Alché-Buc 2006),
+    and `inverse_transform` returns the known output that is nearest to a prediction. `fit` takes time O(q³),
+    `transform` q evaluations of the kernel and q² operations for each output, decoding O(q) for each candidate. See
+    `docs/projections.md#outputs-that-are-not-numbers`.
+
+    >>> import weald
+    >>> targets = weald.projection.KernelProjection("rbf").fit([[0.0], [1.0], [5.0]])
+    >>> targets.decode(targets.transform([[4.0]]))
+    array([2])
 
     Parameters
     ----------
     kernel : str or callable, default="rbf"
-        The kernel k over outputs:
-
-        - "chi2", "cosine", "laplacian", "linear", "poly" or "polynomial", "rbf", "sigmoid": those of
-          `sklearn.metrics.pairwise`, for outputs that are rows of numbers
-        - a callable with the arguments (A, B) that returns the values k(a, b) as an array of shape (len(A), len(B)), for
-          outputs of any kind. A and B are parts of what was passed to `fit` or `transform`, in the same container.
-        - "precomputed": outputs are passed as the values of their kernel with all outputs of `fit`
+        The kernel k over outputs: "chi2", "cosine", "laplacian", "linear", "poly" or "polynomial", "rbf", "sigmoid" of
+        `sklearn.metrics.pairwise` for rows of numbers; a callable that returns k(a, b) of (A, B), parts of what was
+        passed, as an array of shape (len(A), len(B)); or "precomputed", for values of the kernel with all outputs of
+        `fit`.
     method : {"nystroem", "random_features"}, default="nystroem"
-        "nystroem" compares outputs with some outputs of `fit`, which are drawn without replacement, and is exact if it is
-        all of them. "random_features" draws random cosines, for "rbf" and "laplacian" only, which are independent of the
-        outputs of `fit`.
+        "nystroem" compares outputs with some outputs of `fit`, which are drawn without replacement (Williams and
+        Seeger, NIPS 2000). "random_features" draws random cosines (Rahimi and Recht, NIPS 2007), for "rbf" and
+        "laplacian" only.
     n_components : int, default=100
-        The number q of random features, or of outputs of `fit` that are drawn. If `fit` has fewer outputs, all are used.
+        The number q of random features, or of outputs of `fit` that are drawn. If `fit` has fewer outputs, all are
+        used.
     kernel_params : dict or None, default=None
-        Parameters of a kernel with a name: "gamma", "degree" and "coef0" with the defaults of `sklearn.metrics.pairwise`.
-        Random features have "gamma", which is 1 / (number of columns of Y) by default. Keyword arguments of a callable.
+        Parameters of a kernel with a name: "gamma", "degree" and "coef0" with the defaults of
+        `sklearn.metrics.pairwise`, or 1 / (number of columns of Y) as "gamma" of random features. Keyword arguments of
+        a callable.
     random_state : int, RandomState instance or None, default=None
         Controls which outputs or which random features are drawn.
 
     Attributes
     ----------
     outputs_ : list, ndarray or CSR, as passed to `fit`
-        A copy of the outputs of `fit`, among which predictions are decoded. Rows of numbers are float64 arrays or CSR
-        arrays. It does not exist with "precomputed".
+        A copy of the outputs of `fit`, among which predictions are decoded. It does not exist with "precomputed".
     landmarks_ : int64 ndarray of shape (n_landmarks,)
         The indices of the outputs that were drawn, in increasing order. It exists only with "nystroem".
     n_components_ : int
-        The number of columns of the targets. With "nystroem" it is the rank of the kernel among the drawn outputs, which is
-        smaller than `n_components` if some of them are equal or depend on each other, and at least 1.
-
-    See Also
-    --------
-    sklearn.compose.TransformedTargetRegressor : A regressor with such targets, for outputs that are rows of numbers. A
-        pipeline that ends in a projection scales them first.
-
-    Notes
-    -----
-    With q landmarks, `fit` takes time O(q³) and `transform` q evaluations of the kernel and q² operations for each output.
-    Decoding compares each prediction with each candidate, in O(q). Blocks of about four million values are held at once.
-    The projection keeps the q targets of each output of `fit` as float64.
-
-    Targets are unique up to a rotation, and depend on which outputs are drawn and so on the order of the outputs of `fit`.
-    Of a kernel that is not positive semidefinite, such as "sigmoid", the directions of negative eigenvalues are left out.
-
-    A projection is stored by `pickle`, if the kernel can be pickled; `weald.save` stores estimators only.
-
-    References
-    ----------
-    P. Geurts, L. Wehenkel, F. d'Alché-Buc, *Kernelizing the output of tree-based methods*, ICML 2006. C. Williams, M. Seeger,
-    *Using the Nyström method to speed up kernel machines*, NIPS 2000. A. Rahimi, B. Recht, *Random features for large-scale
-    kernel machines*, NIPS 2007.
-
-    Examples
-    --------
-    Sets as outputs, compared by the share of their members that both have:
-
-    >>> import numpy as np
-    >>> import weald
-    >>> from weald.projection import KernelProjection
-    >>> def jaccard(A, B):
-    ...     return np.array([[len(a & b) / len(a | b) for b in B] for a in A])
-    >>> X = np.arange(8)[:, None]
-    >>> meals = [{"tea"}, {"tea", "bread"}, {"tea", "bread"}, {"bread", "tea"}, {"soup"}, {"soup"}, {"soup"}, {"soup", "rice"}]
-    >>> projection = KernelProjection(jaccard, random_state=0)
-    >>> tree = weald.DecisionTreeRegressor(max_depth=1).fit(X, projection.fit_transform(meals))
-    >>> [sorted(meal) for meal in projection.inverse_transform(tree.predict([[2], [6]]))]
-    [['bread', 'tea'], ['soup']]
-    >>> projection.decode(tree.predict([[2]]), candidates=[{"soup"}, {"tea"}])
-    array([1])
+        The number of columns of the targets. With "nystroem" it is the rank of the kernel among the drawn outputs.
     """
 
     outputs_: Any
@@ -547,9 +400,8 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         Y : array-like or sparse matrix of shape (n_samples, n_columns), sequence of n_samples outputs, or square array
-            The outputs: rows of numbers for a kernel with a name (a vector is a column), any sequence for a callable, and
-            the values of the kernel of shape (n_samples, n_samples) for "precomputed". The outputs are copied; objects in a
-            sequence are not.
+            The outputs, which are copied: rows of numbers for a kernel with a name, any sequence for a callable, and
+            values of the kernel of shape (n_samples, n_samples) for "precomputed".
         ignored : None
             Not used. Pipelines pass it.
 
@@ -557,14 +409,6 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
         -------
         KernelProjection
             This projection.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, Y has no outputs, or values of the kernel are not finite, not symmetric or of
-            another shape. The projection then is as before.
-        TypeError
-            If Y is no container of outputs.
         """
         self._fit(Y)
         return self
@@ -615,14 +459,8 @@ class KernelProjection(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         int64 ndarray of shape (n_samples,)
-            For each sample, the index of the candidate with the smallest Euclidean distance between its target and the
-            prediction; of equally near ones, the first. Squared distances count as equal up to 10⁻¹² of the sum of the
-            largest squared lengths of a prediction and of a candidate.
-
-        Raises
-        ------
-        ValueError
-            If Z has another number of columns or values that are not finite, or there are no candidates.
+            For each sample, the index of the candidate whose target is nearest to the prediction; of those that are
+            equally near up to 10⁻¹² of the squared lengths, the first.
         """
         check_is_fitted(self)
         known = self._stored

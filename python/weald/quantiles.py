@@ -172,8 +172,8 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         X_val, y_val : as X and y, or None, default=None
             Validation samples, for early stopping and `estimator_.validation_score_`: the mean pinball loss over all outputs
             and levels. `y_val` has the outputs of y; NaN marks unknown values of several columns.
@@ -385,7 +385,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
             score has an attribute `n_cells`, the number of values that were used.
 
         Returns

@@ -53,16 +53,8 @@ max_iter : int, default={default}
 random_state : int, RandomState instance or None, default={default}
     Controls the clusters of labels, and the order in which samples are visited. Each call of `fit` draws one seed from it.
 """,
-    "attributes": """
-features_ : {"given", "normalized", "tfidf"}
-    What is done with X.
-n_iter_ : int
-    The largest number of passes over the samples, of all columns of nodes.
-idf_ : ndarray of shape (n_features,)
-    The inverse document frequencies. They exist only with `features_` "tfidf".
-{classes_}
-{n_classes_}
-{sizes}
-{names_in_}
-""",
+    "features_": LINEAR["features_"].replace(', "standardized"', ""),
+    "n_iter_": LINEAR["n_iter_"],
+    "idf_": LINEAR["idf_"],
+    "attributes": "features_ n_iter_ idf_ classes_ names_in_",
 }

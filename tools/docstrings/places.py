@@ -22,7 +22,6 @@ from docstrings.estimators import (
     TREE_CLASSIFIERS,
     TREE_REGRESSORS,
     TREES,
-    members,
     share_of_words,
 )
 from docstrings.label_tree import LABEL_TREES
@@ -49,16 +48,14 @@ ESTIMATORS = {
         | CLASSIFIERS
         | FORESTS
         | FOREST_CLASSIFIERS
-        | members("ExtraTreeClassifier")
         | share_of_words("four of five", "1.5 to 3.3"),
-        "ExtraTreesRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("ExtraTreeRegressor"),
+        "ExtraTreesRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
         "RandomForestClassifier": TREES
         | CLASSIFIERS
         | FORESTS
         | FOREST_CLASSIFIERS
-        | members("DecisionTreeClassifier")
         | share_of_words("all five", "up to 3.2"),
-        "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("DecisionTreeRegressor"),
+        "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
     },
     "label_tree.py": {
         "LabelTreeClassifier": SHARED | LABEL_TREES,
@@ -76,18 +73,13 @@ ESTIMATORS = {
 
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
-    "_compress/classifier.py": {
-        "BaseCompressedClassifier.predict": "X of_the_type_of_y",
-        "BaseCompressedClassifier.predict_proba": "X_as_in_predict probabilities",
-        "BaseCompressedClassifier.decision_function": "X_as_in_predict decisions",
-    },
     "_labels/hierarchical.py": {
         "HierarchicalLabels.fit": "label_names",
         "HierarchicalLabels.predict_proba": "X_of_estimator",
         "HierarchicalLabels.decision_function": "X_of_estimator",
         "HierarchicalLabels.predict_sparse": "X_of_estimator",
         "HierarchicalLabels.predict": "X_of_estimator",
-        "HierarchicalLabels.score": "X_of_estimator y_mask_of_score",
+        "HierarchicalLabels.score": "scored",
     },
     "_fit/arrays.py": {
         "LeafIndicators.transform": "X_as_in_predict",
@@ -100,19 +92,17 @@ SHARED_TEXTS = {
         "BoostedModel.apply": "X_as_in_predict",
     },
     "_fit/boosting.py": {
-        "BaseBoosting.fit": "X_of_boosting y weight_zero rounded_weights "
-        "y_mask_of_boosting label_names fitted_self errors_of_fit after_errors",
+        "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_mask_of_boosting label_names fitted_self",
     },
     "_fit/compression.py": {
-        "BaseCompressed.fit": "X_of_fit weight_zero y_mask_of_compression label_names fitted_self after_errors",
+        "BaseCompressed.fit": "errors_of_fit X_of_fit y_mask_of_compression label_names fitted_self",
     },
     "_fit/forest.py": {
-        "BaseForest.fit": "X_of_fit y sample_weight_of_trees y_mask label_names "
-        "trees fitted_self errors_of_fit after_errors determinism_of_forests callbacks_of_forests",
+        "BaseForest.fit": "errors_of_fit X_of_fit y sample_weight y_mask label_names trees fitted_self",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
     "_fit/named_outputs.py": {
-        "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels errors_of_topk",
+        "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
     },
     "_labels/around.py": {
         "LabelsAround.predict_log_proba": "X_of_estimator",
@@ -129,18 +119,17 @@ SHARED_TEXTS = {
         "topk": "how_to_rank ranked_labels",
     },
     "_fit/predictions.py": {
-        "BaseRegressor.score": "X_as_in_predict y_mask_of_score",
+        "BaseRegressor.score": "scored",
         "BaseRegressor.predict": "X",
-        "BaseClassifier.score": "X_as_in_predict y_mask_of_score",
+        "BaseClassifier.score": "scored",
         "BaseClassifier.predict": "X of_the_type_of_y",
         "BaseClassifier.predict_proba": "X_as_in_predict probabilities",
         "BaseClassifier.predict_log_proba": "X_as_in_predict",
-        "BaseClassifier.decision_function": "X_as_in_predict",
+        "BaseClassifier.decision_function": "X_as_in_predict decisions",
         "BaseClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "_fit/tree.py": {
-        "BaseTree.fit": "X_of_fit y sample_weight_of_trees y_mask "
-        "label_names check_input fitted_self errors_of_fit after_errors",
+        "BaseTree.fit": "errors_of_fit X_of_fit y sample_weight y_mask label_names check_input fitted_self",
         "BaseTree.predict": "X check_input",
         "BaseTree.apply": "X_as_in_predict check_input",
         "BaseTree.decision_path": "X_as_in_predict check_input",
@@ -158,28 +147,20 @@ SHARED_TEXTS = {
         "GradientBoostingClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "centroid.py": {
-        "BaseCentroidForest.fit": "label_names trees fitted_self errors_of_fit after_errors "
-        "determinism_of_centroid_forests callbacks_of_forests",
-    },
-    "compression.py": {
-        "CompressedForestRegressor.predict": "X",
-        "InducedForestRegressor.predict": "X",
+        "BaseCentroidForest.fit": "errors_of_fit X_of_numbers y label_names trees fitted_self",
     },
     "label_tree.py": {
-        "LabelTreeClassifier.fit": "label_names trees_of_labels fitted_self errors_of_fit after_errors weight_zero",
+        "LabelTreeClassifier.fit": "errors_of_fit X_of_numbers label_names trees_of_labels fitted_self",
         "LabelTreeClassifier.predict": "X of_the_type_of_y",
         "LabelTreeClassifier.predict_proba": "X_as_in_predict",
     },
     "linear.py": {
-        "LinearClassifier.fit": "label_names labels_of_part fitted_self errors_of_fit after_errors weight_zero",
-        "LinearClassifier.predict": "X of_the_type_of_y",
-        "LinearClassifier.predict_proba": "X_as_in_predict probabilities",
-        "LinearClassifier.decision_function": "X_as_in_predict decisions",
+        "LinearClassifier.fit": "errors_of_fit X_of_numbers y label_names labels_of_part fitted_self",
     },
     "mean.py": {
         "Mean.fit": "label_names",
         "Mean.predict": "X_of_estimators",
-        "Mean.predict_proba": "X_of_estimators probabilities",
+        "Mean.predict_proba": "X_of_estimators",
         "Mean.predict_log_proba": "X_of_estimators",
         "Mean.decision_function": "X_of_estimators",
         "Mean.predict_sparse": "X_of_estimators",
@@ -187,41 +168,43 @@ SHARED_TEXTS = {
     },
     "metrics.py": {
         "one_error": "y_true_and_score y_mask_of_metrics",
-        "precision_at_k": "ranking y_mask_of_metrics faults_of_rankings",
-        "recall_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
-        "ndcg_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
-        "psp_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
-        "psndcg_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
-        "label_coverage_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
-        "micro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
-        "macro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
+        "precision_at_k": "ranking y_mask_of_metrics",
+        "recall_at_k": "unless_known",
+        "ndcg_at_k": "unless_known",
+        "psp_at_k": "ranking propensities y_mask_of_metrics unless_known",
+        "psndcg_at_k": "unless_known",
+        "label_coverage_at_k": "unless_known",
+        "micro_f1": "y_true_and_pred y_mask_of_metrics",
+        "coverage_error": "y_mask_of_metrics",
     },
     "conformal.py": {
-        "ConformalRegressor.fit": "label_names",
-        "ConformalClassifier.fit": "label_names",
-        "ConformalLabels.fit": "label_names",
+        "ConformalRegressor.fit": "sample_weight_of_calibration label_names groups",
+        "ConformalClassifier.fit": "sample_weight_of_calibration label_names groups",
+        "ConformalLabels.fit": "sample_weight_of_calibration y_mask_of_calibration label_names groups",
         "ConformalRegressor.predict": "X_of_estimator",
-        "ConformalRegressor.predict_interval": "X_of_estimator",
-        "ConformalRegressor.predict_region": "X_of_estimator",
-        "ConformalRegressor.contains": "X_of_estimator",
-        "ConformalRegressor.log_volume": "X_of_estimator",
-        "ConformalRegressor.score": "X_of_estimator",
+        "ConformalRegressor.predict_interval": "X_of_estimator alpha_of_method",
+        "ConformalRegressor.predict_region": "X_of_estimator alpha_of_method",
+        "ConformalRegressor.contains": "X_of_estimator alpha_of_method",
+        "ConformalRegressor.log_volume": "X_of_estimator alpha_of_method",
+        "ConformalRegressor.score": "scored_where_known",
         "ConformalClassifier.predict": "X_of_estimator",
         "ConformalClassifier.predict_proba": "X_of_estimator",
-        "ConformalClassifier.predict_sets": "X_of_estimator",
-        "ConformalClassifier.score": "X_of_estimator",
+        "ConformalClassifier.predict_sets": "X_of_estimator alpha_of_method",
+        "ConformalClassifier.score": "scored_where_known",
         "ConformalLabels.predict": "X_of_estimator",
-        "ConformalLabels.score": "X_of_estimator",
+        "ConformalLabels.score": "scored_where_known",
+        "ConformalRegressor.ellipsoid_radius": "alpha_of_method",
+        "coverage": "y_mask_left_out",
     },
     "multilabel.py": {
-        "TunedThresholds.fit": "label_names",
-        "CalibratedLabels.fit": "label_names",
+        "TunedThresholds.fit": "sample_weight_of_calibration y_mask_of_calibration label_names",
+        "CalibratedLabels.fit": "sample_weight_of_calibration y_mask_of_calibration label_names",
         "TunedThresholds.predict": "X_of_estimator",
-        "TunedThresholds.score": "X_of_estimator",
+        "TunedThresholds.score": "scored_where_known",
         "CalibratedLabels.predict_sparse": "X_of_estimator",
         "CalibratedLabels.predict_proba": "X_of_estimator",
         "CalibratedLabels.predict": "X_of_estimator",
-        "CalibratedLabels.score": "X_of_estimator y_mask_of_score",
+        "CalibratedLabels.score": "scored",
         "CalibratedLabels.decision_function": "X_of_estimator",
     },
     "quantiles.py": {
@@ -232,5 +215,10 @@ SHARED_TEXTS = {
     },
     "tree.py": {
         "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
+    },
+    "_labels/hierarchical_metrics.py": {
+        "hierarchical_precision": "closed_labels y_mask_of_metrics",
+        "fmax": "y_mask_of_metrics",
+        "auprc": "y_mask_of_metrics",
     },
 }

@@ -3,17 +3,19 @@
     python tools/docstrings/write.py            # write them
     python tools/docstrings/write.py --check    # say which files would change, and end with 1 if there are any
 
-Each parameter and attribute is described once, in a table of texts by name: `estimators` has those of constructors and
-fitted attributes, `boosting`, `centroid`, `compression` and `linear` those in which these estimators differ, and `methods` those
-of methods and metrics. `places` says which docstrings have which texts. In the docstring of an estimator, the sections
-"Parameters" and "Attributes" are written whole. In other docstrings a text is found by its first line, up to the colon
-or the sixth word, and replaced. All else in a docstring is written where it stands. A line `{name}` in a docstring,
-or in a text, stands for the text of that name: so is a text put where it is not yet.
+Each parameter and attribute is described once, in a table of texts by name (see `texts`): `estimators` has those of
+constructors and fitted attributes, `boosting`, `centroid`, `compression` and `linear` those in which these estimators
+differ, and `methods` those of methods and metrics. `places` says which docstrings have which texts. In the docstring of
+an estimator, the section "Parameters" is written whole, and "Attributes" of the texts that `attributes` lists. In other
+docstrings a text is found by its first line, up to the colon or the sixth word, and replaced. All else in a docstring is
+written where it stands. A line `{name}` in a docstring, or in a text, stands for the text of that name: so is a text put
+where it is not yet. Prose of texts is filled to lines of 120 characters.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
 import textwrap
@@ -39,6 +41,21 @@ def filled(text: str, texts: Texts) -> str:
         text,
         flags=re.MULTILINE,
     )
+
+
+def wrapped(text: str, margin: int) -> str:
+    """The text with its prose in lines of at most 120 characters behind a margin; lists stay as they are."""
+    indent = " " * 4 * ("\n " in text)
+    lines: list[str] = []
+    is_of_prose = re.compile(rf"{indent}(?!- |{{\w+}}$)\S").match
+    for is_prose, group in itertools.groupby(text.split("\n"), lambda line: bool(is_of_prose(line))):
+        if is_prose:
+            prose = " ".join(line.strip() for line in group)
+            wrap = textwrap.TextWrapper(120 - margin, indent, indent, break_long_words=False, break_on_hyphens=False)
+            lines += wrap.wrap(prose)
+        else:
+            lines += group
+    return "\n".join(lines)
 
 
 def with_parameters(cls: ast.ClassDef, texts: Texts) -> Texts:
@@ -99,7 +116,7 @@ def section(lines: list[str], heading: str, text: str) -> list[str]:
     while not lines[end - 1].strip():
         end -= 1
     margin = lines[start - 2].partition(heading)[0]
-    return [*lines[:start], *textwrap.indent(text, margin).split("\n"), *lines[end:]]
+    return [*lines[:start], *textwrap.indent(wrapped(text, len(margin)), margin).split("\n"), *lines[end:]]
 
 
 def rewritten(source: str, estimators: Mapping[str, Texts], shared: Mapping[str, str]) -> str:
@@ -125,9 +142,11 @@ def rewritten(source: str, estimators: Mapping[str, Texts], shared: Mapping[str,
         doc = filled("\n".join(lines[start:end]), texts).split("\n")
         if name in estimators:
             doc = section(doc, "Parameters", texts["parameters"])
-            doc = section(doc, "Attributes", filled(texts["attributes"].strip("\n"), texts))
-        for wanted in shared.get(name, "").split() + ["algorithm"] * ("algorithm" in texts):
-            text = filled(texts[wanted].strip("\n"), texts)
+            doc = section(
+                doc, "Attributes", "\n".join(texts[wanted].strip("\n") for wanted in texts["attributes"].split())
+            )
+        for wanted in shared.get(name, "").split():
+            text = wrapped(filled(texts[wanted].strip("\n"), texts), 8)
             doc = replaced(doc, text) or sys.exit(f"{name} has no place for {wanted}: add a line {{{wanted}}}")
         lines[start:end] = doc
     return "\n".join(lines)

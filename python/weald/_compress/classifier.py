@@ -31,68 +31,15 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
-        """Predict classes or labels: those with a positive `decision_function`, or the class with the largest score.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
-            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
-            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
-        """
         return super().predict(X)
 
     @of_one_fit
     def predict_proba(self, X: MatrixLike) -> Prediction:
-        """Predict probabilities, which rank samples as `decision_function` does.
-
-        With "squared_error" they are the scores; scores near or beyond 0 and 1 are mapped into the interval by an
-        increasing function, and those of classes are divided by their sum. With "log_loss" and the score f they are
-        1 / (1 + exp(-2f)), or the softmax.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            For one output of classes. Columns are in the order of `classes_`.
-        ndarray of shape (n_samples, n_labels)
-            For labels: the probability that each label is 1.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output, as in scikit-learn.
-        """
         checked = self._check_predict(X)
         return self._by_output(self._model.predict(checked, self._n_threads(checked)))
 
     @of_one_fit
     def decision_function(self, X: MatrixLike) -> Prediction:
-        """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
-
-        With "squared_error", the scores are the estimates of 0 and 1 minus one half; for two classes they are the
-        probabilities minus one half.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            For two classes.
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            For one output of more classes, in the order of `classes_`; for labels.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output.
-        """
         return self._decisions(self._check_predict(X))
 
     def _decisions(self, X: Matrix) -> Prediction:

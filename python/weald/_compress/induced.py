@@ -73,12 +73,6 @@ class BaseInducedForest(BaseCompressed):
             A new fitted estimator with this parameter `n_nodes`, which shares the candidates. This estimator does not
             change.
 
-        Raises
-        ------
-        ValueError
-            If the number is negative or not an integer, or if the model was loaded from a file or a pickle, which do
-            not contain the steps.
-
         Notes
         -----
         Nothing is grown: it takes O(nodes of the full forest · width). Limits of size do not apply.

@@ -81,12 +81,6 @@ class BaseCompressedForest(BaseCompressed):
         CompressedForestRegressor or CompressedForestClassifier
             A new fitted estimator with this parameter `l1_norm`, which shares the path. This estimator does not change.
 
-        Raises
-        ------
-        ValueError
-            If the norm is negative or not finite, or if the model was loaded from a file or a pickle, which do not
-            contain the steps.
-
         Notes
         -----
         Nothing is grown: it takes O(nodes of the full forest · width). Limits of size do not apply. With

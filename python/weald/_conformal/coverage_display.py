@@ -19,17 +19,20 @@ _ALPHAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05)
 class CoverageDisplay:
     """Coverage of intervals or sets against the level that was asked for, beside their size.
 
-    Use `from_estimator` to create it; plotting needs matplotlib. Coverage on the diagonal is what was promised; of two models
-    on the diagonal, the one with the smaller size says more.
+    Use `from_estimator` to create it; plotting needs matplotlib. Coverage on the diagonal is what was promised; of two
+    models on the diagonal, the one with the smaller size says more.
+
+    >>> import weald, numpy as np, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> model = weald.conformal.ConformalRegressor().fit(X, X[:, 0])
+    >>> weald.conformal.CoverageDisplay.from_estimator(model, X, X[:, 0]).coverage.shape
+    (6,)
 
     Parameters
     ----------
-    level : ndarray of shape (n_levels,)
-        The levels that were asked for, 1 − alpha, in increasing order.
-    coverage : ndarray of shape (n_levels,)
-        The coverage at each level.
-    size : ndarray of shape (n_levels,)
-        The size at each level.
+    level, coverage, size : ndarray of shape (n_levels,)
+        The levels that were asked for, 1 − alpha, in increasing order, and the coverage and the size at each.
     size_label : str, default="size"
         Label of the vertical axis of sizes.
     name : str or None, default=None
@@ -37,28 +40,8 @@ class CoverageDisplay:
 
     Attributes
     ----------
-    axes_ : ndarray of shape (2,) of matplotlib Axes
-        The axes of coverage and of size.
-    figure_ : matplotlib Figure
-    lines_ : list of matplotlib artists
-        The lines of coverage and of size.
-
-    See Also
-    --------
-    weald.conformal.coverage : The coverage of intervals or sets.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> from sklearn.datasets import load_diabetes
-    >>> import weald
-    >>> from weald.conformal import ConformalRegressor, CoverageDisplay
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = ConformalRegressor(weald.RandomForestRegressor(random_state=0)).fit(X[:300], y[:300])
-    >>> display = CoverageDisplay.from_estimator(model, X[300:], y[300:])
-    >>> display.coverage.shape
-    (6,)
+    axes_, figure_, lines_ : ndarray of shape (2,) of matplotlib Axes, Figure, and list of artists
+        The axes of coverage and of size, the figure, and the lines.
     """
 
     def __init__(
@@ -97,37 +80,18 @@ class CoverageDisplay:
         ----------
         estimator : ConformalRegressor or ConformalClassifier
             A fitted model, or a pipeline or search around one.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their true values or classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN.
+        X, y, sample_weight, y_mask : as in `score` of the estimator
+            Samples with their true values or classes.
         alphas : array-like of float or None, default=None
-            Values of alpha, above 0 and below 1. None are 0.5, 0.4, 0.3, 0.2, 0.1 and 0.05.
+            Values of alpha, above 0 and below 1, and not too small for the calibration samples. None are 0.5 to 0.05.
         joint : bool, default=False
             Whether regions of all outputs together are plotted, and the mean logarithm of their volume.
-        name : str or None, default=None
-            Name of the model in the legend. None is the name of its class.
-        ax : sequence of two matplotlib Axes or None, default=None
-            Axes of coverage and of size. None creates a figure.
-        line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for both lines.
+        name, ax, line_kw : str, sequence of two matplotlib Axes, and dict, or None, default=None
+            As in `plot`. The name is that of the class if it is None.
 
         Returns
         -------
         CoverageDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        TypeError
-            If `estimator` predicts neither intervals nor sets.
-        ValueError
-            If an alpha is out of range or too small for the calibration samples, or if shapes do not fit.
         """
         pyplot(f"{cls.__name__}.from_estimator")
         values = np.sort(np.atleast_1d(floats(_ALPHAS if alphas is None else alphas, "alphas")))[::-1]
@@ -171,15 +135,6 @@ class CoverageDisplay:
         -------
         CoverageDisplay
             This object, with the attributes set.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        TypeError
-            If `line_kw` is not a dict.
-        ValueError
-            If `ax` are not two Axes.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.lines import Line2D

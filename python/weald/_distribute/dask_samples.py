@@ -46,56 +46,36 @@ def fit_samples(
 ) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
 
+    Each worker needs a thread during the whole fit, and has its samples in memory twice for a short time. After any
+    failure, and Ctrl-C, the tasks of the fit end, and the model is unchanged unless `keep_stages` is True.
+
     Parameters
     ----------
     estimator : GradientBoostingRegressor or GradientBoostingClassifier
         The model to fit, with parameters that `fit_part` supports.
     blocks : list of (X, y) or (X, y, sample_weight)
-        The samples: tuples of arrays, which are sent to workers in turn, or futures of such tuples, whose results stay
-        on their workers, for example `[client.submit(load, path) for path in paths]`. X must be dense in all blocks or
-        sparse in all blocks. Samples of blocks without weights have weight 1.
+        The samples, all dense or all sparse: tuples of arrays, which are sent to workers in turn, or futures of such
+        tuples, which stay on their workers, for example `[client.submit(load, path) for path in paths]`.
     client : distributed.Client
         The client of the cluster.
     timeout : float, default=300.0
-        Number of seconds that a worker waits for another one before the fit fails. It must be longer than the longest
-        step of the fit, such as the initial binning.
+        Number of seconds that a worker waits for another one before the fit fails: longer than the longest step of the
+        fit.
     keep_stages : bool, default=False
-        Whether the model keeps the completed stages if the fit fails in a later stage. A note of the error contains
-        their number. A fit with `warm_start=True`, on the workers that exist then, continues from them, and gives the
-        same model as an uninterrupted fit.
+        Whether the model keeps the completed stages if the fit fails in a later stage, as in `fit_part`.
 
     Returns
     -------
     estimator
-        The model that was passed, fitted. It is equal to the result of its own `fit` on the samples of all blocks,
-        in any order, byte for byte.
+        The model that was passed, fitted: equal to the result of its own `fit` on all samples, in any order, byte for
+        byte.
 
     Raises
     ------
-    TypeError
-        If `estimator` is not a boosting model, `client` is not a Dask client, or a block is not a tuple of two or three
-        items.
-    ValueError
-        If the blocks have no samples, `timeout` is not a positive number, or the data or a parameter is not valid, see
-        `fit_part`.
     TimeoutError
-        If a worker did not receive a message of another worker in time. The message contains the address of the latter.
-        A lost worker is detected in this way unless the connection to it fails earlier.
+        If a worker did not receive a message of another worker in time, with the address of the latter.
     RuntimeError
         If a worker failed, with its address and the error, or blocks were lost with their worker.
-
-    See Also
-    --------
-    fit_part : Fits with any other way of adding buffers of several processes.
-
-    Notes
-    -----
-    Each worker must have a thread that is available during the whole fit. The blocks of a worker are concatenated
-    there, so its samples are in memory twice for a short time. A worker sends the buffers described in `fit_part` to at
-    most three other workers.
-
-    After any failure, including an interrupt with Ctrl-C, the tasks of the fit end, and the model is unchanged unless
-    `keep_stages` is True.
     """
     if not isinstance(estimator, BaseBoosting):
         accepted = "GradientBoostingRegressor or GradientBoostingClassifier"

@@ -66,34 +66,40 @@ def fit_part(
 ) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over several workers.
 
-    Each worker calls this function with its own samples. All workers obtain the same model: that of a single machine
-    with all samples, with equal bytes in `weald.dumps`, independently of the number of workers and of how samples are
-    distributed. The section Notes describes an exception for very many samples. Workers may have no samples: X of shape
-    (0, n_features) and y of length 0.
+    Each worker calls this function with its own samples, of which it may have none, and obtains the model of a single
+    machine with all samples, byte for byte. Sums are exact for up to 2**26 samples with numbers and 2**30 with labels
+    and classes; beyond, last bits may depend on how samples are distributed. With `warm_start=True`, the fit continues
+    from the stages that all workers have, such as those of a fit that lost a worker. The cost is that of `fit` on the
+    samples of the worker and communication. `docs/many-machines.md#samples-on-several-machines` has the parameters that
+    are not supported, and failures.
+
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = weald.GradientBoostingClassifier(n_estimators=5, random_state=0)
+    >>> weald.distribute.fit_part(model, X, y, lambda buffer, op: None, n_samples=150).n_estimators_  # one worker
+    5
 
     Parameters
     ----------
     estimator : GradientBoostingRegressor or GradientBoostingClassifier
-        The model to fit. It must have an integer `random_state` and the same parameters on every worker, except
-        `n_jobs` and `verbose`.
+        The model to fit, with an integer `random_state`, and the same parameters on every worker except `n_jobs` and
+        `verbose`. The losses are "squared_error" and "log_loss".
     X : {array-like, sparse matrix} of shape (n_samples_of_this_worker, n_features)
-        The samples of this worker. All workers must have the same features, and X must be dense on all workers or
-        sparse on all workers.
+        The samples of this worker. All workers must have the same features, and all dense or all sparse X.
     y : {array-like, sparse matrix} of shape (n_samples_of_this_worker,) or (n_samples_of_this_worker, n_outputs)
         The targets of these samples, of the same kind and dtype on every worker.
     all_reduce : callable
-        A function `all_reduce(buffer, op)` that replaces the values in `buffer`, a one-dimensional contiguous array of
-        float64 or int64, by their sums (if `op` is "sum") or maxima ("max") over all workers. All workers must obtain
-        exactly the same values. Every worker calls it the same number of times with arrays of the same dtype and
-        length, from the thread that calls `fit_part`. Its exceptions end the fit and are propagated. It should have a
-        timeout, since lost and slow workers are not detected in any other way.
+        A function `all_reduce(buffer, op)` that replaces the values of a one-dimensional array of float64 or int64 by
+        their sums ("sum") or maxima ("max") over all workers, the same on each. It is called from the thread of
+        `fit_part`, its exceptions end the fit, and it should have a timeout.
     n_samples : int
         Total number of samples of all workers. It is only used to check that no samples are missing.
     sample_weight : array-like of shape (n_samples_of_this_worker,) or None, default=None
-        Weights of the samples of this worker, which may be all zero. If other workers have weights and this one has
-        none, its samples have weight 1.
+        Weights of the samples of this worker, which may be all zero. None where others have weights: 1.
     keep_stages : bool, default=False
-        Whether the model keeps the completed stages if the fit fails in a later stage, see Notes.
+        Whether the model keeps the completed stages if the fit fails in a later stage; a note of the error has their
+        number.
 
     Returns
     -------
@@ -102,52 +108,8 @@ def fit_part(
 
     Raises
     ------
-    TypeError
-        If `estimator` is not a boosting model, or `all_reduce` is not callable or returns something other than None or
-        the buffer.
-    ValueError
-        If the data or a parameter is not valid or not supported (see Notes). If the workers together do not have
-        `n_samples` samples, or have different parameters, features, kinds of y or versions of weald; this is raised
-        on all workers. If another worker raised an error for its data; the message contains the index of that worker.
     RuntimeError
         If `all_reduce` gives different values to different workers, or values that the workers have not sent.
-
-    Notes
-    -----
-    The losses "squared_error" and "log_loss" are supported, for regression targets, classes and labels, with all output
-    strategies, projections, `subsample` and `max_features`. The following are not supported: other losses,
-    `max_bins=None`, `line_search="brent"` if step sizes are searched, `leaf_estimation="line_search"` for three or more
-    classes with a joint loss, early stopping, `n_estimators="auto"` where `fit` would let folds find the number (set one, or
-    `early_stopping=False`), `estimator`, `init`, `scoring`, `callbacks`, categorical features, `monotonic_cst`, missing
-    values in y, `class_weight="balanced"`, and `label_weight` as a string.
-
-    With `warm_start=True`, the fit continues from the stages of the model. Every worker must have them; if workers have
-    different numbers of stages, the fit continues from the smallest number. A fit that lost a worker can be completed
-    in this way: with `keep_stages=True` the other workers keep the completed stages, whose number is in a note of the
-    error. With `warm_start=True` these workers, or any others that have the model, fit the remaining stages. The model
-    is then equal to that of an uninterrupted fit, byte for byte.
-
-    After any failure the model is unchanged, unless `keep_stages` is True. A worker that fails during the fit, for
-    example due to a lack of memory or an interrupt with Ctrl-C, stops sending; the other workers then wait until the
-    timeout of `all_reduce`. Ctrl-C takes effect at the next call of `all_reduce`.
-
-    Sums are exact for up to 2**26 samples (67 million) with regression targets, and for up to 2**30 samples with labels
-    and classes. With more samples they are rounded: all workers still have equal models, but the last bits may depend
-    on how samples are distributed.
-
-    The cost is that of `fit` on the samples of the worker, plus that of communication, see `docs/many-machines.md`.
-
-    Examples
-    --------
-    With a single worker, `all_reduce` has nothing to do:
-
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = weald.GradientBoostingClassifier(n_estimators=5, random_state=0)
-    >>> model = weald.distribute.fit_part(model, X, y, lambda buffer, op: None, n_samples=150)
-    >>> model.n_estimators_
-    5
     """
     if not isinstance(estimator, BaseBoosting):
         accepted = "GradientBoostingRegressor or GradientBoostingClassifier"

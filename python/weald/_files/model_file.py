@@ -52,76 +52,10 @@ _DTYPES = {
 def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     """Save a fitted estimator to a file from which it can be loaded without running code of the file.
 
-    The file is in the safetensors format. Trees are stored as arrays that any reader of the format can show, and that
-    Rust programs can load with the `weald` crate. Parameters and fitted attributes are stored as JSON. Equal models
-    give equal bytes.
+    The file is in the safetensors format, with arrays that any reader can show, and parameters and attributes as JSON.
+    Equal models give equal bytes. Objects of scikit-learn, and pipelines, are written by skops, and depend on its
+    version. Time and memory are proportional to the size of the file. See `docs/model-files.md`.
 
-    Parameters
-    ----------
-    estimator : estimator or Pipeline
-        A fitted tree, forest, centroid forest, linear, boosted or compressed model of weald; `TunedThresholds`,
-        `CalibratedLabels`, `HierarchicalLabels` or an estimator of `weald.conformal` around any model; a `Mean` of any
-        estimators; a `QuantileBoostingRegressor`; or a fitted
-        `sklearn.pipeline.Pipeline`. Pipelines, and objects of scikit-learn inside a model, are written in the format of
-        skops, see the notes. As in a pickle, compressed forests are saved without the forest before
-        compression, and without their path unless `keep_path=True`; a loss of your own is saved as its name, domain and link;
-        and a fitted model that is a parameter, which a fit would clone, is saved unfitted.
-    path : str, os.PathLike or binary file object
-        The path of the file, or an object with a method `write`, which is called once with all bytes of the file.
-
-        A file is first written under a temporary name in the same folder, and then renamed. If saving fails or the
-        process is killed, an existing file of that name is unchanged; a killed process may leave a temporary file
-        `.weald-*.tmp`. If `path` is a symbolic link, the file that it points to is replaced. The new file has the
-        mode of the file that it replaces, or that of the umask if there is none, and its owner if the operating system
-        permits it. Other hard links to the replaced file still refer to the old model. A path of something other than a
-        regular file, such as a device, a named pipe or a socket, is not supported.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is neither an estimator of weald nor a pipeline. If a parameter or an attribute is not a plain
-        value but for example a function or an estimator of a library other than scikit-learn; the message names it,
-        and how such a model can be stored. If a pipeline, or an object of scikit-learn inside a model, contains types
-        of other libraries than scikit-learn, NumPy, SciPy and weald, functions such as lambdas, or types that skops
-        does not trust, such as the trees of scikit-learn.
-    ImportError
-        If `estimator` is a pipeline, or contains an object of scikit-learn, and skops is not installed.
-    ValueError
-        If a parameter has been set to a value that `fit` would not accept, two features have the same name, or the JSON
-        of parameters and attributes would contain more than 4 million lists or one million objects, where each entry of
-        a dict counts as a list.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-    OSError
-        If the operating system reports an error, such as `FileNotFoundError` for a folder that does not exist, or if
-        `path` is a device, a named pipe or a socket.
-    MemoryError
-        If memory does not suffice. In this case, as for all other errors, no file was written.
-
-    See Also
-    --------
-    load : Load a model from a file.
-    dumps : Save a model to bytes.
-    inspect_model : Summarize a model file.
-
-    Notes
-    -----
-    Time and memory are proportional to the size of the file.
-
-    Objects of scikit-learn are written by skops (the extra `skops`) to a zip archive, which can also be loaded without
-    running code of the file: `save` and `load` raise an error for types that neither skops nor weald trusts. Like a
-    pickle, the archive depends on the version of scikit-learn. Objects inside an estimator of weald, such as `init`
-    and `estimator` of boosting or `cv`, are part of its model file. A pipeline, and a meta-estimator around a model of
-    scikit-learn, is an archive as a whole.
-
-    `pickle`, `copy` and `joblib` use the same bytes for trees, and validate trees and fitted attributes in the same
-    way, but unpickling runs code that the file chooses before any validation. skops does not, and validates as much as
-    `load`: call `skops.io.load(file, trusted=[...])` with the name of the class of the estimator, such as
-    "weald.forest.RandomForestClassifier", and for multi-label classifiers also "weald.multilabel.LabelFormat",
-    "numpy.dtype" and, if y was sparse, "scipy.sparse._csr.csr_matrix" or "scipy.sparse._csr.csr_array".
-
-    Examples
-    --------
     >>> import os, tempfile
     >>> from sklearn.datasets import load_iris
     >>> import weald
@@ -130,10 +64,29 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "iris.safetensors")
     ...     weald.save(forest, path)
-    ...     same = weald.load(path)
-    ...     n_trees = weald.inspect_model(path)["n_trees"]
+    ...     same, n_trees = weald.load(path), weald.inspect_model(path)["n_trees"]
     >>> bool((same.predict_proba(X) == forest.predict_proba(X)).all()), n_trees
     (True, 10)
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        A fitted estimator of weald, or a pipeline that ends in one. Compressed forests are saved without the forest
+        before compression, a loss of your own as its name, domain and link, and a fitted model that is a parameter
+        unfitted.
+    path : str, os.PathLike or binary file object
+        The path of a regular file, or an object whose method `write` is called once with all bytes. A file is written
+        under a temporary name (`.weald-*.tmp`) in the same folder and then renamed, so that an existing one is never
+        half replaced; it keeps its mode, and its owner if the operating system permits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter or attribute is no plain value, such as a function; the message names it.
+    ImportError
+        If skops is needed and not installed.
+    OSError, MemoryError
+        If the operating system reports an error, or memory does not suffice. Then no file was written.
     """
     write = None if isinstance(path, str | PathLike) else _method_of(path, "write")
     if _is_archived(estimator):
@@ -151,7 +104,12 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
 
 
 def dumps(estimator: BaseEstimator) -> bytes:
-    """Save a fitted estimator to bytes, for example for a database, a cache or a message.
+    """Save a fitted estimator to bytes, for example for a database, a cache or a message. Errors are those of `save`.
+
+    >>> import weald
+    >>> tree = weald.DecisionTreeClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+    >>> weald.loads(weald.dumps(tree)).predict([[1.0]])
+    array(['b'], dtype='<U1')
 
     Parameters
     ----------
@@ -161,27 +119,8 @@ def dumps(estimator: BaseEstimator) -> bytes:
     Returns
     -------
     bytes
-        The content of the file that `save` writes. Equal models give equal bytes. In pipelines, some attributes of
-        scikit-learn hold addresses in memory, such as those of `stop_words`, which differ between two fits.
-
-    Raises
-    ------
-    TypeError, ValueError, ImportError, sklearn.exceptions.NotFittedError, MemoryError
-        Under the same conditions as in `save`.
-
-    See Also
-    --------
-    loads : Load a model from bytes.
-    save : Save a model to a file.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> tree = weald.DecisionTreeClassifier(random_state=0).fit(X, y)
-    >>> bool((weald.loads(weald.dumps(tree)).predict(X) == tree.predict(X)).all())
-    True
+        The content of the file that `save` writes. Equal models give equal bytes, except that some attributes of
+        scikit-learn in pipelines hold addresses in memory.
     """
     if _is_archived(estimator):
         return _archive_of(estimator)
@@ -194,29 +133,13 @@ def loads(data: Any) -> Any:
     Parameters
     ----------
     data : bytes, bytearray, memoryview, or other contiguous buffer of bytes
-        The bytes of the model. They are not copied, and are validated in the same way as by `load`.
+        The bytes of the model. They are not copied, and are validated in the same way, with the same errors, as by
+        `load`.
 
     Returns
     -------
     estimator
         The fitted estimator or pipeline.
-
-    Raises
-    ------
-    TypeError
-        If `data` is not a buffer of bytes.
-    ValueError
-        If `data` is not a model, not a valid model, or a model of a newer version of the format. The message contains
-        the check that failed.
-    ImportError
-        If `data` contains a pipeline or an object of scikit-learn, and skops is not installed.
-    MemoryError
-        If memory does not suffice.
-
-    See Also
-    --------
-    dumps : Save a model to bytes.
-    load : Load a model from a file.
     """
     try:
         buffer = np.frombuffer(data, dtype=np.uint8)
@@ -324,20 +247,17 @@ def _checked_parts(model: BaseEstimator) -> tuple[Any, str, dict[str, NDArray[An
 def load(path: object, *, mmap_mode: Literal["r"] | None = None) -> Any:
     """Load a fitted estimator or pipeline from a file that `save` wrote.
 
-    No code of the file is run, and only the classes of the estimators of weald are looked up. Everything is validated
-    before use: the structure of each tree, the parameters as in `fit`, and the consistency of fitted attributes with
-    the trees. Whatever the file contains, the result is an estimator that can predict or one of the errors below. In
-    pipelines this holds for the steps that are estimators of weald. The classes of scikit-learn, NumPy and SciPy that
-    skops trusts are created from the file without further validation.
+    No code of the file is run, and everything is validated before use: trees, parameters as in `fit`, and fitted
+    attributes. Whatever the file contains, the result is an estimator that can predict or an error; of pipelines this
+    holds for the steps of weald. The time is proportional to the size of the file, and the model needs at most 8 bytes
+    of memory for each of its bytes, mostly 1 to 2. See `docs/model-files.md`.
 
     Parameters
     ----------
     path : str, os.PathLike or binary file object
         The path of the file, or an object with a method `read` that returns all bytes of the file.
     mmap_mode : {"r"} or None, default=None
-        If "r", the file is mapped into memory instead of being read in pieces, which requires a path. The model itself
-        is in memory in both cases. The file must not be truncated while it is being loaded, since the operating system
-        would terminate the process.
+        If "r", the file is mapped into memory instead of being read in pieces, and must not be truncated meanwhile.
 
     Returns
     -------
@@ -348,33 +268,11 @@ def load(path: object, *, mmap_mode: Literal["r"] | None = None) -> Any:
     Raises
     ------
     ValueError
-        If the file is not a model, not a valid model, or a model of a newer version of the format. The message contains
-        the path and the check that failed. If a pipeline contains types that neither skops nor weald trusts. The
-        message contains their names.
-    TypeError
-        If `path` is not a path or file object, for example the bytes of a model, for which `loads` must be used.
+        If the file is no valid model, or one of a newer format, with the path and the check that failed.
     ImportError
         If the file contains a pipeline or an object of scikit-learn, and skops is not installed.
-    OSError
-        If the operating system reports an error, such as `FileNotFoundError`.
-    MemoryError
-        If memory does not suffice.
-
-    See Also
-    --------
-    save : Save a model to a file.
-    loads : Load a model from bytes.
-
-    Notes
-    -----
-    The time is proportional to the size of the file. It is read in pieces, so that less than one megabyte of it is in
-    memory in addition to the model. The model itself needs at most 8 bytes of memory for each byte of the file, plus
-    about one kilobyte for each tree; most models need 1 to 2 bytes. Before the arrays are read, it is checked that this
-    memory is available. Parameters and attributes, which are JSON, are subject to the limits described in SECURITY.md.
-
-    Examples
-    --------
-    See `save`.
+    OSError, MemoryError
+        If the operating system reports an error, or memory does not suffice.
     """
     if mmap_mode is not None and not (isinstance(mmap_mode, str) and mmap_mode == "r"):
         raise ValueError(f'mmap_mode must be None or "r", got {described(mmap_mode)}')
@@ -419,7 +317,7 @@ def _estimator_of(read: Callable[[_Accept], _Parts]) -> BaseEstimator:
 
 
 def inspect_model(path: Path) -> _ModelSummary:
-    """Summarize the content of a model file by its header.
+    """Summarize the content of a model file by its header, which alone is read and validated.
 
     Parameters
     ----------
@@ -429,39 +327,10 @@ def inspect_model(path: Path) -> _ModelSummary:
     Returns
     -------
     dict
-        - `format_version` : int
-        - `release` : str or None, the release of weald that wrote the file, such as "0.2.0"; None for files of releases
-          up to 0.1, which did not state it
-        - `kind` : {"forest", "centroid", "linear", "label_tree", "boosted", "compressed"}; a single tree is a forest of one tree
-        - `outputs` : {"numbers", "classes", "labels"}; regression targets are "numbers"
-        - `n_outputs`, `n_features`, `n_trees`, `n_nodes` : int
-        - `width` : int, number of columns of the predictions: one for each regression target and each label, and one
-          for each class of each output
-        - `criterion` : {"gini", "entropy", "squared_error", "poisson", "absolute_error"}, the criterion that the trees
-          were grown with
-        - `n_bytes` : int, size of the file in bytes
-        - `n_header_bytes` : int, number of bytes before the arrays
-        - `tensors` : list of dict with `name`, `dtype`, `shape`, `n_bytes` and `share` (fraction of the file) of each
-          array
-        - `estimator` : str or None, JSON of the class, parameters and fitted attributes of the estimator, which is not
-          validated
-
-    Raises
-    ------
-    ValueError
-        If the file is not a model or is a model of a newer version of the format. The message contains the path and the
-        reason.
-    OSError
-        If the operating system reports an error, such as `FileNotFoundError`.
-
-    Notes
-    -----
-    The time is proportional to the size of the header. Arrays are not read, and only what the header contains is
-    validated. `load` validates everything.
-
-    Examples
-    --------
-    See `save`.
+        `format_version` and `release` (None up to 0.1); `kind` ("forest", "centroid", "linear", "label_tree", "boosted"
+        or "compressed"); `outputs` ("numbers", "classes" or "labels"); the sizes `n_outputs`, `n_features`, `n_trees`,
+        `n_nodes` and `width`, the columns of predictions; `criterion`; `n_bytes`, `n_header_bytes`; `tensors`, with the
+        `share` of each array; and `estimator`, JSON that is not validated.
     """
     name = os.fsdecode(path)
     try:

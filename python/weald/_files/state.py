@@ -96,13 +96,7 @@ class Encoder:
             self.attribute, self.what = before
 
     def encode(self, value: object) -> object:
-        """Encode a value for `json.dumps`.
-
-        Raises
-        ------
-        TypeError
-            For types that are not in the table of this module; the message names the attribute.
-        """
+        """Encode a value for `json.dumps`."""
         self._level += 1
         try:
             if self._level > _MOST_LEVELS:

@@ -40,48 +40,28 @@ class Tree:
 
     Attributes
     ----------
-    node_count : int
-        Number of nodes.
-    n_leaves : int
-        Number of leaves.
-    max_depth : int
-        Depth of the tree.
-    n_features : int
-        Number of features.
-    n_outputs : int
-        Number of outputs.
-    max_n_classes : int
-        The largest number of classes of an output.
+    node_count, n_leaves, max_depth, n_features, n_outputs : int
+        The numbers of nodes and leaves, the depth, and the numbers of features and outputs.
     n_classes : ndarray of shape (n_outputs,)
-        Number of classes of each output: 1 for regression targets and 2 for labels.
-    children_left : int64 ndarray of shape (node_count,)
-        Index of the left child of each node.
-    children_right : int64 ndarray of shape (node_count,)
-        Index of the right child of each node.
-    feature : int64 ndarray of shape (node_count,)
-        Feature that each node is split on.
+        Number of classes of each output: 1 for numbers and 2 for labels. `max_n_classes` is the largest.
+    children_left, children_right, feature : int64 ndarray of shape (node_count,)
+        The children of each node, and the feature that it is split on.
     threshold : float64 ndarray of shape (node_count,)
-        Threshold of each split. If it is the largest float32, the split separates missing values from all others. It is
-        NaN for splits on categorical features, see `categories_left`.
+        Threshold of each split. The largest float32 separates missing values from all others; NaN is a split on
+        categories, see `categories_left`.
     impurity : float64 ndarray of shape (node_count,)
         Impurity of each node. With `output_projection` it is that of the projected outputs.
-    n_node_samples : int64 ndarray of shape (node_count,)
-        Number of distinct training samples of positive weight in each node.
-    weighted_n_node_samples : float64 ndarray of shape (node_count,)
-        Sum of the weights of the training samples in each node.
+    n_node_samples, weighted_n_node_samples : int64 and float64 ndarray of shape (node_count,)
+        Number of distinct training samples of positive weight in each node, and the sum of their weights.
     value : float64 ndarray of shape (node_count, n_outputs, max_n_classes)
         Means of regression targets, or frequencies of classes. With `criterion="absolute_error"`, leaves have medians,
-        and other nodes the weighted mean of the leaves below them. This array needs
-        O(node_count * n_outputs * max_n_classes) memory.
+        and other nodes the weighted mean of the leaves below them.
     leaf_values : csr_array of shape (node_count, n_columns)
-        The exact contribution of each leaf to predictions, with one column for each regression target, each label, or
-        each class of each output, as in predictions. Other nodes have no entries. It needs O(node_count + stored
-        values) memory, independently of the number of outputs. It is meant for conversion of models, and `value` for
-        inspection.
+        The exact contribution of each leaf to predictions, with one column for each number, label, or class of each
+        output: for conversion of models, in memory for the stored values alone.
     missing_go_to_left : uint8 ndarray of shape (node_count,)
-        1 if samples with a missing value go to the left child, and 0 otherwise and in leaves. The direction is learned
-        if training samples of the node have missing values. Otherwise it is the child of larger weight, or the left
-        child if both weights are equal.
+        1 if samples with a missing value go to the left child: the better side if the node had such samples, and else
+        that of larger weight, or the left one.
     """
 
     children_left: NDArray[np.int64]
@@ -221,6 +201,16 @@ class LeafIndicators:
     def transform(self, X: MatrixLike) -> sparse.csr_matrix:
         """Return indicators of the leaves that samples reach, which are features for other estimators.
 
+        The columns are those of scikit-learn's `RandomTreesEmbedding`, with trees that know y, and so fit their
+        training samples better than others. It takes the time of `apply`, and 12 bytes for each sample and tree. If
+        `set_output` or scikit-learn's configuration asks for frames, a ValueError is raised.
+
+        >>> from sklearn.datasets import load_iris
+        >>> import weald
+        >>> X, y = load_iris(return_X_y=True)
+        >>> weald.ExtraTreesClassifier(10, max_leaf_nodes=4, random_state=0).fit(X, y).transform(X).shape
+        (150, 40)
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -229,29 +219,8 @@ class LeafIndicators:
         Returns
         -------
         CSR matrix of shape (n_samples, n_leaves), float64
-            A column for each leaf of each tree, tree by tree and within a tree in the order of the nodes. Each row has
-            a 1 for each tree, in the column of the leaf that the sample reaches there. All else is 0, and not stored.
-
-        Raises
-        ------
-        ValueError
-            If `set_output` or the configuration of scikit-learn asks for frames, which this matrix does not become.
-
-        Notes
-        -----
-        The columns are those of scikit-learn's `RandomTreesEmbedding`, with trees that know y. The time is that of
-        `apply`, and O(nodes) for the numbers of the leaves. A sample takes 12 bytes for each tree; during the call 8
-        more. Trees fit their training samples better than others: another estimator that is fitted to the indicators of
-        the samples that the trees were grown on relies on them too much. Pass it other samples if there are enough.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import weald
-        >>> X, y = load_iris(return_X_y=True)
-        >>> forest = weald.ExtraTreesClassifier(n_estimators=10, max_leaf_nodes=4, random_state=0).fit(X, y)
-        >>> forest.transform(X).shape
-        (150, 40)
+            A column for each leaf of each tree, tree by tree and in the order of the nodes. Each row has a 1 for each
+            tree, in the column of the leaf that the sample reaches there.
         """
         estimator: Any = self
         if (container := frames.transform_container(estimator)) != "default":
@@ -270,12 +239,8 @@ class LeafIndicators:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, as in `fit`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values, as in `fit`.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights, as in `fit`.
+        X, y, sample_weight : as in `fit`
+            The training samples.
         **fit_params
             Other parameters of `fit`.
 
@@ -296,14 +261,13 @@ class LeafIndicators:
         Parameters
         ----------
         input_features : array-like of shape (n_features,) of str or None, default=None
-            Only for compatibility with scikit-learn: they must be the names of the features of `fit` if these have
-            names, and are not part of the result.
+            Only for compatibility with scikit-learn: the names of the features of `fit`, which are no part of the
+            result.
 
         Returns
         -------
         ndarray of shape (n_leaves,), of strings as objects
-            The name of the class in lower case, the index of the tree and the index of the node, as in
-            "randomforestclassifier_0_2": names like those of scikit-learn's `RandomTreesEmbedding`.
+            The class in lower case, the index of the tree and that of the node, as in "randomforestclassifier_0_2".
         """
         check_fitted(self)
         if input_features is not None:

@@ -465,10 +465,9 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def feature_importances_(self) -> Float:
         """Importance of each feature: its fraction of the total decrease of impurity, averaged over the trees.
 
-        The importances sum to 1, or are all zero if no tree has a split. They favour features with many distinct
-        values: `weald.inspection.permutation_importance` does not. With `output_projection`, the impurity is that of
-        the projected outputs; `weald.inspection.feature_importances` offers others. Computed in O(nodes) at each
-        access.
+        They sum to 1, or are all zero if no tree has a split, and favour features with many distinct values, as
+        `weald.inspection.permutation_importance` does not. With `output_projection`, the impurity is that of the
+        projected outputs. Computed in O(nodes) at each access.
         """
         check_fitted(self)
         return self._forest.feature_importances()

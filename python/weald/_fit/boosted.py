@@ -239,9 +239,9 @@ class BoostedModel(BaseEnsemble):
 
     @property
     def step_sizes_(self) -> Float:
-        """The factor of each stage for each column of scores, before `learning_rate_`.
+        """The factor of each stage for each column of scores, before `learning_rate_`: a copy, (`n_estimators_`, n_columns).
 
-        A copy of shape (`n_estimators_`, n_columns), in float64 for any `step_dtype`.
+        It is 1 if the leaves hold the values that they add, and 0 if a stage adds nothing to a column.
         """
         return self._fitted("step_sizes_").step_sizes()
 
@@ -250,8 +250,8 @@ class BoostedModel(BaseEnsemble):
     def train_score_(self) -> Float:
         """The loss on the training samples after each round: a copy, of shape (n_rounds,).
 
-        After an early stop, there are more rounds than the `n_estimators_` stages that were kept, unless these were
-        fitted again to all samples (`refit`, `cv`).
+        After an early stop there are more rounds than stages that were kept. See
+        `docs/boosting.md#losses-of-several-outputs`.
         """
         losses = self._fitted("train_score_").train_score()
         return self._curve("train", losses)
@@ -259,11 +259,7 @@ class BoostedModel(BaseEnsemble):
     @property
     @of_one_fit
     def validation_score_(self) -> Float:
-        """The loss on the validation samples after each round: a copy, of shape (n_rounds,).
-
-        It exists only if there are validation samples. With `refit` and `cv`, it is the loss of the search for the
-        number of stages; with `cv`, the mean over the folds.
-        """
+        """The loss on the validation samples after each round, with folds their mean: a copy, of shape (n_rounds,)."""
         losses = self._curve("validation", self._fitted("validation_score_").validation_score())
         if not len(losses):
             raise AttributeError(
@@ -274,11 +270,10 @@ class BoostedModel(BaseEnsemble):
     @property
     @of_one_fit
     def oob_scores_(self) -> Float:
-        """The loss after each round on its out-of-bag samples: a copy, of shape (n_rounds,).
+        """The loss after each round on the samples that the round did not draw: a copy, of shape (n_rounds,).
 
-        It is the loss of `train_score_`, on the samples that the round did not draw, which differ from round to round.
-        It exists only if every round left out samples with known y: not if `subsample` is 1, or was 1 before a
-        `warm_start`, and not after `refit_leaves`.
+        It exists only if every round left out samples with known y: with `subsample` below 1, and not after
+        `refit_leaves`.
         """
         losses = self._curve("out_of_bag", self._fitted("oob_scores_").oob_score())
         if not len(losses):
@@ -297,12 +292,7 @@ class BoostedModel(BaseEnsemble):
     @property
     @of_one_fit
     def oob_improvement_(self) -> Float:
-        """The improvement of the loss on the out-of-bag samples by each round: a copy, of shape (n_rounds,).
-
-        As in scikit-learn, it is the difference of consecutive `oob_scores_`, where the loss of the previous round is
-        on the out-of-bag samples of that round. The first value is the difference to the loss of the same samples
-        before the first round. It exists if `oob_scores_` exists.
-        """
+        """By how much each round improves the loss on its out-of-bag samples: a copy, of shape (n_rounds,)."""
         losses = self.oob_scores_
         first = self._model.oob_improvement()[:1]
         return np.concatenate([first, losses[:-1] - losses[1:]])
@@ -310,10 +300,7 @@ class BoostedModel(BaseEnsemble):
     @property
     @of_one_fit
     def validation_metric_(self) -> Float:
-        """The score of the validation samples after each round: a copy, of shape (n_rounds,).
-
-        It exists only with `scoring`.
-        """
+        """The score of the validation samples after each round, with `scoring`: a copy, of shape (n_rounds,)."""
         self._fitted("validation_metric_")
         if "score" not in self.__dict__.get("_curves", {}):
             raise AttributeError(
@@ -326,13 +313,9 @@ class BoostedModel(BaseEnsemble):
     def eval_results_(self) -> dict[str, dict[str, Float]]:
         """The loss and the score on each of the `eval_sets` after each stage that was kept.
 
-        A dict from the name of each set, in the order of the sets, to a dict of one or two float64 arrays of shape
-        (`n_estimators_`,), which are copies. "loss" is the loss that the fit minimizes: the weighted mean over the
-        samples of the set, averaged over the columns of scores that have a known value, as in `validation_score_`.
-        "score" is the score by `scoring`, if it is set. The attribute exists only with `eval_sets`.
-
-        After `warm_start`, it has the stages of all fits, evaluated on the sets of the last fit. The results of a
-        `truncated` model are those of its stages. The model that `refit_leaves` returns has no results.
+        A dict from the name of each set to a dict of copies of shape (`n_estimators_`,): "loss", a mean like that of
+        `validation_score_`, and with `scoring` the "score". After `warm_start`, it has all stages, on the sets of the
+        last fit.
         """
         self._fitted("eval_results_")
         if "_eval_curves" not in self.__dict__:
@@ -379,11 +362,10 @@ class BoostedModel(BaseEnsemble):
     @property
     @of_one_fit
     def feature_importances_(self) -> Float:
-        """Importance of each feature: its fraction of the total decrease of impurity over all trees.
+        """Importance of each feature: its fraction of the total decrease of impurity over all trees, computed at each access.
 
-        The importances sum to 1, or are all zero if no tree has a split. The impurity is that of the gradients, which
-        shrink from stage to stage, so that early stages count more. Not available with `estimator`. Computed in
-        O(nodes) at each access.
+        The impurity is that of the gradients, which shrink, so that early stages count more. Not available with
+        `estimator`.
         """
         check_fitted(self)
         grows_trees(self)
@@ -395,12 +377,10 @@ class BoostedModel(BaseEnsemble):
     @property
     @of_one_fit
     def estimators_(self) -> Sequence[Any]:
-        """The weak models in the order of the stages.
+        """The weak models in the order of the stages, one tree after the other for each column with "single_target".
 
-        With `output_strategy="single_target"`, each stage has a tree for each column of scores. Trees are created as
-        estimators when they are accessed, and share the memory of the model. They predict what the stage adds to the
-        scores. An exception is "projected" with `relabel_leaves=False`: there they predict one number, which is
-        multiplied by `learning_rate_ * step_sizes_[stage]` and added to the columns of scores.
+        Trees are created when they are accessed, share the memory of the model, and predict what the stage adds to the
+        scores; with `relabel_leaves=False`, a number that is multiplied by `learning_rate_ * step_sizes_[stage]`.
         """
         check_fitted(self)
         fitted = self._twin()

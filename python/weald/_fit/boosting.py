@@ -89,118 +89,55 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
     ) -> Self:
         """Fit the stages to training samples.
 
+        The model depends on the data, the parameters and the seed alone. A stage takes the time of growing its trees,
+        O(n_features · n_samples) for each level and column with `max_bins`, and O(n_samples · n_outputs) for the
+        scores, of which the fit holds a few tables.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
-            entries that are not stored are zeros. Infinite values raise a ValueError.
-
-            Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
-            X is converted once, and all trees share the copy.
-
-            Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
-            2**24, a `DataConversionWarning` names the feature.
-
-            If `estimator` is given, it receives X as float64, or as float32 if X is float32, and there is no such
-            warning.
+            The training samples; NaN marks a missing value, and what sparse X does not store is zero. Dense float32 X
+            in Fortran order and float32 CSR or CSC are used without a copy, other X is converted to float32 once.
+            Infinite values raise a ValueError, and a `DataConversionWarning` names features whose values float32 cannot
+            distinguish.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values.
-
-            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
-            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
-              never made dense; see also the parameter `multi_label`.
-
-            If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
-            does so whether it is stored or not.
-
-            Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
-            stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
-            is not zero, if `criterion` is not "squared_error", or if `y_mask` marks some of it. Boosting and compression always
-            convert it.
+            Numbers for regressors; for classifiers classes, or labels: several columns of 0 and 1, or a sparse matrix
+            of them, which stays sparse (see `multi_label`). NaN in several columns of floats is an unknown value. Which
+            numerical y stay sparse is in `docs/scikit-learn.md#labels-and-outputs`.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
-
-            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
-            not be infinite.
-
-            A sample with weight 2 counts exactly as two samples with weight 1, with three exceptions:
-
-            - `subsample` counts weights only if they are whole and at most 64 on average, and not with `estimator`;
-            - early stopping with neither `cv` nor a validation set sets samples aside regardless of their weights;
-            - if weights are not multiples of 1/64, as with `class_weight="balanced"`, they are rounded. The last digits
-              of the scores may then depend on whether a sample occurs twice.
-
-            Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
-            n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
-            one unit.
+            Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
+            nothing is read, and one with weight 2 counts as two: exactly for multiples of 1/64, and otherwise up to the
+            rounding and with the exceptions in `docs/determinism.md#sample-weights-are-counts`.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
-            read. In `y_val` and in the y of `eval_sets`, NaN marks unknown values.
-
-            The gradients and second derivatives of unknown values are zero. Initial scores, steps, leaf values and losses use
-            the known values only, in validation sets as well. A sample without any known value is treated as if it were absent;
-            with `output_strategy="single_target"` this is decided for each output. An output without any known value raises a
-            ValueError.
-
-            Class weights and label weights count the samples of which an output is known; in the product of class weights of a
-            sample, unknown outputs have the factor 1. Unknown values are not supported with `estimator`, with an estimator as
-            `init`, or with `output_projection="pca"`. With `scoring`, names of
-            scikit-learn's scorers are scored on the known values: "roc_auc", "average_precision", "accuracy", "f1_macro" and
-            "f1_micro" of labels, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error" and "neg_mean_absolute_error" of
-            numbers; other scorers get y with NaN.
-
-            A fit with unknown values takes several times as long as one without, because leaves are searched one by one, and it
-            holds y as a float64 array with a column for each score.
+            True or 1 marks unknown values of y, besides those that are NaN, as in `y_val` and `eval_sets`; they are not
+            read, and have no gradients. A sample without any known value is left out, an output without any raises a
+            ValueError. It takes several times as long, and y as a float64 array. See `docs/missing-labels.md`, also for
+            what does not support them.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         X_val, y_val : as X and y, or None, default=None
-            Validation samples. The loss on them after every stage is in `validation_score_`. With `n_iter_no_change`,
-            they decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those
-            of y.
+            Validation samples, whose loss after every stage is in `validation_score_`. With `n_iter_no_change`, they
+            decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those of y.
         sample_weight_val : array-like of shape (n_samples_val,) or None, default=None
             Weights of the validation samples. `class_weight` does not apply to them.
         base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
-            Initial scores of the samples, instead of a constant. For classifiers, they are in the unit of
-            `decision_function`; for regressors, in the unit of `predict`, or of its logarithm for "poisson", "gamma"
-            and "tweedie". They are not part of the model: pass those of the samples to predict to the methods of
-            prediction.
+            Initial scores of the samples, instead of a constant: in the unit of `decision_function`, or of `predict`,
+            or its logarithm for "poisson", "gamma" and "tweedie". They are not part of the model: pass those of other
+            samples to the methods of prediction.
         base_margin_val : as base_margin or None, default=None
             Initial scores of the validation samples, required if there are both `base_margin` and validation samples.
         eval_sets : list or dict of (X, y) or (X, y, sample_weight), or None, default=None
-            Additional sets of samples to monitor. After every stage, the loss on each set, and with `scoring` the
-            score, is in `eval_results_`. They never stop the fit and do not influence the model. The sets of a list
-            have the names "eval_0", "eval_1" and so on; the keys of a dict are names. X, y and weights are as in
-            `X_val`, `y_val` and `sample_weight_val`. Not supported with `base_margin`.
+            More sets of samples, by names or as "eval_0", "eval_1" and so on, whose losses after every stage, and
+            scores with `scoring`, are in `eval_results_`. They never influence the model, and cost as much as
+            `staged_decision_function`. Not supported with `base_margin`.
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is invalid. The message names it.
-        MemoryError
-            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
-            available; later, if the engine cannot allocate more.
-
-        Notes
-        -----
-        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
-
-        The model is a function of the data, the parameters and the seed. It does not depend on `n_jobs`, on whether it
-        was grown by one fit or by several with `warm_start`, or on the layout of X.
-
-        A stage takes the time of growing its trees, which is O(n_features · n_samples) for each level with `max_bins`,
-        on as many columns as the strategy has, and O(n_samples · n_outputs) for updating the scores. The fit holds a
-        few tables of shape (n_samples, n_outputs), as float32 for classifiers and float64 for regressors.
-
-        Each of the `eval_sets` takes the time of `staged_decision_function`: after all stages are grown, its samples
-        pass through all trees, and the loss after each stage takes O(n_samples · n_columns). The sets need memory for
-        their X, which is copied if X of a fit would be, and for a few float64 tables of shape (n_samples, n_columns) of
-        one set at a time.
         """
         tasks = _callbacks.tasks_of(self, self._most_stages(), X, y, sample_weight)
         with fitted_at_once(self, anew=not self.warm_start) as new:
@@ -477,32 +414,19 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
     ) -> Self:
         """Fit the leaves of the trees to other data, without changing the splits.
 
-        Stage by stage, each leaf gets the value that it would have if its tree had been grown on these data with the
-        same splits. This is useful for data that drift, and for leaf values that are not biased by the samples that
-        chose the splits. Leaves that no sample reaches keep their values. With `relabel_leaves=False`, the step sizes
-        are fitted and the leaves do not change. `subsample` does not apply.
+        Each leaf gets the value that it would have if its tree had been grown on these data, which is useful for data
+        that drift, and for values that are not biased by the samples that chose the splits. Leaves that no sample
+        reaches keep their values. With `relabel_leaves=False`, the step sizes are fitted. `subsample` does not apply.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, as in `fit`, with the same features.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, as in `fit`, with the same outputs and classes.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights. None: all weights are equal.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y, as in `fit`. Each output must have a known value.
-        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
-            Scores to which those of the model are added, as in `fit`.
+        X, y, sample_weight, y_mask, base_margin : as in `fit`
+            The other samples, with the features, outputs and classes of `fit`, and a known value of each output.
 
         Returns
         -------
         estimator of the same class
-            A new fitted estimator. `init` is not fitted again. This estimator does not change.
-
-        Notes
-        -----
-        For each stage, all samples pass through its trees, and their scores are updated once.
+            A new fitted estimator, with the same `init`. This estimator does not change.
         """
         check_fitted(self)
         fitted = self._twin()

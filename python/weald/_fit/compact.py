@@ -25,7 +25,18 @@ _BLOCK_SCORES = 1 << 23
 
 
 class CompactReport(TypedDict):
-    """What `compact_leaves` says of its result."""
+    """The result of `compact_leaves`.
+
+    Attributes
+    ----------
+    n_bytes_before, n_bytes_after : int
+        Size of the model file in bytes.
+    max_change : float
+        Upper bound of the change of any prediction, or predicted probability, for any sample, up to the rounding of
+        sums: the mean over the trees, or the sum over the stages, of the largest change of a leaf value.
+    max_change_on_X : float or None
+        Largest change of a prediction for the samples in `X`; None if `X` was not given.
+    """
 
     n_bytes_before: int
     n_bytes_after: int
@@ -44,38 +55,36 @@ def compact_leaves(
 ) -> tuple[Any, CompactReport]:
     """Reduce the size of the leaves of a tree, forest, compressed forest or boosted model. The splits do not change.
 
+    It takes O(size of the model) time, and with `training_data` O(n_samples · trees · depth) and about six bytes for
+    each sample and tree. The changes of compressed and boosted models are those of scores (`decision_function`). See
+    `docs/memory.md#making-a-model-smaller`.
+
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> import weald
+    >>> X, Y = make_multilabel_classification(500, n_classes=60, n_labels=9, random_state=0)
+    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, Y)
+    >>> small, report = weald.compression.compact_leaves(forest, training_data=(X, Y), X=X)
+    >>> bool(report["n_bytes_after"] < report["n_bytes_before"] / 2), report["max_change"], report["max_change_on_X"]
+    (True, 0.0, 0.0)
+
     Parameters
     ----------
     estimator : fitted tree, forest, compressed forest or boosted model of weald
-        The model, which is not changed.
+        The model, which is not changed. Its weak models must be trees.
     top_k : int or None, default=None
         Maximum number of labels, or of classes of each output, to keep in each leaf: those with the largest
-        frequencies, and of equal ones the first. The frequencies of the others become zero, and those of the kept ones
-        do not change. Not supported for numerical outputs, or for compressed and boosted models, whose leaves hold
-        corrections that all count.
+        frequencies, which do not change. Not for numerical outputs, compressed or boosted models.
     dtype : {"float32", "float16", "int8"} or None, default=None
-        Type of the leaf values. Predictions are still sums in float64.
-
-        - "float32", "float16": each value changes by at most 2**-24 (float32) or 2**-11 (float16) of the largest
-          absolute value in its column of its tree. If a column exceeds the range of the type, it is divided by a power
-          of two. Counts of weights that are whole numbers stay exact if they take no more bytes than the type. The
-          impurities of nodes, from which importances are computed, are rounded to the same type, or to float32 if they
-          exceed the range of float16.
-        - "int8": leaves hold integers from -127 to 127, times a power of two for each leaf. Each value changes by at
-          most 1/127 of the largest absolute value in its leaf. For numerical outputs, boosted models and compressed
-          models, and not for frequencies. The sum over hundreds of stages hardly changes.
+        Type of the leaf values. A value changes by at most 2**-24, 2**-11 or 1/127 of the largest absolute value in its
+        column of its tree, or in its leaf for "int8", which is for numerical outputs, boosted and compressed models.
+        Predictions are still sums in float64.
     max_change : float or None, default=None
-        Only for boosted models: maximum change of any score of any sample (`decision_function`, or the prediction of a
-        regressor). Leaf values up to `max_change` / k, for k stages, are removed. If most values of a leaf are removed,
-        the leaf stores only the columns of the others, which makes it smaller and predictions faster. It has no effect
-        on models with `relabel_leaves=False`, whose leaves hold one value each.
+        Only for boosted models with `relabel_leaves=True`: maximum change of any score of any sample. Leaf values up to
+        `max_change` / k, for k stages, are removed, which makes leaves smaller and predictions faster.
     training_data : (X, y), (X, y, sample_weight) or None, default=None
-        The data that `estimator` was fitted to. Leaves then store the lists of their training samples, and y is stored
-        once for all trees instead of in each tree. This is exact, and much smaller if y has many columns. To find the
-        samples of each leaf, bootstrap samples are drawn again and pass through the trees. With `dtype`, the values of
-        y are rounded instead of those of leaves, by the same fraction of the largest absolute value in the column of y.
-        Not supported for compressed and boosted models, or for trees with `criterion="absolute_error"`, whose leaves
-        are not means of samples.
+        The data of the fit; others raise a ValueError. Leaves then store their samples, and y is stored once for all
+        trees: exact, and much smaller if y has many columns. With `dtype`, the values of y are rounded. Not for
+        compressed or boosted models or "absolute_error".
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
         Samples for which to measure the change of the predictions.
 
@@ -84,51 +93,7 @@ def compact_leaves(
     compact : estimator of the same class
         A copy of `estimator` with smaller leaves, which shares all other attributes with it.
     report : dict
-        - `n_bytes_before`, `n_bytes_after`: the size of the model file in bytes;
-        - `max_change`: an upper bound of the change of any prediction, or predicted probability, for any sample, except for
-          rounding of sums (a relative error of about 1e-16). It is the mean over the trees of the largest change of a leaf
-          value; for boosted models, it is the sum over the stages. It is computed from all leaves;
-        - `max_change_on_X`: the largest change of a prediction for the samples in `X`; None if `X` was not given.
-
-    Raises
-    ------
-    NotFittedError
-        If `estimator` is not fitted.
-    TypeError
-        If `estimator` is not a tree, forest, compressed forest or boosted model of weald, or if it is a boosted model
-        with `estimator`.
-    ValueError
-        If an argument is invalid; the message names it. `training_data` is invalid if it does not have the shape and
-        the outputs of the data of the fit, or if it does not reproduce the leaves, for example because parameters of
-        the estimator have changed since.
-
-    Notes
-    -----
-    It takes O(size of the model) time. With `training_data`, it takes O(n_samples · trees · depth) and about six bytes
-    of memory for each sample and tree.
-
-    With `training_data`, a prediction adds the labels of the samples in each leaf that is reached. It is as fast as
-    before for leaves of one sample, and takes one step for each label of the samples for larger leaves. Numerical
-    outputs of large leaves are averaged again for each prediction, which takes samples times outputs steps: `dtype` is
-    then preferable.
-
-    For a compressed or boosted model, `max_change` and `max_change_on_X` refer to scores (`decision_function`), before
-    they become probabilities or exponentials. The smaller model of a compressed forest has no path. With `warm_start`,
-    training continues from the scores of the smaller model.
-
-    With `training_data`, a model file contains y, without the samples that no tree has drawn.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_multilabel_classification
-    >>> import weald
-    >>> X, Y = make_multilabel_classification(500, n_classes=60, n_labels=9, random_state=0)
-    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, Y)
-    >>> small, report = weald.compression.compact_leaves(forest, training_data=(X, Y), X=X)
-    >>> bool(report["n_bytes_after"] < report["n_bytes_before"] / 2)
-    True
-    >>> report["max_change"], report["max_change_on_X"]
-    (0.0, 0.0)
+        `n_bytes_before`, `n_bytes_after`, `max_change` and `max_change_on_X`, as in `CompactReport`.
     """
     if not isinstance(estimator, BaseModel) or not estimator._tests_features:
         hint = ""

@@ -110,9 +110,12 @@ class BaseCompressed(WithPaths):
 
     @property
     def path_(self) -> dict[str, NDArray[Any]]:
-        """The size and the loss of the model at each step of the fit.
+        """The size and the loss of the model at each step, a dict of ndarray of shape (n_steps + 1,).
 
-        A model that was loaded has it only with `keep_path=True`.
+        From the constant model to the first one with more than `max_test_nodes` splits: "l1_norm", "train_loss",
+        "n_test_nodes", "n_nonzero" (nodes with a coefficient), and with folds "test_loss_mean" and "test_loss_std" over
+        them. Training losses are those that are minimized; test losses of classes are error rates. A model that was
+        loaded has it only with `keep_path=True`.
         """
         if "path_" not in self.__dict__:
             loaded = "_model" in self.__dict__
@@ -158,72 +161,39 @@ class BaseCompressed(WithPaths):
     ) -> Self:
         """Fit the forest, unless it is in a `FrozenEstimator`, and compress it.
 
+        The fit takes eight bytes of memory for each sample and tree, and a few numbers for each node of the forest and
+        each column of scores of each sample; with folds, the same again for each of `n_jobs` folds. If no model meets
+        the limits of size and loss, the error has the smallest value that can be met.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
-            entries that are not stored are zeros. Infinite values raise a ValueError.
-
-            Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
-            X is converted once, and all trees share the copy.
-
-            Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
-            2**24, a `DataConversionWarning` names the feature.
+            The training samples; NaN marks a missing value, and what sparse X does not store is zero. Dense float32 X
+            in Fortran order and float32 CSR or CSC are used without a copy, other X is converted to float32 once.
+            Infinite values raise a ValueError, and a `DataConversionWarning` names features whose values float32 cannot
+            distinguish.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values.
-
-            - Regressors: numbers. If y has several columns, a NaN marks an unknown value: see `y_mask`.
-            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1.
-
-            With a frozen estimator, y must have its outputs and classes; the samples may be others.
+            Numbers for regressors; for classifiers classes, or labels: several columns of 0 and 1, or a sparse matrix
+            of them. NaN in several columns of floats is an unknown value. With a frozen estimator, y must have its
+            outputs and classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
-
-            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
-            not be infinite.
-
-            A sample with weight 2 counts as two samples, except for the rounding of sums and for the folds of `cv`,
-            which count samples regardless of their weights. Positive weights below 2**-40 of the largest weight are
-            raised to this value.
+            Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
+            nothing is read; one with weight 2 counts as two, up to the rounding of sums, and as one in folds. Positive
+            weights below 2**-40 of the largest are raised to this value.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
-            read. Only for compressed forests with solver="stagewise".
-
-            Unknown values have no loss and no gradient. The forest, the gradients and steps, the scaling of outputs, the constants
-            and the losses, including those of `cv`, use the known values only. A sample without any known value is treated as
-            if it were absent. An output without any known value in all samples, or in the training samples of a fold, raises
-            a ValueError.
+            True or 1 marks unknown values of y, besides those that are NaN; they are not read and have no loss. Only
+            for solver="stagewise". A sample without any known value is left out, an output without any raises a
+            ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is invalid, or if no model meets the limits of size and loss. The message
-            names the parameter and, for limits, the smallest value that can be met.
-        sklearn.exceptions.NotFittedError
-            If `estimator` is frozen and not fitted.
-        MemoryError
-            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
-            available; later, if the engine cannot allocate more.
-
-        Notes
-        -----
-        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
-
-        The model is a function of the data, the parameters and the seed. It does not depend on the layout of X or on
-        `n_jobs`.
-
-        The fit takes eight bytes of memory for each sample and tree, and a few numbers for each node of the forest and
-        for each column of scores of each sample, but never a table of samples and nodes. In cross-validation it takes
-        the same memory and that of a forest for each fold that is in progress; `n_jobs` folds are in progress at a
-        time.
         """
         with fitted_at_once(self, anew=True) as new:
             new._fit(X, y, sample_weight, y_mask, label_names)
@@ -544,8 +514,7 @@ class BaseCompressed(WithPaths):
     def feature_importances_(self) -> Float:
         """Importance of each feature: its fraction of the total decrease of impurity, averaged over the trees.
 
-        The impurities are those of the forest before compression, at the splits of the model. The importances sum to 1,
-        or are all zero if there is no split. Computed in O(nodes) at each access.
+        The impurities are those of the forest before compression, at the splits of the model. Computed at each access.
         """
         return super().feature_importances_
 

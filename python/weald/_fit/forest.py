@@ -76,96 +76,42 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
     ) -> Self:
         """Fit the forest to training samples.
 
+        Tree i is a function of the data, the parameters, the seed and i. Callbacks of scikit-learn (`set_callbacks`)
+        are called after each tenth of the trees.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
-            entries that are not stored are zeros. Infinite values raise a ValueError.
-
-            Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
-            X is converted once, and all trees share the copy.
-
-            Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
-            2**24, a `DataConversionWarning` names the feature.
+            The training samples; NaN marks a missing value, and what sparse X does not store is zero. Dense float32 X
+            in Fortran order and float32 CSR or CSC are used without a copy, other X is converted to float32 once.
+            Infinite values raise a ValueError, and a `DataConversionWarning` names features whose values float32 cannot
+            distinguish.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values.
-
-            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
-            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
-              never made dense; see also the parameter `multi_label`.
-
-            If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
-            does so whether it is stored or not.
-
-            Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
-            stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
-            is not zero, if `criterion` is not "squared_error", or if `y_mask` marks some of it. Boosting and compression always
-            convert it.
+            Numbers for regressors; for classifiers classes, or labels: several columns of 0 and 1, or a sparse matrix
+            of them, which stays sparse (see `multi_label`). NaN in several columns of floats is an unknown value. Which
+            numerical y stay sparse is in `docs/scikit-learn.md#labels-and-outputs`.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
-
-            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
-            not be infinite.
-
-            A sample with weight 2 counts exactly as two samples with weight 1. In forests with `bootstrap=True` this holds if
-            all weights are whole numbers with a mean of at most 64, but not for out-of-bag scores.
-
-            Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
-            n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
-            one unit.
-
-            If the sum of the weights would exceed the largest float64, the attribute `weighted_n_node_samples` of the fitted
-            trees holds weights divided by a power of two.
+            Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
+            nothing is read, and one with weight 2 counts as two: exactly for multiples of 1/64, and otherwise up to the
+            rounding and with the exceptions in `docs/determinism.md#sample-weights-are-counts`.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
-            read.
-
-            The impurity of a node is computed from the known values. A leaf predicts for each output the mean of its known
-            values; if it has none, it predicts the mean in its nearest ancestor that has some. A sample without any known value
-            is treated as if it were absent, and an output without any known value raises a ValueError. Output projections and
-            out-of-bag scores also use the known values only.
-
-            Class weights and label weights count the samples of which an output is known; in the product of class weights of a
-            sample, unknown outputs have the factor 1. Unknown values are not supported with the criteria "poisson" and
-            "absolute_error", with `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search
-            for splits costs time in proportion to the number of outputs; without one, labels cost time in proportion to the
-            labels that a sample has. With a mask, weighted labels are held as a float64 array for the search.
-            Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
-            every criterion and with `ccp_alpha`.
+            True or 1 marks unknown values of y, besides those that are NaN; they are not read. Splits and leaves use
+            the known values, in time in proportion to the number of outputs. A sample without any is left out, an
+            output without any raises a ValueError. See `docs/missing-labels.md`, also for what does not support them.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         trees : range or None, default=None
-            Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
-            these trees does. Parts can be fitted in several processes or on several machines and put together by
-            `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
-            scores.
+            Grow only these trees of `range(n_estimators)`, in the same way, without out-of-bag scores. Such parts can
+            be fitted on several machines and put together by `weald.merge`. `random_state` must then be an integer, and
+            `warm_start` False.
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is invalid. The message names it.
-        MemoryError
-            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
-            available; later, if the engine cannot allocate more.
-
-        Notes
-        -----
-        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
-
-        Tree i is a function of the data, the parameters, the seed and i. It does not depend on the layout of X, on `n_jobs`, or
-        on whether the forest was grown by one fit or by several with `warm_start`.
-
-        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`. Trees are then grown in ten blocks, or one by one
-        if there are fewer than ten; each block is a task named "trees", after which a callback gets the forest so far and can
-        end the fit by returning True. The forest has fewer trees than `n_estimators` then, and is that of the same trees in
-        any other fit. Every block prepares X again, which costs time where trees are small. Only `fit` itself calls callbacks:
-        parts of `weald.distribute.fit`, and fits that meta-estimators calibrate out of bag, do not.
         """
         self._fit_as_task(X, y, sample_weight, y_mask, label_names, trees)
         return self
@@ -212,9 +158,8 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
     def estimators_(self) -> Sequence[BaseTree]:
         """The trees as estimators, which are created when they are accessed and share the memory of the forest.
 
-        With `output_strategy="single_target"`, these are the first trees of all outputs, then the second ones, and so on,
-        each a tree of one output. Trees predict classes, as the forest does. (The trees of scikit-learn's forests predict
-        positions in `classes_`.)
+        With `output_strategy="single_target"`, the first trees of all outputs are first. Trees predict classes, and not
+        their positions in `classes_` as those of scikit-learn's forests.
         """
         check_fitted(self)
         return Members(self._twin())
@@ -241,18 +186,25 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         y_mask: MatrixLike | None = None,
         retire: int = 10,
     ) -> Self:
-        """Replace the oldest trees by trees that are grown on new samples.
+        """Replace the oldest trees by trees that are grown on new samples, in the time of a fit of that many trees.
+
+        The forest averages trees of different ages: it follows a drift with a lag of n_estimators / retire updates, and
+        loses rare classes or labels of old samples with their trees. Each new tree is a function of its samples, the
+        parameters, the seed of `fit` and the number of trees before. Out-of-bag scores and kept samples are deleted.
+        Errors are those of `fit`, and leave the forest as it was.
+
+        >>> from sklearn.datasets import load_iris
+        >>> import weald
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = weald.RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
+        >>> len(forest.update(X[1::2], y[1::2], retire=25).estimators_)
+        50
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The new samples, with the features of `fit`. Categories that `fit` did not have are unknown.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            Their target values, with the outputs of `fit`. Classes must be among those of `fit`; some may be absent.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Their weights, as in `fit`.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y, as in `fit`. Each output must have a known value.
+        X, y, sample_weight, y_mask : as in `fit`
+            The new samples, with the features and outputs of `fit`, a known value of each output, and some of its
+            classes. Other categories are unknown.
         retire : int, default=10
             Number of trees to replace, from 1 to the number of trees.
 
@@ -260,32 +212,6 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         -------
         self : object
             The updated estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As in `fit`; and if the number of features or outputs is not that of `fit`, if y has classes that `fit` did
-            not have, or if `retire` is out of range. The forest stays as it was after any error.
-        sklearn.exceptions.NotFittedError
-            If the forest is not fitted.
-
-        Notes
-        -----
-        Once updates have replaced all trees of `fit`, the forest depends only on new samples. Until then it averages
-        trees of different ages: it follows a drift with a lag of n_estimators / retire updates, and forgets old samples
-        gradually. It differs from a forest that is fitted to all samples together, and it loses rare classes or labels
-        of old samples together with their trees. Each new tree is a function of its samples, the parameters, the seed
-        of `fit` and the number of trees that were grown before. Out-of-bag scores and kept samples are deleted, because
-        they belong to other samples. An update takes the time of a fit of `retire` trees.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> import weald
-        >>> X, y = load_iris(return_X_y=True)
-        >>> forest = weald.RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
-        >>> len(forest.update(X[1::2], y[1::2], retire=25).estimators_)
-        50
         """
         check_fitted(self)
         updates.check(self, retire)
@@ -302,23 +228,15 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         *,
         y_mask: MatrixLike | None = None,
     ) -> Self:
-        """Prune each tree on validation samples, by reduced-error pruning.
+        """Prune each tree on validation samples, as `DecisionTreeClassifier.prune_reduced_error` does.
 
-        The parameters, the loss and the errors are those of `DecisionTreeClassifier.prune_reduced_error`. Each tree is
-        pruned on its own. The pruned forest is smaller, and not always better, because a forest averages the errors of
-        trees that are too large.
+        The pruned forest is smaller, and not always better, because a forest averages the errors of trees that are too
+        large.
 
         Parameters
         ----------
-        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
-            The validation samples.
-        y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
-            Their target values.
-        sample_weight : array-like of shape (n_val,) or None, default=None
-            Their weights.
-        y_mask : {array-like, sparse matrix} of the shape of y_val or None, default=None
-            The unknown values of y_val: True or 1. NaN in several columns is unknown as well. Unknown values have no
-            loss.
+        X_val, y_val, sample_weight, y_mask : as X, y, sample_weight and y_mask in `fit`
+            The validation samples. Unknown values have no loss.
 
         Returns
         -------
@@ -365,6 +283,10 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
     def predict_quantiles(self, X: MatrixLike, q: ArrayLike = 0.5) -> Float:
         """Predict conditional quantiles of each output, from the training samples in the leaves that a sample reaches.
 
+        The weight of a training sample is the average over the trees of its fraction of the weight of the leaf that is
+        reached (Meinshausen, *Quantile regression forests*, 2006). It takes time in proportion to the training samples
+        in these leaves, for each output. Requires `keep_rows=True`.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -375,22 +297,8 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         Returns
         -------
         ndarray of shape (n_samples, n_outputs, n_quantiles), float64
-            The quantiles, without the axis of outputs if there is one output, and without the axis of quantiles if `q`
-            is a number. Each quantile is the target value of a training sample: the smallest for which the weights of
-            the training samples with values up to it reach the level.
-
-        Raises
-        ------
-        ValueError
-            If the forest was fitted without `keep_rows=True`, or if `q` is invalid.
-
-        Notes
-        -----
-        The weight of a training sample is the average over the trees of its fraction of the weight of the leaf that is
-        reached, or zero if it is not in that leaf (Meinshausen 2006, Quantile regression forests). As in this source,
-        all training samples count, also those that a tree has not drawn. The time is in proportion to the training
-        samples in the leaves that are reached, for each output, in addition to a pass over the leaves of all training
-        samples.
+            The quantiles, without the axis of a single output or of a `q` that is a number. Each is the smallest target
+            value of a training sample at which the weights reach the level.
         """
         check_fitted(self)
         stored_samples.check_kept(self)
@@ -403,7 +311,8 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
     def sample_y(self, X: MatrixLike, n_samples: int = 1, random_state: RandomState = 0) -> Float:
         """Draw target values from the training samples in the leaves that a sample reaches.
 
-        All outputs of a draw come from the same training sample, so that draws follow the joint distribution.
+        All outputs of a draw come from the same training sample, so that draws follow the joint distribution. Weights
+        and time are those of `predict_quantiles` for one output. Requires `keep_rows=True`.
 
         Parameters
         ----------
@@ -418,16 +327,6 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         -------
         ndarray of shape (n_queries, n_outputs, n_samples), float64
             The drawn target values, without the axis of outputs if there is one output.
-
-        Raises
-        ------
-        ValueError
-            If the forest was fitted without `keep_rows=True`, or if `n_samples` is invalid.
-
-        Notes
-        -----
-        Training samples are drawn with the weights of `predict_quantiles`. The time is that of `predict_quantiles` for
-        one output.
         """
         check_fitted(self)
         stored_samples.check_kept(self)

@@ -29,51 +29,32 @@ class NamedOutputs:
     ) -> Self:
         """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
 
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None, default=None
-            The container of the result of `transform`, for estimators that have this method: only "default", a sparse
-            matrix, is supported. The others are kept, so that a pipeline can set them for all of its steps, and
-            `transform` raises a ValueError then. None: no change. For estimators without `transform`, None and
-            "default" have no effect.
-        predict : {"default", "pandas", "polars"} or None, default=None
-            The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
-            "default": arrays. None: no change. Other methods, such as `staged_predict` and `predict_topk`, always
-            return arrays.
+        A frame has a column for each output, named as in `target_names_in_` or "y0", "y1" and so on; scores of one
+        output of classes have one for each class, those of several are a list of frames, and a single column is a
+        Series. pandas keeps the index of X and sparse labels; polars has no sparse columns, and raises a ValueError for
+        them. Copies, pickles and model files keep the setting; `sklearn.base.clone` does not keep that of `predict`, as
+        scorers need arrays.
 
-        Returns
-        -------
-        self : object
-            This estimator.
-
-        Raises
-        ------
-        ValueError
-            For other values, and for frames as `transform` of an estimator without this method. With "polars",
-            predictions of sparse labels raise it, because polars has no sparse columns.
-        ImportError
-            If the library is not installed.
-
-        Notes
-        -----
-        A frame has one column for each output. Its name is that in `target_names_in_`, or else "y0", "y1" and so on.
-        Probabilities and scores of one output of classes have one column for each class, named as in `classes_`; for
-        several outputs of classes, the result is a list of such frames. A single column is returned as a Series. With
-        "pandas", the index is that of X if X has one, and sparse labels are sparse columns. The values are those of the
-        arrays.
-
-        Copies, pickles and model files keep these settings. `sklearn.base.clone` keeps that of `transform` and not that
-        of `predict`, because scorers, cross-validation and searches of scikit-learn expect probabilities as arrays.
-        `score` always uses arrays.
-
-        Examples
-        --------
         >>> from sklearn.datasets import load_linnerud
         >>> import weald
         >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
         >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
         >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
         ['Weight', 'Waist', 'Pulse']
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            The container of the result of `transform`, if there is one: only "default", a sparse matrix, is supported;
+            with the others, which a pipeline may set, `transform` raises a ValueError. None: no change.
+        predict : {"default", "pandas", "polars"} or None, default=None
+            The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
+            "default": arrays, which other methods always return. None: no change.
+
+        Returns
+        -------
+        self : object
+            This estimator.
         """
         chosen: dict[str, Any] = {}
         if transform is not None and hasattr(self, "transform"):
@@ -136,22 +117,21 @@ class BestLabels:
         names : bool, default=False
             Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
         scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
+            The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+            classes is the negative one of the second. "auto" are probabilities if there are any.
         min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
+            Labels with a lower score, in the unit of the scores, are not returned. None returns all.
         exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
-            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
-            one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
+            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of
+            a sparse one that are not zero; or a list of labels for all samples. Classes of one output are given by
+            positions.
 
         Returns
         -------
         indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
-            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-            comes first. With `names=True` their names. If `min_score` and `exclude` leave fewer than `k` for a sample, the last
-            places are -1, or None in place of names.
+            Indices of labels, positions in `classes_`, or their names, in decreasing order of the score; of equal ones,
+            the lower index comes first. If `min_score` and `exclude` leave fewer than `k`, the last places are -1, or
+            None for names.
         scores : float64 ndarray of shape (n_samples, k)
             Their scores. Where there is no label, the probability 0 or the margin minus infinity.
 

@@ -59,11 +59,6 @@ def choose(curve: Curve, budget: Budget) -> int:
 
     With a limit of the loss, it is the smallest model within the limit. Otherwise, of the models within the limits of
     size, it is the first with the smallest test loss, or the last if there is no test loss.
-
-    Raises
-    ------
-    ValueError
-        If no point is within all limits. The message has the smallest value that can be met.
     """
     rows = np.arange(len(curve.n_test_nodes))
     limited = budget.max_loss_increase is not None

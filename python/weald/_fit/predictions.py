@@ -100,20 +100,14 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The true values. If y has several columns, NaN marks unknown values.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values. If some are unknown, they are left out, and the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
         float
-            R². If some values are left out, it is averaged over the outputs that have other values.
+            R², averaged over the outputs that have known values.
         """
         true: Matrix = checks.canonical(y, "y") if is_sparse(y) else y
         if self._is_sparse_numbers() and y_mask is None:
@@ -130,19 +124,20 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
-        """Predict numerical outputs: the mean over the trees of the value of the leaf that a sample reaches.
+        """Predict numerical outputs.
+
+        They are the mean over the trees of the leaves that a sample reaches, or for compressed forests the sum of the
+        coefficients of the nodes that it passes through.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
+            The samples, with the features of `fit`. Float32 X that is dense or CSR is used without a copy.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_outputs)
-            The predictions. They are sparse for trees and forests that were fitted to sparse y. A sparse result is
-            computed in blocks of samples, so that no dense array of all samples is held.
+            The predictions: sparse for trees and forests that were fitted to sparse y and kept it so.
         """
         if self._is_sparse_numbers():
             build = sparse.csr_array if getattr(self, CONTAINER) == "array" else sparse.csr_matrix
@@ -188,11 +183,9 @@ def best_of_scores(
 class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[misc]
     """Predictions of classes and labels.
 
-    For one output, `classes_` is an array and `n_classes_` is a number; for several outputs, they are lists. For
-    labels, `classes_` holds the indices of the labels, 0 to d - 1, and `n_classes_` is d, as in
-    `sklearn.multiclass.OneVsRestClassifier`, whose predictions have the same form: a label keeps its column whether or
-    not both 0 and 1 occur. For one or two labels, `classes_` has the shape (d, 2) with 0 and 1 in each row, because
-    scikit-learn's scorers would take two indices for two classes.
+    `classes_` of labels are their indices, as of `sklearn.multiclass.OneVsRestClassifier`: a label keeps its column
+    whether or not both 0 and 1 occur. For one or two labels it has the shape (d, 2), because scikit-learn's scorers
+    would take two indices for two classes.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"multi_label": ["boolean", StrOptions({"auto"})]}
@@ -259,42 +252,30 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The true classes or labels. If y has several columns of floats, NaN marks unknown values.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values. If some are unknown, they are left out, and the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
         float
-            The fraction of samples whose prediction is right. If some values are left out, it is the fraction of the
-            samples with other values for which all of these are right.
+            The fraction of samples all of whose known values are predicted.
         """
         return accuracy_of(self, self.predict(X), y, sample_weight, y_mask)
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
-        """Predict classes or labels.
-
-        The predicted class is the one with the largest probability, the first in `classes_` if several have it. The
-        predicted labels are those with a probability above one half.
+        """Predict the most probable class, of equals the first, or the labels that are more probable than not.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
+            The samples, with the features of `fit`. Float32 X that is dense or CSR is used without a copy.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
-            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
-            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
+            The predicted classes, or labels as 0 and 1, of the dtype of y and sparse if y was.
         """
         if self._is_sparse_labels():
             return self._predict_in_blocks(X, self._build_labels)
@@ -324,7 +305,11 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
 
     @of_one_fit
     def predict_proba(self, X: MatrixLike) -> Prediction:
-        """Predict probabilities: the mean over the trees of the weighted frequencies in the leaf that a sample reaches.
+        """Predict probabilities.
+
+        Trees and forests average the weighted frequencies in the leaves that a sample reaches. Linear models have the
+        logistic function 1 / (1 + exp(-f)) of their scores f, or the softmax of classes, and so have compressed
+        forests, with exp(-2f), for "log_loss"; for "squared_error", their scores, drawn into the interval from 0 to 1.
 
         Parameters
         ----------
@@ -333,12 +318,9 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            For one output of classes. Columns are in the order of `classes_`.
-        ndarray of shape (n_samples, n_labels)
-            For labels: the probability that each label is 1.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output, as in scikit-learn.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or list of ndarray
+            For one output of classes, in the order of `classes_`; for labels, the probabilities of 1. For several
+            outputs of classes, an array for each.
         """
         return self._by_output(self._scores(X))
 
@@ -361,7 +343,10 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
     @available_if(has_labels)
     @of_one_fit
     def decision_function(self, X: MatrixLike) -> Prediction:
-        """Compute scores of the labels, which are positive for predicted labels. Only after a fit on labels.
+        """Compute scores: a label, or the second of two classes, is predicted if its score is positive.
+
+        They are the log-odds of linear models, and the scores of compressed forests, for "squared_error" less one half.
+        Of trees and forests they are the probabilities of labels less one half, only after a fit on labels.
 
         Parameters
         ----------
@@ -370,8 +355,9 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
 
         Returns
         -------
-        ndarray of shape (n_samples, n_labels)
-            The probabilities minus one half.
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels), or list of ndarray
+            A column for two classes, one for each of more in the order of `classes_`, and one for each label. For
+            several outputs of classes, an array for each.
         """
         return self._scores(X) - 0.5
 
@@ -388,9 +374,8 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
 
-        Only after a fit on labels. The values are exactly those of `predict_proba`. No dense array of shape
-        (n_samples, n_labels) is created. Time and memory are in proportion to the labels in the leaves that samples
-        reach. In boosted, compressed and linear models all labels have scores, which are computed in blocks of samples.
+        Only after a fit on labels. The values are those of `predict_proba`. It takes time and memory in proportion to
+        the labels in the leaves that are reached; other models compute all scores, in blocks of samples.
 
         Parameters
         ----------
@@ -403,11 +388,6 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
         -------
         CSR of shape (n_samples, n_labels), float64
             A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
-
-        Raises
-        ------
-        ValueError
-            If `min_score` is out of range.
         """
         found = self._at_least(self._check_predict(X), best.checked_min_score(min_score))
         assert self._label_format is not None

@@ -105,89 +105,40 @@ class BaseTree(TreeParameters, BaseModel):
     ) -> Self:
         """Fit the tree to training samples.
 
+        A balanced tree on dense X takes O(n_features · n_samples · log(n_samples)) time. For sparse X, the number of
+        stored entries takes the place of n_features · n_samples.
+        A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a
+        MemoryError before the fit starts. The estimator then stays as it was, as after Ctrl-C.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
-            entries that are not stored are zeros. Infinite values raise a ValueError.
-
-            Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
-            X is converted once, and all trees share the copy.
-
-            Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
-            2**24, a `DataConversionWarning` names the feature.
+            The training samples; NaN marks a missing value, and what sparse X does not store is zero. Dense float32 X
+            in Fortran order and float32 CSR or CSC are used without a copy, other X is converted to float32 once.
+            Infinite values raise a ValueError, and a `DataConversionWarning` names features whose values float32 cannot
+            distinguish.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            The target values.
-
-            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
-            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
-              never made dense; see also the parameter `multi_label`.
-
-            If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
-            does so whether it is stored or not.
-
-            Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
-            stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
-            is not zero, if `criterion` is not "squared_error", or if `y_mask` marks some of it. Boosting and compression always
-            convert it.
+            Numbers for regressors; for classifiers classes, or labels: several columns of 0 and 1, or a sparse matrix
+            of them, which stays sparse (see `multi_label`). NaN in several columns of floats is an unknown value. Which
+            numerical y stay sparse is in `docs/scikit-learn.md#labels-and-outputs`.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
-
-            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
-            not be infinite.
-
-            A sample with weight 2 counts exactly as two samples with weight 1. In forests with `bootstrap=True` this holds if
-            all weights are whole numbers with a mean of at most 64, but not for out-of-bag scores.
-
-            Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
-            n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
-            one unit.
-
-            If the sum of the weights would exceed the largest float64, the attribute `weighted_n_node_samples` of the fitted
-            trees holds weights divided by a power of two.
+            Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
+            nothing is read, and one with weight 2 counts as two: exactly for multiples of 1/64, and otherwise up to the
+            rounding and with the exceptions in `docs/determinism.md#sample-weights-are-counts`.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
-            read.
-
-            The impurity of a node is computed from the known values. A leaf predicts for each output the mean of its known
-            values; if it has none, it predicts the mean in its nearest ancestor that has some. A sample without any known value
-            is treated as if it were absent, and an output without any known value raises a ValueError. Output projections and
-            out-of-bag scores also use the known values only.
-
-            Class weights and label weights count the samples of which an output is known; in the product of class weights of a
-            sample, unknown outputs have the factor 1. Unknown values are not supported with the criteria "poisson" and
-            "absolute_error", with `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search
-            for splits costs time in proportion to the number of outputs; without one, labels cost time in proportion to the
-            labels that a sample has. With a mask, weighted labels are held as a float64 array for the search.
-            Forests with `output_strategy="single_target"` leave the sample of an unknown value out for this output alone, with
-            every criterion and with `ccp_alpha`.
+            True or 1 marks unknown values of y, besides those that are NaN; they are not read. Splits and leaves use
+            the known values, in time in proportion to the number of outputs. A sample without any is left out, an
+            output without any raises a ValueError. See `docs/missing-labels.md`, also for what does not support them.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
         check_input : bool, default=True
-            It has no effect: the input is always checked, which takes one pass. It exists for compatibility with scikit-learn.
+            It has no effect: the input is always checked. It exists for compatibility with scikit-learn.
 
         Returns
         -------
         self : object
             The fitted estimator.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument or a parameter is invalid. The message names it.
-        MemoryError
-            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
-            available; later, if the engine cannot allocate more.
-
-        Notes
-        -----
-        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
-
-        The fitted tree does not depend on the layout of X.
-
-        A balanced tree on dense X takes O(n_features · n_samples · log(n_samples)) time. For sparse X, the number of
-        stored entries takes the place of n_features · n_samples.
         """
         with fitted_at_once(self, anew=True) as new:
             new._fit_samples(prepare(new, X, y, sample_weight, y_mask, label_names))
@@ -214,16 +165,15 @@ class BaseTree(TreeParameters, BaseModel):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
-            converted once, and CSC is transposed.
+            The samples, with the features of `fit`. Float32 X that is dense or CSR is used without a copy.
         check_input : bool, default=True
-            It has no effect: the input is always checked, which takes one pass. It exists for compatibility with scikit-learn.
+            It has no effect: the input is always checked. It exists for compatibility with scikit-learn.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_outputs)
-            For classes, the most frequent class of the leaf; for labels, those that more than half of the weight of
-            the leaf has; for numerical outputs, the value of the leaf. The result is sparse if y was.
+            The most frequent class of the leaf, the labels that more than half of its weight has, or its value; sparse
+            if y was.
         """
         return super().predict(X)
 
@@ -236,7 +186,7 @@ class BaseTree(TreeParameters, BaseModel):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, as in `predict`.
         check_input : bool, default=True
-            It has no effect: the input is always checked, which takes one pass. It exists for compatibility with scikit-learn.
+            It has no effect: the input is always checked. It exists for compatibility with scikit-learn.
 
         Returns
         -------
@@ -255,7 +205,7 @@ class BaseTree(TreeParameters, BaseModel):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, as in `predict`.
         check_input : bool, default=True
-            It has no effect: the input is always checked, which takes one pass. It exists for compatibility with scikit-learn.
+            It has no effect: the input is always checked. It exists for compatibility with scikit-learn.
 
         Returns
         -------
@@ -273,49 +223,23 @@ class BaseTree(TreeParameters, BaseModel):
         *,
         y_mask: MatrixLike | None = None,
     ) -> Bunch:
-        """Fit a tree and compute the path of minimal cost-complexity pruning.
+        """Fit a tree and compute the path of minimal cost-complexity pruning, which gives the candidates for `ccp_alpha`.
 
-        Each step of the path turns the split with the smallest value of ``(R(t) - R(T_t)) / (|T_t| - 1)`` into a leaf.
-        ``R(t)`` is the impurity of node t times its fraction of the total weight, ``T_t`` is the subtree below t,
-        ``R(T_t)`` is the sum of R over its leaves and ``|T_t|`` is their number. The values are the candidates for
-        `ccp_alpha`: all values between two of them prune the tree in the same way.
+        Each step turns the split with the smallest ``(R(t) - R(T_t)) / (|T_t| - 1)`` into a leaf: ``R(t)`` is the
+        impurity of node t times its fraction of the weight, ``R(T_t)`` the sum of R over the ``|T_t|`` leaves below
+        (Breiman et al., *Classification and Regression Trees*, 1984, chapter 3). It takes the time of a fit, whose
+        errors it has, and O(node_count * log(node_count)).
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, as in `fit`.
-        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, as in `fit`.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights. None: all weights are equal.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks unknown values of y, as in `fit`. Impurities are those of the known values. (`ccp_alpha` does not
-            support unknown values.)
+        X, y, sample_weight, y_mask : as in `fit`
+            The training samples. `ccp_alpha` does not support unknown values.
 
         Returns
         -------
         ccp_path : sklearn.utils.Bunch
-            The path. This estimator does not change.
-
-            ccp_alphas : ndarray of shape (n_steps + 1,)
-                0 for the whole tree, then the complexity of each step.
-            impurities : ndarray of shape (n_steps + 1,)
-                The sum of R over the remaining leaves.
-
-        Raises
-        ------
-        ValueError, TypeError, MemoryError
-            As `fit`.
-
-        Notes
-        -----
-        It takes the time of a fit, and O(node_count * log(node_count)). As in scikit-learn, of several equal values
-        the upper split is pruned first, and rounding decides between values that differ by no more than rounding. With
-        `output_projection` the impurities are those of the projected outputs.
-
-        References
-        ----------
-        Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984, chapter 3.
+            The path: `ccp_alphas`, 0 and then the complexity of each step, and `impurities`, the sums of R over the
+            remaining leaves. The estimator does not change.
         """
         grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight, y_mask=y_mask)
         ccp_alphas, impurities = grown.tree_._tree.cost_complexity_pruning_path()
@@ -333,53 +257,28 @@ class BaseTree(TreeParameters, BaseModel):
         """Prune the tree on validation samples, by reduced-error pruning.
 
         From the leaves to the root, a subtree becomes a leaf if this does not increase the loss on the validation
-        samples. The result is the smallest of the prunings with the least loss. Subtrees that no validation sample
-        reaches become leaves. The loss is the squared error for numerical outputs, the number of outputs with a wrong
-        class for classes, and the number of labels that are wrongly predicted or missed for labels.
+        samples: the squared error, the number of outputs with a wrong class, or of wrong labels. The result is the
+        smallest pruning with the least loss (Quinlan, *Simplifying decision trees*, 1987). It takes O(stored leaf
+        values * log(n_leaves)), or O((node_count + n_val) * n_outputs) for numbers. Trees of
+        `criterion="absolute_error"` raise a ValueError.
 
-        Parameters
-        ----------
-        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
-            The validation samples, at least one, as in `predict`.
-        y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
-            Their target values, with the outputs of the fit and no other classes than those of the fit.
-        sample_weight : array-like of shape (n_val,) or None, default=None
-            Their weights: not negative, and at least one positive. A sample with weight zero is treated as if it were
-            absent. `class_weight` does not affect the loss.
-        y_mask : {array-like, sparse matrix} of the shape of y_val or None, default=None
-            The unknown values of y_val: True or 1. NaN in several columns is unknown as well. Unknown values have no
-            loss.
-
-        Returns
-        -------
-        pruned : estimator of the same class
-            A new fitted estimator, whose parameters are the same objects. This estimator does not change.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument is invalid: another number of features or outputs, unknown classes, or no samples; and for
-            trees with `criterion="absolute_error"`, because the median of a subtree is not known from its leaves.
-
-        Notes
-        -----
-        It takes O(stored leaf values * log(n_leaves)) time for classes and labels and
-        O((node_count + n_val) * n_outputs) for numerical outputs, in addition to the paths of the samples. The result
-        does not depend on the layout of X_val.
-
-        References
-        ----------
-        Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
-
-        Examples
-        --------
         >>> from sklearn.datasets import load_breast_cancer
         >>> import weald
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> tree = weald.DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
-        >>> pruned = tree.prune_reduced_error(X[1::2], y[1::2])
-        >>> pruned.get_n_leaves() < tree.get_n_leaves()
+        >>> tree.prune_reduced_error(X[1::2], y[1::2]).get_n_leaves() < tree.get_n_leaves()
         True
+
+        Parameters
+        ----------
+        X_val, y_val, sample_weight, y_mask : as X, y, sample_weight and y_mask in `fit`
+            The validation samples, at least one, with the outputs of `fit` and no other classes. Unknown values have no
+            loss, and `class_weight` does not affect it.
+
+        Returns
+        -------
+        pruned : estimator of the same class
+            A new fitted estimator. This estimator does not change.
         """
         forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_mask)
         pruned = copy(self)

@@ -21,11 +21,16 @@ class BoostingCurveDisplay:
 
     Use `from_estimator` to create it; plotting needs matplotlib.
 
+    >>> import weald, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> boosting = weald.GradientBoostingRegressor(n_estimators=3).fit([[0.0], [1.0]] * 9, [0.0, 1.0] * 9)
+    >>> weald.inspection.BoostingCurveDisplay.from_estimator(boosting).ax_.get_ylabel()
+    'loss (squared_error)'
+
     Parameters
     ----------
     curves : dict of ndarray of shape (n_stages,)
-        "training" and "validation", where they are known: one value for each stage, from the first. The arrays are not
-        copied, and may go on beyond the stages that were kept.
+        "training" and "validation", where they are known: one value for each stage, also beyond those that were kept.
     eval_curves : dict of ndarray of shape (n_stages,) or None, default=None
         The values on other sets, by the name of the set.
     n_kept : int or None, default=None
@@ -33,33 +38,14 @@ class BoostingCurveDisplay:
     ylabel : str, default="loss"
         Label of the vertical axis.
     name : str or None, default=None
-        Name of the model, with which the labels in the legend begin. It tells several models in one plot apart.
+        Name of the model, with which the labels in the legend begin.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    lines_ : dict of matplotlib artists
-        The lines of `curves` by their names, and "kept", the vertical line, if `n_kept` is given.
-    eval_lines_ : dict of matplotlib artists
-        The lines of `eval_curves` by their names.
-
-    See Also
-    --------
-    CompressionPathDisplay : Error and size of a compressed forest along its path.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> from sklearn.datasets import load_diabetes
-    >>> import weald
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> boosting = weald.GradientBoostingRegressor(early_stopping=True, random_state=0)
-    >>> boosting = boosting.fit(X[:300], y[:300], eval_sets={"test": (X[300:], y[300:])})
-    >>> display = weald.inspection.BoostingCurveDisplay.from_estimator(boosting)
-    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()][:3]
-    ['training', 'validation', 'test']
+    ax_, figure_ : matplotlib Axes and Figure
+        What was plotted.
+    lines_, eval_lines_ : dict of matplotlib artists
+        The lines of `curves`, with "kept", the vertical line, and of `eval_curves`, by their names.
     """
 
     def __init__(
@@ -96,31 +82,13 @@ class BoostingCurveDisplay:
             A fitted model.
         which : {"loss", "score"}, default="loss"
             "loss" plots `train_score_`, and if they exist `validation_score_` and the losses of `eval_results_`.
-            "score" plots `validation_metric_` and the scores of `eval_results_` of models with `scoring`; training
-            samples have no score, unless they are among `eval_sets`.
-        name : str or None, default=None
-            Name of the model, with which the labels in the legend begin.
-        ax : matplotlib Axes or None, default=None
-            Axes to plot on. None creates a figure.
-        line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
-        kept_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
+            "score" plots `validation_metric_` and the scores of `eval_results_` of models with `scoring`.
+        name, ax, line_kw, kept_kw : str, matplotlib Axes, dict, dict
+            As in `plot`.
 
         Returns
         -------
         BoostingCurveDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If `estimator` is not fitted.
-        TypeError
-            If `estimator` is not a boosting estimator of weald, or if `line_kw` or `kept_kw` is not a dict.
-        ValueError
-            If `which` has another value, or is "score" and the model was fitted without `scoring`.
         """
         pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, BaseBoosting):
@@ -162,22 +130,14 @@ class BoostingCurveDisplay:
             Axes to plot on. None creates a figure.
         name : str or None, default=None
             Name of the model in the legend. None uses the name that was given when the display was created.
-        line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
-        kept_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
+        line_kw, kept_kw : dict or None, default=None
+            Keyword arguments of `matplotlib.axes.Axes` for all curves (`plot`), and for the line at the number of
+            stages (`axvline`).
 
         Returns
         -------
         BoostingCurveDisplay
             This object, with the attributes set.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        TypeError
-            If `line_kw` or `kept_kw` is not a dict.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.lines import Line2D

@@ -18,6 +18,13 @@ class CompressionPathDisplay:
 
     Use `from_estimator` to create it; plotting needs matplotlib.
 
+    >>> import weald, numpy as np, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> X = np.random.default_rng(0).random((90, 3))
+    >>> small = weald.CompressedForestRegressor(cv=3, max_steps=20, random_state=0).fit(X, X[:, 0])
+    >>> weald.inspection.CompressionPathDisplay.from_estimator(small).ax_.get_xlabel()
+    'ℓ1 norm of the coefficients'
+
     Parameters
     ----------
     path : dict of ndarray
@@ -28,35 +35,14 @@ class CompressionPathDisplay:
     full_loss : float or None, default=None
         Test loss of the forest before compression.
     name : str or None, default=None
-        Name of the model, with which the labels in the legend begin. It tells several models in one plot apart.
+        Name of the model, with which the labels in the legend begin.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        The losses.
-    size_ax_ : matplotlib Axes or None
-        The number of test nodes against the norm, on the same horizontal axis. None if the losses are plotted against
-        the number of test nodes.
-    figure_ : matplotlib Figure
+    ax_, size_ax_, figure_ : matplotlib Axes, Axes or None, and Figure
+        The losses, and the number of test nodes against the norm on the same horizontal axis.
     lines_ : dict of matplotlib artists
         "train_loss", and, if they exist, "test_loss", "test_loss_std", "full_loss", "chosen" and "n_test_nodes".
-
-    See Also
-    --------
-    BoostingCurveDisplay : Loss or score of boosting after each stage.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> from sklearn.datasets import load_diabetes
-    >>> import weald
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> trees = weald.ExtraTreesRegressor(20, random_state=0)
-    >>> small = weald.CompressedForestRegressor(trees, cv=3, max_steps=200, random_state=0).fit(X, y)
-    >>> display = weald.inspection.CompressionPathDisplay.from_estimator(small)
-    >>> display.ax_.get_xlabel()
-    'ℓ1 norm of the coefficients'
     """
 
     def __init__(
@@ -90,29 +76,14 @@ class CompressionPathDisplay:
         ----------
         estimator : CompressedForestRegressor or CompressedForestClassifier
             A fitted model.
-        against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
-            What is on the horizontal axis, as in `plot`.
-        name : str or None, default=None
-            Name of the model in the legend.
-        ax : matplotlib Axes or None, default=None
-            Axes to plot on. None creates a figure.
+        against, name, ax : {"l1_norm", "n_test_nodes"}, str, matplotlib Axes
+            As in `plot`.
         line_kw, fill_between_kw, size_line_kw : dict or None, default=None
             Styles, as in `plot`.
 
         Returns
         -------
         CompressionPathDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If `estimator` is not fitted.
-        TypeError
-            If `estimator` has no path, or if a style is not a dict.
-        ValueError
-            If `against` has another value.
         """
         pyplot(f"{cls.__name__}.from_estimator")
         check_is_instance(estimator)
@@ -145,32 +116,18 @@ class CompressionPathDisplay:
         ax : matplotlib Axes or None, default=None
             Axes to plot on. None creates a figure.
         against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
-            What is on the horizontal axis. "l1_norm" is the norm of the coefficients, with the number of test nodes on
-            a second vertical axis. "n_test_nodes" plots the error against the size, on a log scale, and
-            omits steps that add no node.
+            What is on the horizontal axis: the norm of the coefficients, with the number of test nodes on a second
+            vertical axis, or this number, on a log scale and without steps that add no node.
         name : str or None, default=None
             Name of the model in the legend. None uses the name that was given when the display was created.
-        line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for the losses.
-        fill_between_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.fill_between` for the band of one standard deviation over the
-            folds of cross-validation on each side of the mean.
-        size_line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for the number of test nodes.
+        line_kw, fill_between_kw, size_line_kw : dict or None, default=None
+            Keyword arguments of `matplotlib.axes.Axes` for the losses (`plot`), for one standard deviation over the
+            folds on each side of the mean (`fill_between`), and for the number of test nodes (`plot`).
 
         Returns
         -------
         CompressionPathDisplay
             This object, with the attributes set.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        TypeError
-            If a style is not a dict.
-        ValueError
-            If `against` has another value.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.collections import PolyCollection

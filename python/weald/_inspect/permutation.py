@@ -51,10 +51,16 @@ def permutation_importance(
 ) -> Bunch | dict[str, Bunch]:
     """Compute permutation importances of features, without making sparse X dense.
 
-    The importance of a feature is the decrease of the score when its values are randomly permuted among samples. This
-    is `sklearn.inspection.permutation_importance`, extended to sparse X. With sparse X the result equals that of
-    scikit-learn for dense X, but X is not made dense, and features without stored entries, whose importance is zero,
-    are not scored.
+    The importance of a feature is the decrease of the score when its values are randomly permuted among samples
+    (Fisher, Rudin and Dominici, JMLR 2019, after Breiman 2001). This is `sklearn.inspection.permutation_importance`,
+    extended to sparse X, with the same result; features without stored entries are not scored. The cost is that of
+    `n_repeats` scores, and a copy of the stored entries, for each other feature.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((200, 6))
+    >>> forest = weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, X[:, 2])
+    >>> int(weald.inspection.permutation_importance(forest, X, X[:, 2], random_state=0).importances_mean.argmax())
+    2
 
     Parameters
     ----------
@@ -75,43 +81,13 @@ def permutation_importance(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights, which are passed to the scorer.
     y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
-        labels. The scorer gets NaN in their place.
+        True or 1 marks unknown values of several columns of y, for which the scorer gets NaN.
 
     Returns
     -------
     Bunch or dict of Bunch
-        With several scorers, a dict with one Bunch for each scorer. A Bunch has the following attributes:
-
-        importances_mean : float64 ndarray of shape (n_features,)
-            The mean of the importances over repeats.
-        importances_std : float64 ndarray of shape (n_features,)
-            The standard deviation of the importances over repeats.
-        importances : float64 ndarray of shape (n_features, n_repeats)
-            The importances.
-
-    Raises
-    ------
-    ValueError
-        If `n_repeats` is not a positive integer, X has no samples, or `scoring` is unknown to scikit-learn.
-
-    Notes
-    -----
-    For each feature with stored entries, the cost is that of `n_repeats` evaluations of the score, plus a copy of the
-    stored entries of X. Source: A. Fisher, C. Rudin and F. Dominici, *All models are wrong, but many are useful*, JMLR
-    2019, after L. Breiman 2001.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> import weald
-    >>> X = sparse.random_array((200, 6), density=0.3, random_state=0).tocsr()
-    >>> y = X[:, [2]].toarray().ravel()
-    >>> forest = weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y)
-    >>> found = weald.inspection.permutation_importance(forest, X, y, random_state=0)
-    >>> int(found.importances_mean.argmax())
-    2
+        `importances`, a float64 ndarray of shape (n_features, n_repeats), and its `importances_mean` and
+        `importances_std` of shape (n_features,). With several scorers, a dict of them.
     """
     n_repeats = integer("n_repeats", n_repeats, 1, sys.maxsize)
     if n_jobs is not None:

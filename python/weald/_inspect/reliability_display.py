@@ -53,38 +53,28 @@ class LabelReliabilityDisplay:
     """Reliability curves of labels: the fraction of labels that are true as a function of the predicted probability.
 
     This is `sklearn.calibration.CalibrationDisplay` for labels: one curve for all labels together, or a curve for each
-    of some labels, from dense or sparse probabilities. Use `from_estimator` or `from_predictions` to create it;
-    plotting needs matplotlib.
+    of some labels, from dense or sparse probabilities. Use `from_estimator` or `from_predictions`; plotting needs
+    matplotlib.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from weald.multilabel import LabelReliabilityDisplay
+    >>> Y, P = [[1, 0], [1, 1], [0, 0], [0, 1]], [[0.9, 0.1], [0.8, 0.8], [0.2, 0.1], [0.2, 0.9]]
+    >>> LabelReliabilityDisplay.from_predictions(Y, P, n_bins=2).fraction_true[0]
+    array([0., 1.])
 
     Parameters
     ----------
-    mean_probability : list of ndarray of shape (n_bins,)
-        For each curve, the mean predicted probability in each bin that is not empty.
-    fraction_true : list of ndarray of shape (n_bins,)
-        The fraction of the labels in the bin that are true.
-    n_cells : list of ndarray of shape (n_bins,)
-        The number of pairs of a sample and a label in the bin.
+    mean_probability, fraction_true, n_cells : list of ndarray of shape (n_bins,)
+        For each curve, of each bin that is not empty: the mean predicted probability, the fraction of the labels that
+        are true, and the number of pairs of a sample and a label.
     names : list of str or None, default=None
         Names of the curves in the legend.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    lines_ : list of matplotlib artists
-        The lines of the curves.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> import numpy as np
-    >>> from weald.multilabel import LabelReliabilityDisplay
-    >>> Y = np.array([[1, 0], [1, 1], [0, 0], [0, 1]])
-    >>> P = np.array([[0.9, 0.1], [0.8, 0.8], [0.2, 0.1], [0.2, 0.9]])
-    >>> display = LabelReliabilityDisplay.from_predictions(Y, P, n_bins=2)
-    >>> display.fraction_true[0]
-    array([0., 1.])
+    ax_, figure_, lines_ : matplotlib Axes, Figure, and list of artists
+        What was plotted.
     """
 
     def __init__(
@@ -137,20 +127,11 @@ class LabelReliabilityDisplay:
         name : str or None, default=None
             Name of the curve, or the beginning of the names of several curves. None uses the name of the class.
         ref_line, ax, line_kw, ref_line_kw : bool, matplotlib Axes, dict, dict
-            As in `from_predictions`.
+            As in `plot`.
 
         Returns
         -------
         LabelReliabilityDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        sklearn.exceptions.NotFittedError
-            If `estimator` is not fitted.
-        TypeError, ValueError
-            If `estimator` has no scores, and as `from_predictions`.
         """
         pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
@@ -192,10 +173,8 @@ class LabelReliabilityDisplay:
 
         Parameters
         ----------
-        y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            The true labels, 0 and 1. NaN marks unknown entries.
-        y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            Probabilities; entries that are not stored are zero.
+        y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            The true labels, 0 and 1, or NaN for unknown ones, and probabilities; entries that are not stored are zero.
         y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
             True or 1 marks further unknown entries. Unknown entries are left out.
         labels : list of int or None, default=None
@@ -206,28 +185,12 @@ class LabelReliabilityDisplay:
             Bins of the same width, or bins with about the same number of stored probabilities.
         name : str or None, default=None
             Name of the curve, or the beginning of the names of several curves.
-        ref_line : bool, default=True
-            Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
-        ax : matplotlib Axes or None, default=None
-            Axes to plot on. None creates a figure.
-        line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
-        ref_line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
+        ref_line, ax, line_kw, ref_line_kw : bool, matplotlib Axes, dict, dict
+            As in `plot`.
 
         Returns
         -------
         LabelReliabilityDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        TypeError
-            If `line_kw` or `ref_line_kw` is not a dict.
-        ValueError
-            If the shapes differ, if probabilities are not between 0 and 1, if `labels` is not a list of labels of
-            `y_true`, and for other values of `n_bins` and `strategy`.
         """
         target = targets.labels(y_true, what="y_true", y_mask=y_mask)
         if (where := different(names_of(y_score, "y_score"), target.names)) is not None:
@@ -273,22 +236,13 @@ class LabelReliabilityDisplay:
             Axes to plot on. None creates a figure.
         ref_line : bool, default=True
             Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
-        line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
-        ref_line_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
+        line_kw, ref_line_kw : dict or None, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the curves and for the diagonal.
 
         Returns
         -------
         LabelReliabilityDisplay
             This object, with the attributes set.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        TypeError
-            If `line_kw` or `ref_line_kw` is not a dict.
         """
         plt = pyplot(f"{type(self).__name__}.plot")
         from matplotlib.lines import Line2D

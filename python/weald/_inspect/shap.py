@@ -39,107 +39,42 @@ class Explanation:
 def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None, *, background: object = None) -> Any:
     """Compute Shapley values: how much each feature of a sample contributes to the difference of its score to the mean.
 
-    The values are exact for trees of any depth, for weights of features, and for sums of both. The values of a sample and
-    `base_values` sum to its score. The score is the result of `predict` for trees and forests of regression targets, of
-    `predict_proba` for those of classes and labels, of `decision_function` for linear models and for boosted and compressed
-    classifiers, and of `predict` before the link function for boosted and compressed regressors: with the losses "poisson",
-    "gamma" and "tweedie" it is the logarithm of the prediction.
+    They are exact, and with `base_values` sum to the score of the sample, the result of `predict`, `predict_proba` or
+    `decision_function`, before the link of boosted and compressed regressors. The time is O(nodes · √depth) for a
+    sample and an output without a background, and else that of the leaves that mixtures of samples reach. Methods, and
+    sources such as Lundberg et al. (2020), are in `docs/explanations.md`. Too little memory raises a MemoryError:
+    explain fewer samples or outputs.
+
+    >>> import weald
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 3.0, 4.0])
+    >>> weald.inspection.shap_values(tree, X[:2]).values
+    array([[-1.5, -0.5],
+           [-1.5,  0.5]])
 
     Parameters
     ----------
     estimator : fitted estimator of weald
-        A tree, forest, boosting model, compressed forest or linear model, or a pipeline that ends in one, or `TunedThresholds` or
-        `CalibratedLabels` around one, whose scores are explained. The features are those of the model, after the first
-        steps of a pipeline. Centroid forests and boosting with `estimator` are not supported. For boosting from a linear model,
-        with `init="linear"` or "auto", of labels or two classes, the values are those of its weights and of the trees. For
-        boosting with another `init`, and from a linear model of more than two classes, of which trees start from logarithms of
-        probabilities, the values are those of the trees alone.
+        A tree, forest, boosting model, compressed forest or linear model, a pipeline that ends in one, or
+        `TunedThresholds` or `CalibratedLabels` around one. Of boosting with an `init`, the trees alone are explained,
+        except with a linear start of labels or two classes. Centroid forests and boosting with `estimator` are not
+        supported.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Samples to explain, which are converted as in `predict`. Missing values and categories go to the same side of
-        splits as in predictions.
+        Samples to explain, which are converted as in `predict`.
     outputs : int, str, list of them or None, default=None
-        The scores to explain, by index or name. None explains all.
-
-        - Regression targets and labels have the indices of the columns of y, and the names in `target_names_in_`, or
-          "y0" and so on if y had no names.
-        - Classes of a single output have their indices in `classes_`, and the classes as str as names. For two classes,
-          boosting has a single score, that of the second class.
-        - Classes of several outputs have names such as "y0=class".
-
-        If `outputs` is not a list, the values have no axis for outputs.
+        The scores to explain, by index, or by names in `target_names_in_` ("y0" and so on without names), classes as
+        str, or "y0=class" of several outputs of classes. None explains all. If it is no list, the values have no axis
+        for outputs.
     background : {array-like, sparse matrix} of shape (n_background, n_features) or None, default=None
-        Background samples for *interventional* values: features that are left out have the values of these samples, on
-        average. None computes *path-dependent* values: at a split on a feature that is left out, a sample goes to both
-        sides, in proportion to the weight of the training samples there. Weights of features need a background, since linear
-        models do not keep the means of their training samples: pass training samples, some hundred of them for example, or a
-        single sample without words, ``scipy.sparse.csr_array((1, n_features))``, to which texts are compared.
+        Background samples for *interventional* values: features that are left out have their values. None computes
+        *path-dependent* values: left out, both sides of a split count by their training weight. Weights of features
+        need a background, such as training samples, or an empty text ``scipy.sparse.csr_array((1, n_features))``.
 
     Returns
     -------
     shap.Explanation or Explanation
-        A `shap.Explanation` if shap is installed and X is dense, which the plots of shap accept, and a
-        `weald.inspection.Explanation` otherwise. Both have these attributes:
-
-        - `values`: a new float64 array of shape (n_samples, n_features), or (n_samples, n_features, n_outputs) for several
-          outputs. For sparse X it is a CSR array of shape (n_samples, n_features), or a list of these for several outputs,
-          in which only features that are tested on a path of a tree have values, and those with a weight that are not
-          zero in the sample or in some sample of the background;
-        - `base_values`: the mean score, to which the values of a sample are added, as a float64 array of shape (n_samples,)
-          or (n_samples, n_outputs). It is the same for all samples, which share its memory if X is sparse;
-        - `data`: X as it was passed to the model;
-        - `feature_names`: those of the model, or those that the step before it in a pipeline gives them, or None;
-        - `output_names`: the name of each output, or None if `values` has no axis for outputs.
-
-    Raises
-    ------
-    ValueError
-        If X or `background` does not have the features of the model, if `background` has no samples or is None for a model
-        with weights of features, if `outputs` contains an unknown score or a score twice, or if `estimator` is boosting
-        without trees.
-    TypeError
-        If `estimator` is not supported for another reason, or if `outputs` is neither an integer, a name nor a list.
-    MemoryError
-        If memory does not suffice for the values. Explain fewer samples or outputs at a time.
-
-    Notes
-    -----
-    Path-dependent values are computed by numerical integration along each path, with a number of quadrature points for
-    which the result is exact up to the rounding of float64. The time is O(nodes · √depth) for one sample and one
-    output. For more than four outputs, the weights of leaves are computed once for all of them, in O(leaves · depth ·
-    (√depth + stored values of the leaf)), so that sparse leaves of labels cost little.
-
-    With a background, a block of samples and all background samples go down each tree together. The cost is that of the
-    leaves that are reached by mixtures of a sample and a background sample, for each pair of these. For leaves with up
-    to ten features on their paths, it is at most a number of steps for each sample that does not depend on the size of
-    the background.
-
-    The value of a feature with a weight is the weight times the difference of the feature from its mean over the background.
-    The feature is the one that the weight belongs to, as `features_` of the linear model prepares it: where samples are divided
-    by their length, features that are left out do not change the length. With the means comes the same base value as that of
-    trees, the mean score of the background. The time is that of the stored entries.
-
-    The values do not depend on the layout of X or on the number of threads. The values of an output that is explained
-    alone and those of the same output among many may differ in the last digits.
-
-    Sources: S. Lundberg et al., *From local explanations to global understanding with explainable AI for trees*, Nature
-    Machine Intelligence 2020, for the two games; P. Yu et al., *Linear TreeShap*, NeurIPS 2022, for sums over subtrees;
-    G. Owen, *Multilinear extensions of games*, 1972, for the integral; A. Zern et al., AAAI 2023, and A. Nadel and R.
-    Wettenstein, 2025, for counts of the background that are shared by all samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, 3 * X[:, 0] + X[:, 1])
-    >>> found = weald.inspection.shap_values(tree, X)
-    >>> found.values
-    array([[-1.5, -0.5],
-           [-1.5,  0.5],
-           [ 1.5, -0.5],
-           [ 1.5,  0.5]])
-    >>> bool(np.allclose(found.base_values + found.values.sum(axis=1), tree.predict(X)))
-    True
+        The former if shap is installed and X is dense. `values` is a new float64 array of shape (n_samples,
+        n_features), with an axis for several outputs; for sparse X a CSR array, or a list of these, see `Explanation`.
     """
     model, before = fitted(estimator)
     weights = _weights_of(model, background)
@@ -218,6 +153,16 @@ def shap_interaction_values(
 ) -> Float:
     """Compute Shapley interaction values of one score: the joint effect of pairs of features, beyond their own effects.
 
+    The time is O(leaves · depth² · √depth) for each sample; with a background, it grows with the squared number of
+    features in which samples differ. Sources are in `docs/explanations.md`. Errors are those of `shap_values`.
+
+    >>> import weald
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, [0.0, 0.0, 0.0, 1.0])
+    >>> weald.inspection.shap_interaction_values(tree, X[3:]).round(3)
+    array([[[0.25 , 0.125],
+            [0.125, 0.25 ]]])
+
     Parameters
     ----------
     estimator : fitted estimator of weald
@@ -225,39 +170,15 @@ def shap_interaction_values(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain.
     output : int, str or None, default=None
-        The score to explain, by index or name, as in `outputs` of `shap_values`. It may be None if the model has a
-        single score.
+        The score to explain, as in `outputs` of `shap_values`. It may be None if the model has a single score.
     background : {array-like, sparse matrix} of shape (n_background, n_features) or None, default=None
         Background samples, as in `shap_values`. None computes path-dependent values.
 
     Returns
     -------
     float64 ndarray of shape (n_samples, n_features, n_features)
-        A new array, which is dense for sparse X, too. It is symmetric: each of its two entries for a pair of features
-        has half of their interaction. The diagonal has the remaining effect of each feature, so that each row of the
-        matrix of a sample sums to the value of the feature by `shap_values` with the same background.
-
-    Raises
-    ------
-    ValueError, TypeError, MemoryError
-        As in `shap_values`. A ValueError is also raised if `output` is None and the model has several scores.
-
-    Notes
-    -----
-    The time is O(leaves · depth² · √depth) for each sample. With a background, it is the square of the number of
-    features in which a sample and a background sample differ, for each leaf that mixtures of the two reach. Sources: S.
-    Lundberg et al., Nature Machine Intelligence 2020, after K. Fujimoto, I. Kojadinovic and J.-L. Marichal, *Axiomatic
-    characterizations of probabilistic and cardinal-probabilistic interaction indices*, 2006.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
-    >>> weald.inspection.shap_interaction_values(tree, X[3:]).round(3)
-    array([[[0.25 , 0.125],
-            [0.125, 0.25 ]]])
+        A new symmetric array, in which each of the two entries for a pair has half of their interaction. The diagonal
+        has the rest of the effect of each feature, so that each row sums to the value of `shap_values`.
     """
     model, before = fitted(estimator)
     weights = _weights_of(model, background)

@@ -97,11 +97,6 @@ def proven(arrays: object, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
     """The functions from arrays of an untrusted source, after validation.
 
     They must be non-decreasing with values from 0 to 1, and exist for exactly the labels that are calibrated.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are not valid. The message is the predicate of a sentence about the functions.
     """
     d = len(is_calibrated)
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):

@@ -35,34 +35,36 @@ _LEAST = 5.0
 class HierarchicalLabels(LabelsAround):
     """Multi-label classifier whose scores never rise from a label to those below it, and whose label sets are closed.
 
-    It closes the label sets of the training samples, fits an estimator to them, and makes the scores that this predicts
-    consistent: see `LabelHierarchy.consistent`. Predicted label sets are closed: with a label, they have all labels above
-    it. A forest grown on closed label sets predicts consistent probabilities by itself, except for labels with unknown
-    entries; boosting and linear models do not.
+    Use it where labels form a hierarchy. It closes the label sets of the training samples, fits an estimator to them,
+    and makes the scores that this predicts consistent. A forest predicts consistent probabilities by itself, except for
+    labels with unknown entries; boosting and linear models do not. Put it inside `TunedThresholds`, whose thresholds
+    then respect the hierarchy. See `docs/hierarchies.md`.
+
+    >>> import weald, numpy as np
+    >>> hierarchy, X = weald.multilabel.LabelHierarchy([(1, 0)]), np.random.default_rng(0).random((99, 2))
+    >>> weald.multilabel.HierarchicalLabels(weald.LinearClassifier(), hierarchy).fit(X, X > 0.5).predict_proba(X).shape
+    (99, 2)
 
     Parameters
     ----------
     estimator : classifier or Pipeline
-        A multi-label classifier with `predict_proba` or `decision_function`. An estimator in
-        `sklearn.frozen.FrozenEstimator` is not refitted: `fit` only checks that it predicts these labels. If it
-        is `TunedThresholds`, its labels are made consistent.
+        A multi-label classifier with `predict_proba` or `decision_function`. A `sklearn.frozen.FrozenEstimator` is not
+        refitted: `fit` only checks that it predicts these labels. If it is `TunedThresholds`, its labels are made
+        consistent.
     hierarchy : LabelHierarchy or None, default=None
-        The hierarchy, with a label for each column of y. If None, it is inferred from y by `LabelHierarchy.from_labels` with
-        its defaults.
+        The hierarchy, with a label for each column of y. None: inferred by `LabelHierarchy.from_labels` with its
+        defaults.
     method : {"max", "min", "isotonic"}, default="max"
-        How scores are made consistent: "max" raises the score of a label to the largest one below it, "min" lowers it to the
-        smallest one above it, and "isotonic" changes scores as little as possible, in the sum of squares. On
-        held-out samples of two data sets they differ by at most 0.0021 in Fmax, and "max" has the largest.
+        How scores are made consistent: "max" raises the score of a label to the largest one below it, "min" lowers it
+        to the smallest one above it, and "isotonic" changes scores as little as possible, in the sum of squares.
     not_closed : {"close", "raise"}, default="close"
-        What happens in `fit` and `score` if a sample has a label without one above it: "close" adds what is missing, and
-        "raise" raises an error that names the sample and the labels.
+        What happens in `fit` and `score` if a sample has a label without one above it: "close" adds what is missing,
+        and "raise" raises an error that names the sample and the labels.
     label_weight : {"depth", "information_content", "information_accretion"} or None, default=None
         Weights of labels that are passed to the estimator, or to the last step of a pipeline, as its parameter
-        `label_weight`: see `LabelHierarchy.label_weight`. The information is that of the training samples, with their
-        weights. None leaves the parameter as it is.
+        `label_weight`: see `LabelHierarchy.label_weight`. None leaves the parameter as it is.
     verbose : int, default=0
-        Whether the fit is reported, as in `weald.RandomForestClassifier`. There is a single fit. The estimator has a
-        `verbose` of its own.
+        Whether the fit is reported, as in `weald.RandomForestClassifier`. The estimator has a `verbose` of its own.
 
     Attributes
     ----------
@@ -72,36 +74,8 @@ class HierarchicalLabels(LabelsAround):
         The hierarchy.
     classes_ : ndarray
         The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_ : int
-        The number of labels.
-    n_features_in_ : int
-        The number of features of the fitted estimator.
-
-    See Also
-    --------
-    LabelHierarchy : The graph of the labels.
-    TunedThresholds : Tunes thresholds, which respect the hierarchy if this estimator is inside.
-
-    Notes
-    -----
-    `TunedThresholds(HierarchicalLabels(...))` tunes the thresholds of consistent scores, and then raises or lowers them such
-    that none is below that of a label above it, so that its predictions are closed, too. It is the better way around.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> from weald.multilabel import HierarchicalLabels, LabelHierarchy
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 10))
-    >>> noise = rng.normal(size=(2, 300))
-    >>> Y = np.column_stack([X[:, 0] > 0, X[:, 0] > noise[0], X[:, 1] > noise[1]]).astype(int)
-    >>> hierarchy = LabelHierarchy([(1, 0), (2, 0)])
-    >>> model = HierarchicalLabels(weald.GradientBoostingClassifier(n_estimators=20, random_state=0), hierarchy).fit(X, Y)
-    >>> hierarchy.n_violations(model.predict_proba(X))
-    0
-    >>> hierarchy.n_violations(model.estimator_.predict_proba(X)) > 0
-    True
+    n_outputs_, n_features_in_ : int
+        The numbers of labels and of features.
     """
 
     _fitted = ("hierarchy_",)
@@ -145,25 +119,16 @@ class HierarchicalLabels(LabelsAround):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit.
         y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN. What the hierarchy says about them
-            becomes known, as in `LabelHierarchy.closure`, and the mask of the others is passed to the `fit` of the
-            estimator.
+            True or 1 marks unknown entries of y, besides those that are NaN. What the hierarchy says about them becomes
+            known, and the mask of the others is passed to the `fit` of the estimator.
         label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels. They become `target_names_in_`, which `predict_topk`, `export_rules` and frames use
-            and which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
+            columns.
 
         Returns
         -------
         self : HierarchicalLabels
             The fitted classifier.
-
-        Raises
-        ------
-        ValueError
-            If a parameter or the input is not valid, if y does not have the labels of the hierarchy, or if label sets are
-            not closed and `not_closed` is "raise". The classifier is left unchanged.
-        TypeError
-            If `estimator` is a class or predicts no scores, or `hierarchy` is no hierarchy. The classifier is left unchanged.
         """
         self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
         return self
@@ -407,21 +372,14 @@ class HierarchicalLabels(LabelsAround):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            True labels, 0 or 1.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        X, y, sample_weight, y_mask : as in `fit`
+            Samples and their true values. If some are unknown, they are left out, and the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
         float
-            The fraction. If some labels are left out, it is the fraction of the samples with other labels for which
-            all of these are right.
+            The fraction of samples all of whose known labels are right.
         """
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])

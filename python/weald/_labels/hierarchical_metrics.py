@@ -31,47 +31,33 @@ def hierarchical_precision(
 ) -> float:
     """Hierarchical precision: the fraction of predicted labels that are true, after both label sets are closed.
 
-    A label that is predicted in error still counts as partly right by the labels above it that are true. The definition is
-    that of Kiritchenko, Matwin and Famili, Functional annotation of genes using hierarchical text categorization, 2005,
-    without their common root.
+    A wrong label still counts as partly right by the labels above it that are true (Kiritchenko, Matwin and Famili,
+    *Functional annotation of genes using hierarchical text categorization*, 2005, without their common root).
+
+    >>> from weald.metrics import hierarchical_precision
+    >>> from weald.multilabel import LabelHierarchy
+    >>> hierarchical_precision([[1, 1, 0]], [[0, 0, 1]], LabelHierarchy([(1, 0), (2, 0)]))
+    0.5
 
     Parameters
     ----------
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1, which are closed upwards first. NaN in a dense array marks an unknown entry.
+        True labels, 0 or 1, which are closed upwards first, as predicted ones are.
     y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1, which are closed upwards first; or the tuple that `predict_topk` returns, all of whose
-        labels are predicted.
+        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
     hierarchy : LabelHierarchy
         The hierarchy of the labels.
     average : {"micro", "samples"}, default="micro"
         "micro" counts the labels of all samples together, and "samples" is the mean over samples.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. What the hierarchy does not say
-        about them is left out.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value without predicted labels: of all samples with "micro", and of a sample with "samples", which NaN leaves
-        out of the mean.
+        The value without predicted labels, of all samples or of one, which NaN leaves out of the mean.
 
     Returns
     -------
     float
         The precision. NaN if no entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match each other or the hierarchy, if predictions are neither 0 nor 1, or if `average` is unknown.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
-
-    Examples
-    --------
-    >>> from weald.metrics import hierarchical_precision
-    >>> from weald.multilabel import LabelHierarchy
-    >>> hierarchy = LabelHierarchy([(1, 0), (2, 0)])
-    >>> hierarchical_precision([[1, 1, 0]], [[0, 0, 1]], hierarchy)
-    0.5
     """
     right, _, predicted = _counts(y_true, y_pred, hierarchy, y_mask)
     return _averaged(right, predicted, average, zero_division)
@@ -92,41 +78,13 @@ def hierarchical_recall(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1, which are closed upwards first. NaN in a dense array marks an unknown entry.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1, which are closed upwards first; or the tuple that `predict_topk` returns, all of whose
-        labels are predicted.
-    hierarchy : LabelHierarchy
-        The hierarchy of the labels.
-    average : {"micro", "samples"}, default="micro"
-        "micro" counts the labels of all samples together, and "samples" is the mean over samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. What the hierarchy does not say
-        about them is left out.
-    zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value without true labels: of all samples with "micro", and of a sample with "samples", which NaN leaves out of
-        the mean.
+    y_true, y_pred, hierarchy, average, y_mask, zero_division : as in `hierarchical_precision`
+        True and predicted labels. `zero_division` is the value without true labels.
 
     Returns
     -------
     float
         The recall. NaN if no entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match each other or the hierarchy, if predictions are neither 0 nor 1, or if `average` is unknown.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
-
-    Examples
-    --------
-    >>> from weald.metrics import hierarchical_recall
-    >>> from weald.multilabel import LabelHierarchy
-    >>> hierarchy = LabelHierarchy([(1, 0), (2, 0)])
-    >>> hierarchical_recall([[1, 1, 0]], [[1, 0, 0]], hierarchy)
-    0.5
     """
     right, true, _ = _counts(y_true, y_pred, hierarchy, y_mask)
     return _averaged(right, true, average, zero_division)
@@ -147,41 +105,13 @@ def hierarchical_f1(
 
     Parameters
     ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1, which are closed upwards first. NaN in a dense array marks an unknown entry.
-    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
-        Predicted labels, 0 or 1, which are closed upwards first; or the tuple that `predict_topk` returns, all of whose
-        labels are predicted.
-    hierarchy : LabelHierarchy
-        The hierarchy of the labels.
-    average : {"micro", "samples"}, default="micro"
-        "micro" counts the labels of all samples together, and "samples" is the mean of the F1 scores of samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. What the hierarchy does not say
-        about them is left out.
-    zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value without true and predicted labels: of all samples with "micro", and of a sample with "samples", which NaN
-        leaves out of the mean.
+    y_true, y_pred, hierarchy, average, y_mask, zero_division : as in `hierarchical_precision`
+        True and predicted labels. `zero_division` is the value without true and predicted labels.
 
     Returns
     -------
     float
         The F1 score. NaN if no entry of `y_true` is known.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match each other or the hierarchy, if predictions are neither 0 nor 1, or if `average` is unknown.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
-
-    Examples
-    --------
-    >>> from weald.metrics import hierarchical_f1
-    >>> from weald.multilabel import LabelHierarchy
-    >>> hierarchy = LabelHierarchy([(1, 0), (2, 0)])
-    >>> hierarchical_f1([[1, 1, 0], [1, 0, 0]], [[0, 0, 1], [1, 0, 0]], hierarchy, average="samples")
-    0.75
     """
     right, true, predicted = _counts(y_true, y_pred, hierarchy, y_mask)
     return _averaged(2 * right, true + predicted, average, zero_division)
@@ -232,46 +162,32 @@ def fmax(
 ) -> float:
     """Fmax: the largest F of sample-averaged precision and recall over all thresholds of the scores.
 
-    At a threshold, the labels whose score is at least the threshold are predicted. Precision is averaged over the samples
-    for which any label is, recall over all samples, and F is the harmonic mean of the two averages. This is the
-    protein-centric measure of CAFA (Radivojac et al., A large-scale evaluation of computational protein function
-    prediction, Nature Methods 10, 2013), which uses the thresholds 0.01, 0.02, ..., 1.
+    Precision is averaged over the samples for which any label reaches the threshold, recall over all samples, and F is
+    their harmonic mean: the protein-centric measure of CAFA (Radivojac et al., Nature Methods 10, 2013), with its
+    thresholds 0.01, 0.02, ..., 1. It takes O(m log m) time for m positive scores.
+
+    >>> from weald.metrics import fmax
+    >>> round(fmax([[1, 1, 0], [1, 0, 0]], [[0.9, 0.4, 0.3], [0.6, 0.5, 0.0]]), 3)
+    0.857
 
     Parameters
     ----------
     y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
         True labels, 0 or 1. NaN in a dense array marks an unknown entry. Samples without labels are left out.
     y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores, such as probabilities, which must not be negative. Entries that a sparse matrix does not store have score 0.
+        Scores, such as probabilities, which must not be negative. Entries that a sparse matrix does not store have
+        score 0.
     hierarchy : LabelHierarchy or None, default=None
-        If given, true labels are closed, and scores are raised to the largest one of the descendants (the method "max" of
-        `LabelHierarchy.consistent`), as in CAFA.
+        If given, true labels are closed, and scores are raised to the largest one of the descendants, as in CAFA.
     thresholds : array-like of shape (n_thresholds,) or None, default=None
         Positive thresholds to try. None tries all positive scores, between which nothing changes.
     y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out.
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The largest F, between 0 and 1. NaN if no sample has a known label.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, if scores are negative or not finite, or if thresholds are not positive.
-    TypeError
-        If `hierarchy` is no `LabelHierarchy`.
-
-    Notes
-    -----
-    It takes O(m log m) time for m positive scores.
-
-    Examples
-    --------
-    >>> from weald.metrics import fmax
-    >>> round(fmax([[1, 1, 0], [1, 0, 0]], [[0.9, 0.4, 0.3], [0.6, 0.5, 0.0]]), 3)
-    0.857
     """
     if hierarchy is None:
         labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
@@ -301,50 +217,32 @@ def auprc(
 ) -> float:
     """Area under the precision-recall curve, averaged over labels as in CLUS-HMC.
 
-    Between two points of a curve, the numbers of true and false positives are interpolated linearly, and precision is not
-    (Davis and Goadrich, The relationship between precision-recall and ROC curves, ICML 2006). The averages are those of
-    Vens, Struyf, Schietgat, Džeroski and Blockeel, Decision trees for hierarchical multi-label classification, Machine
-    Learning 73, 2008. `sklearn.metrics.average_precision_score` does not interpolate, and is mostly a little different.
+    Between two points of a curve, numbers of true and false positives are interpolated linearly (Davis and Goadrich,
+    ICML 2006), as `sklearn.metrics.average_precision_score` does not. The averages are those of Vens et al., *Decision
+    trees for hierarchical multi-label classification*, Machine Learning 73, 2008. It takes O(m log m) time for m scores
+    that are not zero, and some hundred bytes for each.
 
-    Parameters
-    ----------
-    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        True labels, 0 or 1. NaN in a dense array marks an unknown entry. In a hierarchy, close them first by
-        `LabelHierarchy.closure`.
-    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        Scores. Entries that a sparse matrix does not store have score 0.
-    average : {"micro", "macro", "weighted"}, default="micro"
-        The average:
-
-        - "micro" is the area under the curve of all entries of the label matrix together, AU(PRC) with a bar over PRC in
-          CLUS-HMC;
-        - "macro" is the mean of the areas of all labels, AUPRC with a bar;
-        - "weighted" is the mean of the areas weighted by the number of samples with the label, AUPRC with a bar and the
-          index w.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out.
-
-    Returns
-    -------
-    float
-        The area, between 0 and 1. Labels that no sample is known to have are left out of "macro" and "weighted". NaN if
-        there is no true entry.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, scores are not finite, or `average` is unknown.
-
-    Notes
-    -----
-    It takes O(m log m) time, and some hundred bytes of memory per score, for m scores that are not zero.
-
-    Examples
-    --------
     >>> from weald.metrics import auprc
     >>> Y, scores = [[1, 0], [0, 1], [1, 0]], [[0.9, 0.3], [0.8, 0.7], [0.4, 0.1]]
     >>> round(auprc(Y, scores, average="macro"), 3)
     0.899
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. In a hierarchy, close them first by `LabelHierarchy.closure`.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        Scores. Entries that a sparse matrix does not store have score 0.
+    average : {"micro", "macro", "weighted"}, default="micro"
+        The area under the curve of all entries together, AU(PRC) with a bar over PRC in CLUS-HMC; the mean of the areas
+        of all labels, AUPRC with a bar; or their mean weighted by the number of samples, with an index w.
+    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+
+    Returns
+    -------
+    float
+        The area, between 0 and 1. Labels without true entries are left out of means. NaN if there is no true entry.
     """
     if not isinstance(average, str) or average not in ("micro", "macro", "weighted"):
         raise ValueError(f"average must be 'micro', 'macro' or 'weighted', got {shown(average)}")

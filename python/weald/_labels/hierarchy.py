@@ -27,72 +27,38 @@ WEIGHTS = ("depth", "information_content", "information_accretion")
 class LabelHierarchy:
     """Directed acyclic graph of labels, in which a sample with a label also has all labels above it.
 
-    Trees and forests are special cases: each label has one parent there, or none. A graph may have any number of roots,
-    and labels without edges. It is proven to have no circle when it is made, and does not change afterwards.
+    A graph may have any number of roots, and labels without edges. In time proportional to the edges it is proven to
+    have no circle, when it is made and when files are loaded: a ValueError names its labels. It does not change
+    afterwards. See `docs/hierarchies.md`.
+
+    >>> from weald.multilabel import LabelHierarchy
+    >>> hierarchy = LabelHierarchy({"bird": "animal", "cat": "animal"}, label_names=["animal", "bird", "cat"])
+    >>> hierarchy.closure([[0, 0, 1]])
+    array([[1, 0, 1]])
 
     Parameters
     ----------
     edges : sparse matrix, list of pairs, or dict
-        The edges from children to their parents, in one of these forms:
-
-        - a sparse matrix of shape (n_labels, n_labels), whose entry in the row of the child and the column of the parent
-          is not zero;
-        - a list of pairs (child, parent), or an array of shape (n_edges, 2);
-        - a dict whose keys are children, and whose values are a parent or a list of parents.
-
-        Labels of pairs and dicts are indices of columns of the label matrix, or names if `label_names` is given. An edge
-        that is given twice counts once. An edge from a label to one of its other ancestors than its parents is kept; it
-        changes `depth_`, `information_accretion` and nothing else.
+        The edges from children to their parents: the entries of a sparse matrix of shape (n_labels, n_labels), with a
+        row for each child; pairs (child, parent), or an array of them; or a dict of children, whose values are a parent
+        or a list. Labels are indices of columns, or names if `label_names` is given.
     n_labels : int or None, default=None
-        The number of labels. None is the number of `label_names`, or of rows of the matrix; for indices, the largest
-        one plus one.
+        The number of labels. None is the number of `label_names`, or of rows of the matrix, or the largest index plus
+        one.
     label_names : array-like of shape (n_labels,) of str or None, default=None
-        Distinct names of the labels, in the order of the columns of the label matrix. Required if the edges name labels.
+        Distinct names of the labels, in the order of the columns of the label matrix. Required if the edges name
+        labels.
 
     Attributes
     ----------
-    n_labels : int
-        The number of labels.
-    label_names : ndarray of shape (n_labels,) of str, or None
-        The names of the labels.
+    n_labels, label_names : int, and ndarray of shape (n_labels,) of str or None
+        The number and the names of the labels.
     parents_ : CSR array of shape (n_labels, n_labels) of bool
         The parents of each label, one row for each child.
-    ancestors_ : CSR array of shape (n_labels, n_labels) of bool
-        All labels above each label, without the label itself. It is computed when it is first used, in memory
-        proportional to its entries.
-    descendants_ : CSR array of shape (n_labels, n_labels) of bool
-        All labels below each label: the transpose of `ancestors_`.
+    ancestors_, descendants_ : CSR array of shape (n_labels, n_labels) of bool
+        All labels above, or below, each label, without the label itself, computed when they are first used.
     depth_ : ndarray of shape (n_labels,) of int64
         The number of edges on the longest path from a root to each label. It is 0 for roots.
-
-    Raises
-    ------
-    ValueError
-        If the graph has a circle, whose labels the message names, or if a label is unknown.
-    TypeError
-        If `edges` has another form, or names labels without `label_names`.
-
-    See Also
-    --------
-    HierarchicalLabels : Classifier whose predictions respect a hierarchy.
-    weald.metrics.fmax : The largest F of sample-averaged precision and recall.
-
-    Notes
-    -----
-    The proof takes time proportional to the number of edges. Model files and pickles hold the edges and the names, and
-    loading them proves the graph again.
-
-    Examples
-    --------
-    >>> from weald.multilabel import LabelHierarchy
-    >>> names = ["animal", "bird", "cat", "penguin"]
-    >>> hierarchy = LabelHierarchy({"bird": "animal", "cat": "animal", "penguin": ["bird"]}, label_names=names)
-    >>> hierarchy.depth_
-    array([0, 1, 1, 2])
-    >>> hierarchy.closure([[0, 0, 0, 1]])
-    array([[1, 1, 0, 1]])
-    >>> hierarchy.consistent([[0.5, 0.2, 0.1, 0.6]])
-    array([[0.6, 0.6, 0.1, 0.6]])
     """
 
     n_labels: int
@@ -136,7 +102,12 @@ class LabelHierarchy:
     ) -> Self:
         """Infer a hierarchy from the label sets of samples: a label is above another if all samples with that have it.
 
-        Such implications may be due to chance, above all for rare labels: a hierarchy that is known is better.
+        Such implications may be due to chance, above all for rare labels: a hierarchy that is known is better. It takes
+        time proportional to the sum over the samples of the squared number of their labels.
+
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy.from_labels([[1, 1, 0], [1, 0, 1], [1, 1, 0]], min_samples=2).depth_
+        array([0, 1, 0])
 
         Parameters
         ----------
@@ -145,13 +116,12 @@ class LabelHierarchy:
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights, which count as numbers of samples. Samples of weight zero are left out.
         y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, in addition to those that are NaN. They count as 0.
+            True or 1 marks unknown entries of Y, besides those that are NaN. They count as 0.
         min_samples : float, default=5
             The least number of samples with a label, or their least total weight, for the label to have parents.
         kind : {"dag", "tree"}, default="dag"
-            "dag" keeps all implications: the parents of a label are the labels that it implies and that are not implied by
-            another one of these. "tree" keeps one of these parents: the one that the fewest samples have, and among these
-            the one with the lower index.
+            "dag": the parents of a label are those that it implies and that are not implied by another one of these.
+            "tree" keeps the one of them that the fewest samples have, and among these the one with the lower index.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels. If None and Y is a frame, the names of its columns.
 
@@ -159,24 +129,6 @@ class LabelHierarchy:
         -------
         LabelHierarchy
             The hierarchy. Of labels that the same samples have, each is the parent of the next one.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, or Y has other values than 0, 1 and NaN.
-
-        Notes
-        -----
-        Each pair of labels that some sample has both of is looked at: this takes time proportional to the sum over the
-        samples of the squared number of their labels.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy.from_labels([[1, 1, 0], [1, 0, 1], [1, 1, 0]], min_samples=2).parents_.toarray().astype(int)
-        array([[0, 0, 0],
-               [1, 0, 0],
-               [0, 0, 0]])
         """
         least = checks.number("min_samples", min_samples, lambda found: 0 <= found < np.inf, "a number of at least 0")
         if not isinstance(kind, str) or kind not in ("dag", "tree"):
@@ -228,23 +180,21 @@ class LabelHierarchy:
     ) -> Float:
         """Weights of labels by their place in the hierarchy or by their information, for `label_weight` of estimators.
 
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (2, 1)]).label_weight("depth")
+        array([1.    , 0.75  , 0.5625])
+
         Parameters
         ----------
         kind : {"depth", "information_content", "information_accretion"}, default="depth"
-            The weights:
-
-            - "depth" is 1 for roots, and for other labels `base` times the mean weight of the parents. In a tree it is
-              `base` to the power of the depth. These are the weights of CLUS-HMC (Vens, Struyf, Schietgat, Džeroski and
-              Blockeel, Decision trees for hierarchical multi-label classification, Machine Learning 73, 2008).
-            - "information_content" is -log2 of the fraction of samples that have the label.
-            - "information_accretion" is -log2 of the fraction of samples that have the label among those that have all
-              its parents (Clark and Radivojac, Information-theoretic evaluation of predicted ontological annotations,
-              Bioinformatics 29, 2013).
+            "depth": 1 for roots, and else `base` times the mean weight of the parents (CLUS-HMC, Vens et al. 2008);
+            "information_content": -log2 of the fraction of samples that have the label; "information_accretion": the
+            same among those that have all its parents (Clark and Radivojac 2013).
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels) or None, default=None
-            Labels of the training samples, which are closed first. Required for the information. A label that no sample
-            has counts as if one sample had it.
+            Labels of the training samples, which are closed first, for the information. A label without samples counts
+            as with one.
         y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, in addition to those that are NaN. They count as 0.
+            True or 1 marks unknown entries of Y, besides those that are NaN. They count as 0.
         base : float, default=0.75
             Positive factor from parents to children for "depth". Below 1, labels at the top weigh most.
 
@@ -252,20 +202,6 @@ class LabelHierarchy:
         -------
         ndarray of shape (n_labels,)
             The weights, which are finite and not negative. The information of a label that all samples have is 0.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, or Y is missing or has another number of columns.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> hierarchy = LabelHierarchy([(1, 0), (2, 1)])
-        >>> hierarchy.label_weight("depth")
-        array([1.    , 0.75  , 0.5625])
-        >>> hierarchy.label_weight("information_accretion", Y=[[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0]]).round(2)
-        array([0.42, 0.58, 1.  ])
         """
         checked_weight(kind)
         base = checks.number("base", base, lambda found: 0 < found < np.inf, "a finite number above 0")
@@ -305,38 +241,29 @@ class LabelHierarchy:
     def closure(self, Y: MatrixLike, *, y_mask: MatrixLike | None = None) -> Any:
         """Close label sets upwards: a sample with a label gets all labels above it.
 
-        Entries may be unknown. All labels above one that is known to be 1 become 1, whatever they were. Then all labels
-        below one that is known to be 0 become 0 if they are unknown.
+        All labels above one that is known to be 1 become 1. Then all labels below one that is known to be 0 become 0 if
+        they are unknown.
+
+        >>> import numpy as np
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (2, 1)]).closure([[0.0, np.nan, np.nan], [np.nan, 1.0, np.nan]])
+        array([[ 0.,  0.,  0.],
+               [ 1.,  1., nan]])
 
         Parameters
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. NaN in a dense array marks an unknown entry.
         y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, in addition to those that are NaN.
+            True or 1 marks unknown entries of Y, besides those that are NaN.
 
         Returns
         -------
         closed : {ndarray, CSR matrix} of shape (n_samples, n_labels)
-            The closed label sets, a copy; sparse if Y is sparse, and with the dtype of Y. Entries that are still unknown
-            are NaN in dense arrays of floats, and 0 otherwise.
+            The closed label sets, a copy; sparse if Y is sparse, and with the dtype of Y. Entries that are still
+            unknown are NaN in dense arrays of floats, and 0 otherwise.
         y_mask : CSR array of shape (n_samples, n_labels) of bool
             The entries that are still unknown. Only returned if `y_mask` is given.
-
-        Raises
-        ------
-        ValueError
-            If Y has other values than 0, 1 and NaN, or another number of columns than the hierarchy has labels.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from weald.multilabel import LabelHierarchy
-        >>> hierarchy = LabelHierarchy([(1, 0), (2, 1)])
-        >>> hierarchy.closure([[np.nan, np.nan, 1.0], [0.0, np.nan, np.nan], [np.nan, 1.0, np.nan]])
-        array([[ 1.,  1.,  1.],
-               [ 0.,  0.,  0.],
-               [ 1.,  1., nan]])
         """
         target = self._labels(Y, y_mask)
         closed, mask = self._closed(target.original, target.mask)
@@ -347,19 +274,14 @@ class LabelHierarchy:
         return found, sparse.csr_array(closed.shape, dtype=np.bool_) if mask is None else mask
 
     def check(self, Y: MatrixLike, *, y_mask: MatrixLike | None = None) -> None:
-        """Check that label sets are closed: no sample has a label without a label above it.
+        """Check that label sets are closed: a ValueError names a sample, its label, and the label above that is missing.
 
         Parameters
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. NaN in a dense array marks an unknown entry.
         y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, in addition to those that are NaN, which break no rule.
-
-        Raises
-        ------
-        ValueError
-            If a label set is not closed. The message names a sample, its label, and the label above that is missing.
+            True or 1 marks unknown entries of Y, besides those that are NaN, which break no rule.
         """
         target = self._labels(Y, y_mask)
         self._check(target.original, target.mask, "Y")
@@ -412,7 +334,13 @@ class LabelHierarchy:
     def consistent(self, scores: MatrixLike, method: Literal["max", "min", "isotonic"] = "max") -> Any:
         """Change scores such that no label has a larger one than a label above it.
 
-        Scores that are consistent already do not change.
+        "max" and "min" take time proportional to the number of samples times that of edges. "isotonic" finds a minimum
+        cut for each division of the labels of a sample whose scores rise somewhere; 3 600 labels of random noise take
+        50 ms. Samples are processed in blocks, with memory for a few times 64 MiB of scores, or 256 MiB for "isotonic".
+
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (2, 0)]).consistent([[0.25, 0.75, 0.125]], "isotonic")
+        array([[0.5  , 0.5  , 0.125]])
 
         Parameters
         ----------
@@ -420,43 +348,15 @@ class LabelHierarchy:
             Scores, such as probabilities or margins. Entries that a sparse matrix does not store have score 0. Infinite
             scores are accepted, except by "isotonic".
         method : {"max", "min", "isotonic"}, default="max"
-            How scores are changed:
-
-            - "max" raises the score of each label to the largest one of its descendants;
-            - "min" lowers it to the smallest one of its ancestors;
-            - "isotonic" finds the consistent scores with the least sum of squared differences from the scores of the
-              sample: isotonic regression on the graph. Labels whose scores rise are pooled, and get their mean.
+            "max" raises the score of each label to the largest one of its descendants; "min" lowers it to the smallest
+            one of its ancestors; "isotonic" finds the consistent scores with the least sum of squared differences from
+            the scores.
 
         Returns
         -------
         {ndarray, CSR array} of shape (n_samples, n_labels)
-            The scores, a copy, of float32 if the scores are, and of float64 otherwise; CSR if they are sparse. Those of a
-            sparse matrix equal those of the dense one, bit for bit.
-
-        Raises
-        ------
-        ValueError
-            If scores are NaN, or infinite with "isotonic", or have another number of columns than the hierarchy has
-            labels; or if `method` is unknown.
-
-        Notes
-        -----
-        "max" and "min" take time proportional to the number of samples times that of edges. With sparse scores that are
-        not negative, only edges above labels that some sample of a block stores count. "isotonic" finds a minimum cut for
-        each division of the labels of a sample whose scores rise somewhere; a sample with 3 600 labels of random noise
-        takes 50 ms, and one without a rise as long as "max". It finds the best division to the rounding of float64.
-
-        Samples are processed in blocks, with memory for a few times 64 MiB of scores, or 256 MiB for "isotonic".
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> hierarchy = LabelHierarchy([(1, 0), (2, 0)])
-        >>> for method in ("max", "min", "isotonic"):
-        ...     print(hierarchy.consistent([[0.25, 0.75, 0.125]], method))
-        [[0.75  0.75  0.125]]
-        [[0.25  0.25  0.125]]
-        [[0.5   0.5   0.125]]
+            The scores, a copy, of float32 if the scores are, and of float64 otherwise; CSR if they are sparse, with the
+            same bits.
         """
         return self._consistent(self._scores(scores, checked_method(method) == "isotonic"), method)
 
@@ -475,17 +375,6 @@ class LabelHierarchy:
         -------
         int
             The number, which is 0 for consistent scores and for closed label sets.
-
-        Raises
-        ------
-        ValueError
-            If scores are NaN, or have another number of columns than the hierarchy has labels.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy([(1, 0), (2, 0)]).n_violations([[0.25, 0.75, 0.125], [0.25, 0.75, 0.5]])
-        3
         """
         return consistent.count_rises(self._scores(scores, False), self.parents_)
 
@@ -494,10 +383,12 @@ class LabelHierarchy:
     ) -> tuple[Index, Float]:
         """Select the closed set of `k` labels with the largest sum of consistent scores for each sample.
 
-        Scores are first made consistent by `method`. Then the `k` largest ones are a closed set, and no closed set of `k`
-        labels has a larger sum, or mean, of the consistent scores. Labels are in decreasing order of these; of equal ones
-        the one of smaller depth comes first, and at the same depth that of lower index. So the first labels are a closed
-        set, too, for any number of them.
+        The `k` largest scores that `consistent` returns are a closed set, in decreasing order; of equal ones the label
+        of smaller depth comes first, then that of lower index. So the first labels are a closed set, too.
+
+        >>> from weald.multilabel import LabelHierarchy
+        >>> LabelHierarchy([(1, 0), (3, 2)]).topk([[0.1, 0.2, 0.6, 0.7]], k=3)
+        (array([[2, 3, 0]]), array([[0.7, 0.7, 0.2]]))
 
         Parameters
         ----------
@@ -514,17 +405,6 @@ class LabelHierarchy:
             Indices of labels, best first.
         scores : float64 ndarray of shape (n_samples, k)
             Their consistent scores.
-
-        Raises
-        ------
-        ValueError
-            As in `consistent`, or if `k` is out of range.
-
-        Examples
-        --------
-        >>> from weald.multilabel import LabelHierarchy
-        >>> LabelHierarchy([(1, 0), (3, 2)]).topk([[0.1, 0.2, 0.6, 0.7]], k=3)
-        (array([[2, 3, 0]]), array([[0.7, 0.7, 0.2]]))
         """
         k = best.checked_k(k, self.n_labels)
         found = self._scores(scores, checked_method(method) == "isotonic")

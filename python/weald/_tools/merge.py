@@ -38,57 +38,29 @@ def merge(
 ) -> BaseEstimator:
     """Merge parts of a model that were fitted separately, by `fit(X, y, trees=range(a, b))` or by `labels=range(a, b)`.
 
+    Parts that differ in class, parameters or training data (of which they store a digest), or that together do not have
+    each tree or label once, raise a ValueError. The cost is O(number of trees or weights), and that of out-of-bag
+    predictions.
+
+    >>> import weald
+    >>> X, y = [[0.0], [1.0]] * 9, [0, 1] * 9
+    >>> parts = [weald.RandomForestClassifier(10, random_state=0).fit(X, y, trees=of) for of in (range(4), range(4, 10))]
+    >>> len(weald.merge(parts).estimators_)
+    10
+
     Parameters
     ----------
     parts : sequence of estimators
-        Fitted random forests, extra-trees, centroid forests or label trees, or linear models of labels, in any order. They
-        must be of the same class, have the same parameters except `n_jobs` and `verbose`, and be fitted to the same data.
-        Together they must contain each tree of `range(n_estimators)` exactly once, or each label of
-        `range(n_labels)` if they are linear models.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        The training samples. Required if the parts have `oob_score` set, for the out-of-bag scores, and ignored
-        otherwise. The same holds for the following parameters.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
-        The training targets.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        The sample weights, if they were passed to `fit`.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        The mask of y, if it was passed to `fit`.
+        Fitted random forests, extra-trees, centroid forests or label trees, or linear models of labels, in any order,
+        which differ in `n_jobs` and `verbose` at most.
+    X, y, sample_weight, y_mask : as in `fit`, or None, default=None
+        The training samples, for the out-of-bag scores of parts with `oob_score`.
 
     Returns
     -------
     estimator
-        The model, of the class of the parts. It is equal to the model of a single fit of all trees or labels, byte for
-        byte, including out-of-bag scores. The trees of a forest share memory with those of the parts; others are copied.
-
-    Raises
-    ------
-    TypeError
-        If `parts` is not a sequence of such models.
-    ValueError
-        If `parts` is empty; if a part was not fitted with `trees` or `labels`; if parts differ in class, parameters or
-        training data, of which each part stores a digest; if trees or labels are missing or in several parts; or if
-        `oob_score` is set and X and y are not given or differ from the training data.
-    sklearn.exceptions.NotFittedError
-        If a part is not fitted.
-
-    Notes
-    -----
-    The cost is O(number of trees), plus that of out-of-bag predictions if `oob_score` is set, and O(number of weights) for
-    linear models and label trees. The digest does not
-    depend on the memory layout: parts that were fitted to dense, CSR and CSC arrays with equal values can be merged.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0)
-    >>> from sklearn.base import clone
-    >>> parts = [clone(forest).fit(X, y, trees=trees) for trees in (range(0, 4), range(4, 10))]
-    >>> merged = weald.merge(parts)
-    >>> bool((merged.predict_proba(X) == forest.fit(X, y).predict_proba(X)).all())
-    True
+        The model, equal to that of a single fit of all trees or labels, byte for byte, including out-of-bag scores. The
+        trees of a forest share memory with those of the parts; others are copied.
     """
     twins = [part._twin() for part in _checked(parts)]
     twins.sort(key=lambda part: getattr(part, PART)[:2])

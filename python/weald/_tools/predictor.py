@@ -36,71 +36,34 @@ __all__ = ["Predictor"]
 class Predictor:
     """Predict one sample at a time with a fitted model, in microseconds.
 
-    Everything that does not depend on the sample is checked once, when the object is created. The results are equal,
-    bit for bit, to those of the model's own methods.
+    Everything that does not depend on the sample is checked once. The results are those of the model's own methods, bit
+    for bit, and several threads can use the same predictor. A sample is an array, list or tuple of shape (n_features,)
+    or (1, n_features), a frame or sparse matrix with one row, or, by names of features, a mapping, named tuple, record
+    or Series; for a pipeline, what its first step takes for a row. Contiguous arrays of float32 or float64, lists,
+    tuples and CSR rows are the fastest; centroid forests, label trees, pipelines and meta-estimators take a slower
+    path. See `docs/faq.md#serving-predictions`.
+
+    >>> import weald
+    >>> forest = weald.RandomForestClassifier(random_state=0).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
+    >>> int(weald.Predictor(forest).predict([1.0]))
+    1
 
     Parameters
     ----------
     estimator : fitted estimator of weald or Pipeline
         A tree, forest, centroid forest, linear model, label tree, boosted or compressed model; `TunedThresholds` or
-        `CalibratedLabels`; a `Mean`; or a `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps
-        before it in a pipeline are. Fitting `estimator` again later does not change the predictor.
+        `CalibratedLabels`; a `Mean`; or a `sklearn.pipeline.Pipeline` that ends in one of these, whose steps are
+        copied. Fitting `estimator` again later does not change the predictor.
     absent : {"error", "zero"}, default="error"
-        What a mapping means that does not name all features of the model: an error, or that the others are zero, as words are
-        that a text does not have. "zero" is not for pipelines, whose first step reads the sample.
+        What a mapping means that does not name all features of the model: an error, or that the others are zero, as
+        words are that a text does not have. "zero" is not for pipelines.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of features that a sample must have.
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
-        Names of the features. Defined only when the model was fitted with feature names that are all strings.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else.
-    ValueError
-        If `absent` is something else, or "zero" for a pipeline.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
-    Notes
-    -----
-    A sample can be an array, list or tuple of values, of shape (n_features,) or (1, n_features), a data frame with one
-    sample, or a sparse matrix with one sample. If the model has feature names, it can also be a mapping from the name
-    of every feature, or with `absent="zero"` of some features, to its value, in any order, or a named tuple, a record of
-    NumPy or a Series of pandas with these names, whose values are taken by name. None and NaN are missing values. Categories
-    are given by value.
-
-    Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
-    fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
-    the model: centroid forests, label trees, boosted models with weak models other than trees or with an `init` that is not a
-    linear model of weald, `predict_topk` and sparse predictions of models without weights of features, other sparse matrices and
-    data frames, pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. A `Mean` takes the sum of the times of
-    its estimators; those of scikit-learn get the sample as a matrix with one row, and may round otherwise than for many rows.
-
-    For linear models, mappings are fast too if they are dictionaries of Python's numbers and `absent` is "zero", and CSR
-    matrices may hold int64. A linear model multiplies each value that is not zero by all stored weights of its feature, which
-    takes most of the time if there are thousands of labels. Features that at least a quarter of the columns have weights for get
-    dense rows for this, which take at most twice the memory of the weights. `predict_topk` of labels with `min_score` or `exclude`
-    takes some microseconds more.
-
-    A sample of a pipeline is what its first step takes for a row: a text, a mapping, or any of the forms above.
-
-    Several threads can use the same predictor at the same time.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
-    >>> predictor = weald.Predictor(forest)
-    >>> int(predictor.predict([5.1, 3.5, 1.4, 0.2]))
-    0
-    >>> predictor.predict_proba(X[0]).shape
-    (3,)
+        Names of the features, if the model was fitted with feature names that are all strings.
     """
 
     def __init__(self, estimator: BaseEstimator, *, absent: Literal["error", "zero"] = "error") -> None:
@@ -178,12 +141,6 @@ class Predictor:
         -------
         scalar, ndarray of shape (n_outputs,) or sparse matrix of shape (1, n_outputs)
             The first sample of what the model's `predict` returns.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the sample has another number of features, if names of features are missing or unknown, if a value is
-            infinite, or if the sample is not made of numbers.
         """
         sample = as_row(sample)
         if self._steps is not None:
@@ -196,7 +153,7 @@ class Predictor:
         return found[[0]] if is_sparse(found) else found[0]
 
     def predict_proba(self, sample: object) -> Prediction:
-        """Predict the class or label probabilities of one sample.
+        """Predict the class or label probabilities of one sample. Models without probabilities raise an AttributeError.
 
         Parameters
         ----------
@@ -206,15 +163,7 @@ class Predictor:
         Returns
         -------
         ndarray of shape (n_classes,) or (n_labels,), or list of ndarray of shape (n_classes,)
-            The first sample of what the model's `predict_proba` returns. Models with several outputs of classes return
-            a list with one array for each output.
-
-        Raises
-        ------
-        AttributeError
-            If the model does not predict probabilities.
-        ValueError, TypeError
-            As in `predict`.
+            The first sample of what the model's `predict_proba` returns.
         """
         sample = as_row(sample)
         if self._steps is not None:
@@ -246,15 +195,14 @@ class Predictor:
         names : bool, default=False
             Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
         scores : {"auto", "probability", "margin"}, default="auto"
-            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-            probabilities if there are any, and margins otherwise.
+            The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+            classes is the negative one of the second. "auto" are probabilities if there are any.
         min_score : float or None, default=None
-            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-            number for margins. None returns all.
+            Labels with a lower score, in the unit of the scores, are not returned. None returns all.
         exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
-            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
-            one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
+            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of
+            a sparse one that are not zero; or a list of labels for all samples. Classes of one output are given by
+            positions.
 
         Returns
         -------

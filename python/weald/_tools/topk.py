@@ -79,15 +79,14 @@ def topk(
     names : bool, default=False
         Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
     scores : {"auto", "probability", "margin"}, default="auto"
-        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
-        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
-        probabilities if there are any, and margins otherwise.
+        The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+        classes is the negative one of the second. "auto" are probabilities if there are any.
     min_score : float or None, default=None
-        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
-        number for margins. None returns all.
+        Labels with a lower score, in the unit of the scores, are not returned. None returns all.
     exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
-        Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of a sparse
-        one that are not zero; or a list of labels for all samples. Classes of one output are given by positions.
+        Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of
+        a sparse one that are not zero; or a list of labels for all samples. Classes of one output are given by
+        positions.
     chunk_size : int or None, default=None
         If it is given, the result is an iterator over chunks of so many samples, with the result for each chunk. Only one
         chunk at a time is transformed and held in memory.
@@ -97,9 +96,9 @@ def topk(
     Returns
     -------
     indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
-        Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
-        comes first. With `names=True` their names. If `min_score` and `exclude` leave fewer than `k` for a sample, the last
-        places are -1, or None in place of names.
+        Indices of labels, positions in `classes_`, or their names, in decreasing order of the score; of equal ones,
+        the lower index comes first. If `min_score` and `exclude` leave fewer than `k`, the last places are -1, or
+        None for names.
     scores : float64 ndarray of shape (n_samples, k)
         Their scores. Where there is no label, the probability 0 or the margin minus infinity.
 

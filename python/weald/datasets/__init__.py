@@ -49,8 +49,8 @@ def load_npz_folder(path: str | os.PathLike[str]) -> Split:
     Parameters
     ----------
     path : str or path-like
-        Path of the folder. It must contain `X_train.npz`, `X_test.npz`, `Y_train.npz` and `Y_test.npz`, each either a
-        sparse matrix saved by `scipy.sparse.save_npz` or a single array named `a`, and `meta.json` with a JSON object.
+        Path of the folder, with `X_train.npz`, `X_test.npz`, `Y_train.npz` and `Y_test.npz`, each a sparse matrix saved
+        by `scipy.sparse.save_npz` or a single array named `a`, and `meta.json` with a JSON object.
 
     Returns
     -------
@@ -61,24 +61,6 @@ def load_npz_folder(path: str | os.PathLike[str]) -> Split:
     ------
     FileNotFoundError
         If one of the files does not exist.
-    ValueError
-        If a file has neither of the two forms, or contains pickled objects, which are never loaded.
-
-    Examples
-    --------
-    >>> import json, tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from weald.datasets import load_npz_folder
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for part in ("train", "test"):
-    ...         sparse.save_npz(Path(folder, f"X_{part}.npz"), sparse.eye_array(3, format="csr"))
-    ...         np.savez(Path(folder, f"Y_{part}.npz"), a=np.arange(3))
-    ...     _ = Path(folder, "meta.json").write_text(json.dumps({"name": "tiny"}))
-    ...     X_train, X_test, Y_train, Y_test, meta = load_npz_folder(folder)
-    >>> X_train.format, Y_test.tolist(), meta["name"]
-    ('csr', [0, 1, 2], 'tiny')
     """
     with named("path"):
         folder = Path(path)
@@ -116,6 +98,14 @@ def make_friedman1_chain(
         f(x) = 10 sin(π x₁ x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅
         y₁ = f(x) + ε₁,    y_j = y_{j−1} + ε_j
 
+    Source: Joly 2016, chapter 6, after J. Friedman, *Multivariate adaptive regression splines*, Annals of Statistics
+    1991.
+
+    >>> from weald.datasets import make_friedman1_chain
+    >>> X, y = make_friedman1_chain(300, n_outputs=16, noisy_outputs=4, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 5), (300, 20))
+
     Parameters
     ----------
     n_samples : int, default=100
@@ -123,11 +113,10 @@ def make_friedman1_chain(
     n_outputs : int, default=16
         Number of outputs of the chain.
     noisy_outputs : int, default=0
-        Number of additional outputs that are independent of x. They are copies of the outputs of the chain, from the
-        first to the last and then again from the first, each with its samples in a separate random order.
+        Number of additional outputs that are independent of x: copies of the outputs of the chain, from the first on,
+        each with its samples in a separate random order.
     random_state : int, RandomState or None, default=None
-        Controls the random numbers. To make a training and a test set, generate all samples in one call and split
-        them.
+        Controls the random numbers. Generate training and test samples in one call, and split them.
 
     Returns
     -------
@@ -135,24 +124,6 @@ def make_friedman1_chain(
         The input samples.
     y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
         The outputs. The additional outputs that are independent of x are the last ones.
-
-    See Also
-    --------
-    make_friedman1_group : Uses the same function with independent noise on each output.
-    make_friedman1_ind : Uses separate features for each output.
-
-    References
-    ----------
-    A. Joly, Exploiting random projections and sparsity with random forests and gradient boosting methods (PhD thesis,
-    Liège, 2016), chapter 6; the function is that of J. Friedman, Multivariate adaptive regression splines (Annals of
-    Statistics 19, 1991).
-
-    Examples
-    --------
-    >>> from weald.datasets import make_friedman1_chain
-    >>> X, y = make_friedman1_chain(300, n_outputs=16, noisy_outputs=4, random_state=0)
-    >>> X.shape, y.shape
-    ((300, 5), (300, 20))
     """
     rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
     X = rng.uniform(size=(n_samples, 5))
@@ -163,22 +134,14 @@ def make_friedman1_chain(
 def make_friedman1_group(
     n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
 ) -> tuple[Numbers, Numbers]:
-    """Generate Friedman's first regression problem with outputs that share one function and have independent noise.
+    """Generate Friedman's first regression problem with outputs y_j = f(x) + ε_j that share one function.
 
-    With x uniform on [0, 1]⁵, independent standard normal ε, and f as for `make_friedman1_chain`::
-
-        y_j = f(x) + ε_j
+    x, f and ε, and the source, are those of `make_friedman1_chain`.
 
     Parameters
     ----------
-    n_samples : int, default=100
-        Number of samples.
-    n_outputs : int, default=16
-        Number of outputs that share f.
-    noisy_outputs : int, default=0
-        Number of additional outputs that are independent of x, as in `make_friedman1_chain`.
-    random_state : int, RandomState or None, default=None
-        Controls the random numbers.
+    n_samples, n_outputs, noisy_outputs, random_state : as in `make_friedman1_chain`
+        Numbers of samples, outputs, and outputs that are independent of x and have no features of their own.
 
     Returns
     -------
@@ -186,18 +149,6 @@ def make_friedman1_group(
         The input samples.
     y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
         The outputs. The additional outputs that are independent of x are the last ones.
-
-    See Also
-    --------
-    make_friedman1_chain : Accumulates noise from output to output. Its documentation has the references.
-    make_friedman1_ind : Uses separate features for each output.
-
-    Examples
-    --------
-    >>> from weald.datasets import make_friedman1_group
-    >>> X, y = make_friedman1_group(300, n_outputs=16, random_state=0)
-    >>> X.shape, y.shape
-    ((300, 5), (300, 16))
     """
     rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
     X = rng.uniform(size=(n_samples, 5))
@@ -208,41 +159,21 @@ def make_friedman1_group(
 def make_friedman1_ind(
     n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
 ) -> tuple[Numbers, Numbers]:
-    """Generate Friedman's first regression problem with independent outputs, each with five features of its own.
+    """Generate Friedman's first regression problem with outputs y_j = f(x_{5j+1}, …, x_{5j+5}) + ε_j of separate features.
 
-    With x uniform on [0, 1]^(5 n_outputs), independent standard normal ε, and f as for `make_friedman1_chain`::
-
-        y_j = f(x_{5j+1}, …, x_{5j+5}) + ε_j,    j = 0, 1, …
+    f and ε, and the source, are those of `make_friedman1_chain`; x is uniform on [0, 1]^(5 n_outputs).
 
     Parameters
     ----------
-    n_samples : int, default=100
-        Number of samples.
-    n_outputs : int, default=16
-        Number of independent outputs.
-    noisy_outputs : int, default=0
-        Number of additional outputs that are independent of x, as in `make_friedman1_chain`. They add no features.
-    random_state : int, RandomState or None, default=None
-        Controls the random numbers.
+    n_samples, n_outputs, noisy_outputs, random_state : as in `make_friedman1_chain`
+        Numbers of samples, outputs, and outputs that are independent of x and have no features of their own.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 5 * n_outputs)
-        The input samples. The first five features belong to the first output, the next five to the second, and so on.
+        The input samples. The first five features belong to the first output, and so on.
     y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
         The outputs. The additional outputs that are independent of x are the last ones.
-
-    See Also
-    --------
-    make_friedman1_chain : Accumulates noise from output to output. Its documentation has the references.
-    make_friedman1_group : Uses the same features for all outputs.
-
-    Examples
-    --------
-    >>> from weald.datasets import make_friedman1_ind
-    >>> X, y = make_friedman1_ind(300, n_outputs=16, random_state=0)
-    >>> X.shape, y.shape
-    ((300, 80), (300, 16))
     """
     rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
     X = rng.uniform(size=(n_samples, 5 * n_outputs))
@@ -286,7 +217,8 @@ def make_twonorm(
     """Generate Breiman's two-norm problem: two normally distributed classes with equal priors and different means.
 
     The features are independent with variance 1. Their mean is a in class 1 and −a in class 0, with a = 2/√n_features.
-    The error of the Bayes classifier is Φ(−2), about 2.3 %.
+    The error of the Bayes classifier is Φ(−2), about 2.3 %. Source: L. Breiman, *Bias, variance, and arcing
+    classifiers*, 1996.
 
     Parameters
     ----------
@@ -303,17 +235,6 @@ def make_twonorm(
         The input samples.
     y : int64 ndarray of shape (n_samples,)
         The classes, 0 or 1.
-
-    References
-    ----------
-    L. Breiman, Bias, variance, and arcing classifiers (technical report 460, Berkeley, 1996).
-
-    Examples
-    --------
-    >>> from weald.datasets import make_twonorm
-    >>> X, y = make_twonorm(300, random_state=0)
-    >>> X.shape, sorted(set(y.tolist()))
-    ((300, 20), [0, 1])
     """
     _check_count("n_samples", n_samples, 1)
     _check_count("n_features", n_features, 1)

@@ -36,18 +36,24 @@ _AT_ONCE = 1 << 24
 def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
     """Write blocks of samples to a folder, as one matrix for which no memory is needed.
 
-    The matrix is in memory-mapped files: the operating system reads the parts that are used, and may forget them when
-    memory is short. A model that is fitted to it is the same, byte for byte, as with a float32 matrix in memory,
-    however the samples are cut into blocks.
+    The matrix is in memory-mapped files, and a model that is fitted to it is the same, byte for byte, as with a float32
+    matrix in memory. One block at a time is in memory, and for sparse blocks 16 bytes for each feature; dense files
+    have 4 bytes for each value, sparse ones 8, or 12 beyond 2**31 values. After any error the folder is as it was
+    before; errors of a block have its number. See `docs/memory.md#x-on-disk`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import weald
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     weald.datasets.dump_blocks([[[0.0, 1.0]], [[2.0, 3.0]]], Path(folder) / "X").tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
 
     Parameters
     ----------
     blocks : iterable of {array-like, sparse matrix, path}
-        The blocks in the order of their samples, each of shape (n_samples_of_the_block, n_features), all dense or all
-        sparse. A path is that of a file `.npy` with an array, or `.npz` with a matrix of `scipy.sparse.save_npz`.
-        Values are converted to float32, and must be finite or NaN. Frames must have numerical columns, the same in
-        every block. Blocks may have no samples. A list, or another iterable that can be iterated again, is read
-        twice. The blocks of an iterator, such as a generator, are written twice, and need their space on disk twice.
+        The blocks in the order of their samples, of shape (n_samples_of_the_block, n_features), all dense or all
+        sparse; a path is that of a `.npy`, or of a `.npz` of `scipy.sparse.save_npz`. Values must be finite or NaN, and
+        frames numerical. A list is read twice; the blocks of an iterator are written twice.
     folder : str or path-like
         The folder to write. It must not exist, or be empty, and the folder that contains it must exist.
 
@@ -58,47 +64,10 @@ def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
 
     Raises
     ------
-    FileExistsError
-        If `folder` contains something.
-    OSError
-        If a file cannot be read or written, for example because the disk is full. The space is reserved before
-        anything is written into it.
+    FileExistsError, OSError
+        If `folder` contains something, or a file cannot be read or written, for example because the disk is full.
     RuntimeError
         If an iterable gives blocks of other sizes when it is read again.
-    TypeError, ValueError
-        If a block is no valid matrix, or has other features than the blocks before; the message contains its number.
-
-    See Also
-    --------
-    load_blocks : The matrix of a folder that was written before.
-
-    Notes
-    -----
-    In memory is one block at a time, as float32, and for sparse blocks 16 bytes for each feature. After any error, the
-    folder is as it was before.
-
-    Dense files have 4 bytes for each value. Sparse files have 8 bytes for each stored value up to 2**31 of them, and 12
-    bytes beyond, where a fit copies the indices of the samples to memory.
-
-    A fit of boosting to this matrix needs memory for the codes of bins, which is one byte for each value of dense X, and
-    for the scores of all samples. What takes some of the samples copies them into memory: `early_stopping=True`, for
-    which held-out samples can be passed as `X_val` instead, folds, and weights of zero.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import weald
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     on_disk = weald.datasets.dump_blocks(np.array_split(X, 3), Path(folder) / "X")
-    ...     model = weald.GradientBoostingRegressor(random_state=0).fit(on_disk, y)
-    ...     on_disk.shape
-    (442, 10)
-    >>> weald.dumps(model) == weald.dumps(weald.GradientBoostingRegressor(random_state=0).fit(X, y))
-    True
     """
     is_one = is_sparse(blocks) or hasattr(blocks, "columns") or (isinstance(blocks, np.ndarray) and blocks.ndim == 2)
     if is_one or isinstance(blocks, str | bytes | os.PathLike | Mapping | Set) or not isinstance(blocks, Iterable):
@@ -141,22 +110,6 @@ def load_blocks(folder: FilePath) -> Matrix:
     ------
     FileNotFoundError
         If the folder does not exist, or has none of the files.
-    ValueError
-        If the files are not those of `dump_blocks`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from scipy import sparse
-    >>> from weald.datasets import dump_blocks, load_blocks
-    >>> blocks = [sparse.eye_array(2, 3), sparse.eye_array(1, 3)]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = dump_blocks(blocks, Path(folder) / "X")
-    ...     load_blocks(Path(folder) / "X").toarray()
-    array([[1., 0., 0.],
-           [0., 1., 0.],
-           [1., 0., 0.]], dtype=float32)
     """
     folder = _path(folder)
     is_dense = (folder / _DENSE[0]).exists()

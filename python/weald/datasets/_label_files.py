@@ -53,11 +53,18 @@ class Mulan(NamedTuple):
 
 
 def load_xmc(path_or_buffer: Source) -> LabelData:
-    r"""Load a file in the text format of the Extreme Classification Repository.
+    r"""Load a file in the text format of the Extreme Classification Repository (Bhatia et al. 2016).
 
     The first line is `n_samples n_features n_labels`. Each following line is one sample, `l1,l2,... f1:v1 f2:v2 ...`,
-    with zero-based indices of labels and features. The line of a sample without labels starts with a space or with a
-    feature.
+    in any order, with indices from 0; a sample without labels starts with a space or with a feature. The text is parsed
+    in one pass by a single thread, at some hundred MB/s; memory is that of the content and of the result. Faults of the
+    text raise a ValueError with the number of the line.
+
+    >>> from weald.datasets import load_xmc
+    >>> X, Y = load_xmc(b"2 4 3\n0,2 1:0.5 3:2\n 0:1\n")
+    >>> Y.toarray()
+    array([[1., 0., 1.],
+           [0., 0., 0.]], dtype=float32)
 
     Parameters
     ----------
@@ -68,44 +75,15 @@ def load_xmc(path_or_buffer: Source) -> LabelData:
     Returns
     -------
     X : csr_array of shape (n_samples, n_features)
-        The features, float32. Each number is rounded to the nearest float32, and zeros in the file are stored. `nan` is
-        NaN, as in `sklearn.datasets.load_svmlight_file`.
+        The features, float32. Each number is rounded to the nearest float32, zeros in the file are stored, and `nan` is
+        NaN.
     Y : csr_array of shape (n_samples, n_labels)
         The labels, float32. All stored entries are 1.
 
     Raises
     ------
-    ValueError
-        If the text has a different form, an index is out of range or occurs twice in a line, a value is infinite, or
-        the number of samples differs from that in the first line. The message contains the number of the line.
     OSError
         If the file cannot be read.
-
-    See Also
-    --------
-    dump_xmc : Writes files in this format.
-
-    Notes
-    -----
-    The text is parsed in one pass by a single thread, at some hundred MB/s (see `benches/peers/files.py`). The
-    memory is that of the content of the file and of the result, independently of the numbers in the first line. Lines
-    may end with `\r\n`. The features and labels of a line may be in any order.
-
-    References
-    ----------
-    K. Bhatia, K. Dahiya, H. Jain, P. Kar, A. Mittal, Y. Prabhu and M. Varma, The extreme classification repository:
-    multi-label datasets and code (2016).
-
-    Examples
-    --------
-    >>> from weald.datasets import load_xmc
-    >>> X, Y = load_xmc(b"2 4 3\n0,2 1:0.5 3:2\n 0:1\n")
-    >>> X.toarray()
-    array([[0. , 0.5, 0. , 2. ],
-           [1. , 0. , 0. , 0. ]], dtype=float32)
-    >>> Y.toarray()
-    array([[1., 0., 1.],
-           [0., 0., 0.]], dtype=float32)
     """
     text, name = _bytes_of(path_or_buffer, "path_or_buffer")
     with _naming(name):
@@ -113,32 +91,8 @@ def load_xmc(path_or_buffer: Source) -> LabelData:
 
 
 def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str] | BinaryIO) -> None:
-    """Write X and labels to a file in the text format of the Extreme Classification Repository.
+    """Write X and labels to a file in the text format of the Extreme Classification Repository, see `load_xmc`.
 
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The features. They are converted to float32, and written with enough digits to be restored exactly. Values must
-        be finite or NaN. The non-zero values of dense X, or the stored entries of sparse X, are written.
-    Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-        The labels, 0 or 1.
-    path_or_buffer : str, path-like or binary file object
-        The file. Files whose names end with `.gz`, `.bz2` or `.xz` are compressed. A file object must be opened in
-        binary mode.
-
-    Raises
-    ------
-    ValueError
-        If X has infinite values, Y has values other than 0 and 1, or X and Y have different numbers of samples.
-    OSError
-        If the file cannot be written.
-
-    See Also
-    --------
-    load_xmc : Loads the same X and Y from the file.
-
-    Examples
-    --------
     >>> import io
     >>> from weald.datasets import dump_xmc
     >>> file = io.BytesIO()
@@ -147,6 +101,22 @@ def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str
     2 2 3
     0,1 1:0.5
      0:1
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The features, finite or NaN. They are converted to float32, and written with enough digits to be restored
+        exactly: the non-zero values of dense X, or the stored entries of sparse X.
+    Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        The labels, 0 or 1.
+    path_or_buffer : str, path-like or binary file object
+        The file. Files whose names end with `.gz`, `.bz2` or `.xz` are compressed. A file object must be opened in
+        binary mode.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
     """
     X = _rows_of(X)
     labels = _labels_of(Y, X.shape[0])
@@ -166,25 +136,28 @@ def load_svmlight_multilabel(
     n_labels: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
 ) -> LabelData:
-    r"""Load a multi-label file in the svmlight / libsvm format.
+    r"""Load a multi-label file in the svmlight / libsvm format, with labels as a sparse matrix.
 
-    Each line is one sample, `l1,l2,... f1:v1 f2:v2 ...`. This is
-    `sklearn.datasets.load_svmlight_file(multilabel=True)`, but labels are returned as a sparse matrix instead of
-    tuples.
+    Each line is one sample, `l1,l2,... f1:v1 f2:v2 ...`, as for `sklearn.datasets.load_svmlight_file(multilabel=True)`:
+    text after `#` is a comment, blank lines are no samples, and `qid:` is ignored. Cost and errors are those of
+    `load_xmc`.
+
+    >>> from weald.datasets import load_svmlight_multilabel
+    >>> X, Y = load_svmlight_multilabel(b"0,2 1:0.5 3:2 # the first\n1:1\n", n_labels=4)
+    >>> X.shape, Y.shape, Y.indices.tolist()
+    ((2, 3), (2, 4), [0, 2])
 
     Parameters
     ----------
     path_or_buffer : str, path-like, bytes or binary file object
         The file or its content, as in `load_xmc`.
     n_features : int or None, default=None
-        Number of features. If None, it is inferred from the largest index. It should be given if a data set has several
-        files, for example for training and test, since their largest indices may differ.
+        Number of features. None: from the largest index, which may differ between files for training and test.
     n_labels : int or None, default=None
         Number of labels. If None, it is inferred from the largest index.
     zero_based : bool or "auto", default="auto"
         Whether the indices of features in the file are zero-based. "auto" assumes one-based indices unless the index 0
-        occurs, and should not be used for files in which the first feature might not occur. Labels are always
-        zero-based.
+        occurs. Labels are always zero-based.
 
     Returns
     -------
@@ -192,28 +165,6 @@ def load_svmlight_multilabel(
         The features, float32, as in `load_xmc`.
     Y : csr_array of shape (n_samples, n_labels)
         The labels, float32. All stored entries are 1.
-
-    Raises
-    ------
-    ValueError
-        If the text has a different form, a label is not an integer, an index is out of range or occurs twice in a line,
-        or a value is infinite. The message contains the number of the line. Also if a parameter is out of range.
-    TypeError
-        If `zero_based` is neither a bool nor a string.
-    OSError
-        If the file cannot be read.
-
-    Notes
-    -----
-    Text after `#` is a comment. As in scikit-learn, blank lines are not samples. `qid:` and its number, which may
-    follow the labels, are ignored. The cost is that of `load_xmc`.
-
-    Examples
-    --------
-    >>> from weald.datasets import load_svmlight_multilabel
-    >>> X, Y = load_svmlight_multilabel(b"0,2 1:0.5 3:2 # the first\n1:1\n", n_labels=4)
-    >>> X.shape, Y.shape, Y.indices.tolist()
-    ((2, 3), (2, 4), [0, 2])
     """
     n_features, n_labels = _count(n_features, "n_features"), _count(n_labels, "n_labels")
     if isinstance(zero_based, str):
@@ -232,73 +183,41 @@ def load_svmlight_multilabel(
 def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
     r"""Load a Mulan data set: an ARFF file, and an XML file that lists the attributes that are labels.
 
+    The text is parsed in one pass by a single thread, in memory for its content and the result; comments behind other
+    text, and weights, take a pass before, in which the content is copied. A backslash stands before a character, or in
+    `\n`, `\r`, `\t` and `\uXXXX`. Errors are those of `load_xmc`. Source: G. Tsoumakas et al., *Mulan: a Java library
+    for multi-label learning*, JMLR 12, 2011.
+
+    >>> from weald.datasets import load_mulan
+    >>> arff = b"@relation tiny\n@attribute size numeric\n@attribute sweet {0, 1}\n@data\n2.5, 1\n?, 0\n"
+    >>> data = load_mulan(arff, b'<labels><label name="sweet"/></labels>')
+    >>> data.X.tolist(), data.Y.toarray().tolist(), data.label_names
+    ([[2.5], [nan]], [[1.0], [0.0]], ['sweet'])
+
     Parameters
     ----------
     arff_path : str, path-like, bytes or binary file object
-        The ARFF file or its content, as in `load_xmc`. Attributes must be `numeric`, `real`, `integer` or lists of
-        categories. The rows must be all dense or all sparse, `{i v, j w}`. The encoding must be UTF-8.
-
-        Text from a percent sign to the end of a line is a comment: at the beginning of a line, after a blank that follows the last
-        value of a dense row or a declaration, and after the closing brace of a sparse row. A row may end with its
-        weight between braces, `1, 0, {2.5}` or `{0 1}, {2.5}`.
+        The ARFF file or its content, in UTF-8. Attributes are `numeric`, `real`, `integer` or lists of categories; rows
+        are all dense or all sparse, `{i v, j w}`, and may end with a weight, `{2.5}`. A percent sign begins a comment
+        at the beginning of a line, after a blank behind a dense row or a declaration, and after a sparse row.
     xml_path : str, path-like, bytes or binary file object
-        The XML file or its content, `<labels><label name="..."/>...</labels>`, in which labels may be nested. Files
-        with a document type declaration are not supported, since it may declare entities.
+        The XML file or its content, `<labels><label name="..."/>...</labels>`, in which labels may be nested. Document
+        type declarations are not supported, since they may declare entities.
 
     Returns
     -------
     X : {ndarray, csr_array} of shape (n_samples, n_features)
-        The features, float32, as a sparse array if the rows of the file are sparse. Categories are encoded by their
-        position in the declaration, from 0. `?` is NaN.
+        The features, float32, sparse if the rows of the file are. Categories are codes from 0 in the order of the
+        declaration. `?` is NaN.
     Y : csr_array of shape (n_samples, n_labels)
         The labels, float32. All stored entries are 1.
-    feature_names : list of str
-        Names of the features, in the order of the columns of X, which is that of the file.
-    label_names : list of str
-        Names of the labels, in the order of the columns of Y, which is that of the ARFF file.
+    feature_names, label_names : list of str
+        Names of the columns of X and Y, in the order of the ARFF file.
     categories : dict of list of str
         The categories of each categorical feature, by its name and in the order of their codes. The keys can be passed
         as `categorical_features`.
     sample_weight : ndarray of shape (n_samples,)
         The weights of the rows, float64; rows without a weight have the weight 1. None if no row has a weight.
-
-    Raises
-    ------
-    ValueError
-        If a file has a different form, a label is missing or neither 0 nor 1, a weight is negative or no finite number,
-        or a label is not an attribute. The message contains the number of the line.
-    OSError
-        If a file cannot be read.
-
-    Notes
-    -----
-    Attributes of the types string, date and relational are not supported. Quotes may be single or double. A backslash
-    before a character stands for that character, except in `\n`, `\r`, `\t` and `\uXXXX`. The text is parsed in one
-    pass by a single thread. The memory is that of the content of the files and of the result. Comments behind other
-    text, and weights, take a pass before, in which the content is copied.
-
-    References
-    ----------
-    G. Tsoumakas, E. Spyromitros-Xioufis, J. Vilcek and I. Vlahavas, Mulan: a Java library for multi-label learning
-    (Journal of Machine Learning Research 12, 2011).
-
-    Examples
-    --------
-    >>> from weald.datasets import load_mulan
-    >>> arff = b'''@relation tiny
-    ... @attribute size numeric
-    ... @attribute colour {red, 'dark blue'}
-    ... @attribute sweet {0, 1}
-    ... @data
-    ... 2.5, 'dark blue', 1
-    ... ?, red, 0
-    ... '''
-    >>> data = load_mulan(arff, b'<labels><label name="sweet"/></labels>')
-    >>> data.X
-    array([[2.5, 1. ],
-           [nan, 0. ]], dtype=float32)
-    >>> data.Y.toarray().tolist(), data.label_names, data.categories
-    ([[1.0], [0.0]], ['sweet'], {'colour': ['red', 'dark blue']})
     """
     names = _label_names(*_bytes_of(xml_path, "xml_path"))
     text, name = _bytes_of(arff_path, "arff_path")

@@ -131,6 +131,16 @@ _SOFTMAX = """\
 def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     """Convert a fitted model to a C99 source file, which allocates no memory and only depends on `math.h`.
 
+    For equal float32 features, scores are exactly those of the model if the compiler conforms to IEEE 754 (not with
+    `-ffast-math`), up to the rounding of `exp` and `log` of the C library. Code and time to compile are O(nodes +
+    stored leaf values). The functions can be called by several threads. What is supported, and more about bits and
+    memory, is in `docs/export.md#c`.
+
+    >>> import weald
+    >>> tree = weald.DecisionTreeRegressor(max_depth=2).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> "void steps_predict(const float *x, double *out)" in weald.export.to_c(tree, name="steps")
+    True
+
     Parameters
     ----------
     estimator : estimator
@@ -141,50 +151,10 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     Returns
     -------
     str
-        The source code, with tables and two functions. `name_scores(const float *x, double *scores)` writes
-        NAME_N_SCORES sums over the trees. `name_predict(const float *x, double *out)` writes NAME_N_COLUMNS
-        predictions: regression targets, the probabilities of labels, or the probabilities of the classes of each output
-        in the order of `classes_`. If the loss has no probabilities, it writes the scores minus the threshold of
-        `predict`, as `decision_function` does. `x` points to the NAME_N_FEATURES features of one sample. NAN is a
-        missing value, and categories are represented by their positions in `categories_`.
-
-        Label trees have a third function,
-        `name_topk(const float *x, uint32_t k, uint32_t *labels, double *probabilities)`, which writes the best `k` labels or
-        classes that the search finds, and their probabilities, and returns their number.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else, or `name` is not a string.
-    ValueError
-        If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, has
-        more than 2**32 - 1 nodes, leaf values or weights, if a search in label trees may find more than 65 536 labels, or if
-        `name` is not a C identifier, is a keyword, or starts with an
-        underscore.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
-    Notes
-    -----
-    For equal float32 features, the scores are exactly those of the model if `double` is an IEEE 754 float64 and the
-    compiler conforms to IEEE 754 (not with `-ffast-math`); a linear model, or the start of boosting, with `features_` "tfidf" or
-    of more than two classes also uses logarithms and exponentials, whose rounding is that of the C library. Predictions agree
-    up to the rounding of `exp`. Centroid forests have the bits of weald. Neither they nor linear models nor label trees support
-    missing values. Boosting from a linear model has NAME_N_SCORES doubles on the stack, and label trees have some 40 bytes for
-    each label that a search may find. The size of the source code and of the compiled
-    program, and the time to compile it, are O(nodes + stored leaf values), with 20 bytes per node and 12 bytes per leaf
-    value. A prediction takes time proportional to the lengths of the paths and the stored values of the leaves that are
-    reached. The functions only write to the buffer of the caller, so they can be called by several threads.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, y = np.arange(8.0).reshape(-1, 1), np.arange(8.0)
-    >>> tree = weald.DecisionTreeRegressor(max_depth=2).fit(X, y)
-    >>> text = weald.export.to_c(tree, name="steps")
-    >>> "void steps_predict(const float *x, double *out)" in text
-    True
+        The source code, with `name_scores(const float *x, double *scores)`, which writes NAME_N_SCORES sums over the
+        trees, `name_predict(const float *x, double *out)`, which writes NAME_N_COLUMNS predictions or probabilities,
+        and for label trees `name_topk`. `x` has the features of one sample; NAN is missing, categories are positions in
+        `categories_`.
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got a {type(name).__name__}")

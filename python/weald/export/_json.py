@@ -33,6 +33,15 @@ def to_json(estimator: BaseEstimator) -> str:
 
     See docs/export.md for the schema.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.export import from_json, to_json
+    >>> X, y = np.arange(8.0).reshape(-1, 1), np.arange(8) // 3
+    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> text = to_json(forest)
+    >>> bool((from_json(text).predict_proba(X) == forest.predict_proba(X)).all())
+    True
+
     Parameters
     ----------
     estimator : estimator
@@ -43,16 +52,6 @@ def to_json(estimator: BaseEstimator) -> str:
     str
         A JSON object, without NaN and infinity.
 
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
-    ValueError
-        If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, or has classes that
-        are neither numbers, strings nor bools.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
     See Also
     --------
     from_json : Reads the result.
@@ -62,17 +61,6 @@ def to_json(estimator: BaseEstimator) -> str:
     Numbers are written with full precision. A program that converts X to float32, and adds leaf values as float64 in
     the order of the trees, obtains exactly the scores of the model. Link functions then agree up to the rounding of
     exp. Time and size are O(nodes + stored leaf values), independently of the number of outputs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> from weald.export import from_json, to_json
-    >>> X, y = np.arange(8.0).reshape(-1, 1), np.arange(8) // 3
-    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
-    >>> text = to_json(forest)
-    >>> bool((from_json(text).predict_proba(X) == forest.predict_proba(X)).all())
-    True
     """
     centroids = centroids_of(estimator)
     label_trees = label_trees_of(estimator)
@@ -170,13 +158,6 @@ def from_json(text: str | bytes) -> JsonModel:
     JsonModel
         A predictor with the methods `predict`, `predict_proba` and `predict_scores`. Its predictions equal those of the
         original model. It is not an estimator; use `weald.save` and `weald.load` for estimators.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a valid model. Every tree is validated before use.
-    TypeError
-        If `text` is neither a string nor bytes.
 
     Notes
     -----

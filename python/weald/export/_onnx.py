@@ -28,79 +28,40 @@ _USUAL = 64
 def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """Convert a fitted model to an ONNX graph.
 
+    Every sample reaches the same leaves as in the original model, and scores agree up to rounding, to float32 with
+    `ml_opset=3`. The size is O(nodes + stored leaf values) with `ml_opset=3`, and at most the depth of the trees times
+    larger with 5; weights of linear models are dense. Centroid forests, label trees, boosting without trees and values
+    beyond float32 raise a ValueError. See `docs/export.md#what-each-format-supports`, and
+    `docs/export.md#how-close-the-predictions-are`.
+
+    >>> import numpy as np
+    >>> import weald
+    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8) // 3
+    >>> graph = weald.export.to_onnx(weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y))
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> predictions, probabilities = session.run(None, {"X": X})
+
     Parameters
     ----------
     estimator : estimator
         A fitted tree, forest, boosting model, compressed forest or linear model of weald.
     ml_opset : {3, 5}, default=3
-        Version of the `ai.onnx.ml` operators. Version 3 uses `TreeEnsembleRegressor`, which most runtimes support. Its
-        leaves store any number of scores without zeros, and its result is float32. Version 5 uses `TreeEnsemble`, which
-        onnxruntime supports since version 1.21. Its result is float64, and its leaves store one score each: a tree is
-        written once for each score that it contributes to, with only the branches that lead to such leaves.
+        Version of the `ai.onnx.ml` operators: 3 uses `TreeEnsembleRegressor`, which most runtimes support, with any
+        number of scores in a leaf and float32 results; 5 uses `TreeEnsemble`, which onnxruntime supports since version
+        1.21, with one score in a leaf and float64 results.
 
     Returns
     -------
     onnx.ModelProto
-        A graph with the input "X", float32 of shape (n_samples, n_features). NaN is a missing value, and categories are
-        represented by their positions in `categories_`. The outputs are:
-
-        - "predictions", as returned by `predict`: of shape (n_samples,) for one output of classes, and
-          (n_samples, n_outputs) otherwise. String classes are strings, integers and labels are int64, unsigned classes
-          of which one exceeds int64 are uint64, and floating-point classes are float64;
-        - for classes and labels "probabilities", as returned by `predict_proba`, or if the loss has no probabilities
-          "scores", as returned by `decision_function`. With several outputs of classes there is one for each,
-          "probabilities_0" and so on.
-
-        Floating-point outputs are float32 with `ml_opset=3` and float64 with `ml_opset=5`.
-
-        `metadata_props` has what the columns mean, each as JSON: "feature_names" and "output_names", if the model has names;
-        "classes", a list of the classes of each output, unless y was numbers or labels; and "categories", with a list or null
-        for each feature, if some are categorical and their categories are numbers, strings or bools.
+        A graph with the float32 input "X", in which NaN is missing and categories are positions in `categories_`. The
+        outputs are "predictions" and, for classes and labels, "probabilities" or "scores", for several outputs of
+        classes "probabilities_0" and so on. `metadata_props` has names, classes and categories as JSON.
 
     Raises
     ------
     ImportError
         If `onnx` is not installed (the extra `export` includes it).
-    TypeError
-        If `estimator` is something else, or has classes that are neither numbers of at most 64 bits, strings nor bools,
-        such as bytes.
-    ValueError
-        If `estimator` is a centroid forest, boosting without trees or with an `init` that is not a linear model of weald,
-        `ml_opset` is neither 3 nor 5,
-        scores may exceed the range of float32 with `ml_opset=3`, a class has characters that UTF-8 cannot encode or
-        ends in NUL, or the graph would be 2 GB or larger, which the ONNX format does not support.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
-    Notes
-    -----
-    Thresholds are compared exactly, so that every sample reaches the same leaves as in the original model. With
-    `ml_opset=5`, scores are float64 sums of the original leaf values. A runtime may add n trees in a different order,
-    which changes a score by at most n * 2**-53 times the sum of absolute values. With `ml_opset=3`, the sum over trees
-    is rounded to float32, with a relative error of 2**-24. For models with `relabel_leaves=False`, the value of each
-    tree is rounded to float32. The start and the divisor are applied, and link functions are computed, in float64
-    after the operator for trees. The result is rounded once more to float32. Predictions of a model with a logarithmic
-    link that exceed the range of float32 become its largest number. The predicted class or label may differ if it
-    depends on such a difference.
-
-    The size is O(nodes + stored leaf values) with `ml_opset=3`, and at most the depth of the trees times larger with
-    `ml_opset=5`. For splits on categorical features, the graph appends columns of 0 and 1 to X, by a table of the
-    categories of each feature and the distinct sets of its splits.
-
-    Of linear models, and of those that boosting starts from, the graph prepares X and multiplies it by the weights, as a dense
-    matrix, in float64: ONNX has no sparse inputs. Their scores differ from those of the model, which rounds prepared features
-    to multiples of 2**-24, by at most 2**-24 times the sum of absolute weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8) // 3
-    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
-    >>> graph = weald.export.to_onnx(forest)
-    >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
-    >>> predictions, probabilities = session.run(None, {"X": X})
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
         raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")

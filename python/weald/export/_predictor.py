@@ -55,17 +55,13 @@ class JsonModel:
     ----------
     kind : {"numbers", "classes", "labels"}
         The kind of y. Regression targets are "numbers".
-    n_features_in_ : int
-        Number of features.
-    n_outputs_ : int
-        Number of outputs.
+    n_features_in_, n_outputs_ : int
+        The numbers of features and of outputs.
     classes_ : ndarray, or list of ndarray
-        The classes, in the order of the columns of probabilities, or with several outputs one array for each. It only
-        exists if `kind` is "classes".
-    feature_names_in_ : ndarray
-        Names of features, if the model has them.
-    target_names_in_ : ndarray
-        Names of outputs, if the model has them.
+        The classes, in the order of the columns of probabilities; for several outputs an array for each, for numbers
+        and labels none.
+    feature_names_in_, target_names_in_ : ndarray
+        Names of features and of outputs, if the model has them.
     categories_ : list
         For each feature its categories, or None if it is not categorical. It only exists if a feature is categorical.
     """
@@ -110,21 +106,13 @@ class JsonModel:
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts. They are converted to float32. NaN is a missing value,
-            entries that sparse X does not store are zero, and frames contain categories by value. The columns of a
-            frame must have the names of the features, in their order.
+            Samples, in any form that the estimator accepts. They are converted to float32.
 
         Returns
         -------
         float64 ndarray of shape (n_samples, n_scores)
             The scores, with one column for each regression target, label or class, except that boosting and compressed
             forests have a single column for two classes. They are exactly those of the engine.
-
-        Raises
-        ------
-        ValueError
-            If X has a different number of features, columns with other names or in another order, or infinite values,
-            or if categories are not valid codes.
         """
         return self._engine.predict_scores(self._checked(X))
 
@@ -157,7 +145,7 @@ class JsonModel:
         return found[0] if model.n_outputs == 1 else np.stack(found, axis=1)
 
     def predict_proba(self, X: MatrixLike) -> Float | list[Float]:
-        """Predict probabilities in the same way as `predict_proba` of the estimator.
+        """Predict probabilities as the estimator does; models without any raise an AttributeError.
 
         Parameters
         ----------
@@ -168,11 +156,6 @@ class JsonModel:
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or list of ndarray
             The probabilities, as a list with one array for each output if there are several outputs of classes.
-
-        Raises
-        ------
-        AttributeError
-            If the model is a regressor, or its loss has no probabilities.
         """
         model = self._head
         if not model.has_probabilities:

@@ -19,6 +19,15 @@ from weald.export._ensemble import Ensemble, EnsembleTree, trees_of
 def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     """Convert a fitted model to an estimator of scikit-learn with equal predictions.
 
+    Sums of regressors and `predict_proba` are equal to the last bit with `n_jobs=None`, and otherwise up to n * 2**-53
+    for n trees. Trees of scikit-learn take O(nodes * n_outputs * max(`n_classes_`)) memory. Other models, and
+    categories, raise a ValueError that names an alternative. See `docs/export.md#what-each-format-supports`.
+
+    >>> import weald
+    >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
+    >>> type(weald.export.to_sklearn(weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y))).__module__
+    'sklearn.ensemble._forest'
+
     Parameters
     ----------
     estimator : estimator
@@ -28,46 +37,9 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     Returns
     -------
     estimator
-        A fitted estimator of scikit-learn of the same class name, or a `RandomForestRegressor` for a
-        `CompressedForestRegressor` or an `InducedForestRegressor`. It has those parameters of `estimator` that exist in
-        scikit-learn, as far as scikit-learn accepts their values. It does not depend on weald, and its arrays are
-        copies.
-
-        Labels become several outputs of two classes, also if y was sparse. `predict_proba` then returns a list with the
-        probabilities of 0 and 1 for each label, and `predict` a dense array, which is one-dimensional for a single
-        label.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is not a model of weald.
-    ValueError
-        If scikit-learn does not support the model: one with splits on categorical features, boosting,
-        compressed and induced classifiers, or a centroid forest. The message names an alternative.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
-    Notes
-    -----
-    Thresholds are float32 in both libraries. The results of `predict` of regressors and of `predict_proba` are equal to
-    the last bit if scikit-learn adds the trees in their order, as it does with `n_jobs=None`. Otherwise the relative
-    error of sums of n trees is n * 2**-53, and the prediction of a label may differ if its probability is one half up
-    to this error. scikit-learn does not support NaN in sparse X.
-
-    Trees of scikit-learn store a value for each node, output and class. They need
-    O(nodes * n_outputs * max(`n_classes_`)) memory, even if leaves are sparse in weald.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
-    >>> theirs = weald.export.to_sklearn(forest)
-    >>> type(theirs).__module__
-    'sklearn.ensemble._forest'
-    >>> bool((theirs.predict_proba(X) == forest.predict_proba(X)).all())
-    True
+        A fitted estimator of scikit-learn of the same class name, or a `RandomForestRegressor` for compressed and
+        induced ones, with the parameters that exist there, independent of weald. Labels become several outputs of two
+        classes: `predict_proba` returns a list with the probabilities of 0 and 1 for each, and `predict` a dense array.
     """
     ensemble = trees_of(estimator, "to_sklearn")
     task = "Regressor" if ensemble.kind == "numbers" else "Classifier"

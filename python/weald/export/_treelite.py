@@ -18,6 +18,18 @@ from weald.export._links import LARGEST_LOG, LINKS
 def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object:
     """Convert a fitted model to treelite, to be compiled by tl2cgen, served by FIL, or run by GTIL.
 
+    Every sample reaches the same leaves as in the original model, and the score of n trees differs by at most (n + 2) *
+    2**-53 times the sum of absolute values. Leaves with several scores are vectors in O(leaves · scores) memory, or one
+    tree for each score where that is smaller. Centroid forests, linear models, and boosting without trees or with
+    `init` raise a ValueError. See `docs/export.md#what-each-format-supports`.
+
+    >>> import numpy as np
+    >>> import weald
+    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8.0)
+    >>> theirs = weald.export.to_treelite(weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y))
+    >>> import treelite
+    >>> predictions = treelite.gtil.predict(theirs, X)
+
     Parameters
     ----------
     estimator : estimator
@@ -29,49 +41,14 @@ def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object
     Returns
     -------
     treelite.Model
-        A model with float64 thresholds and leaf values. Each regression target and each label is a target with one
-        class, and an output of classes is a target with these classes. The shape of predictions is
-        (n_samples, n_targets, largest number of classes), or has fewer dimensions if treelite drops some. Boosting and
-        compressed forests for two classes have one column, the probability of the second class. If the loss has no
-        probabilities, predictions are the scores minus the threshold of `predict`.
-
-        Samples must be rounded to float32, `X.astype(numpy.float32).astype(numpy.float64)`, as weald does. Categories
-        are represented by their positions in `categories_`. Samples should be dense, since entries that sparse samples
-        do not store are missing values in treelite, and zeros in weald.
+        A model with float64 values, with a target for each number or label and for each output of classes; of boosting
+        and compressed forests for two classes, the probability of the second. Pass dense samples, rounded to float32,
+        `X.astype(numpy.float32).astype(numpy.float64)`, with categories as positions in `categories_`.
 
     Raises
     ------
     ImportError
         If `treelite` is not installed (the extra `export` includes it).
-    TypeError
-        If `estimator` is something else.
-    ValueError
-        If `estimator` is a centroid forest, a linear model, or boosting without trees or with `init`. If `raw_scores` is False,
-        also for compressed classifiers with `loss="squared_error"` and for the exponential loss with several classes, since
-        treelite does not support their link functions, and for logarithms of predictions that may exceed 709.78.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
-    Notes
-    -----
-    Every sample reaches the same leaves as in the original model. Scores are float64 sums of the original leaf values,
-    but the starting value and the divisor are applied in a different order. The score of n trees differs by at most
-    (n + 2) * 2**-53 times the sum of absolute values.
-
-    Leaves with several scores are vectors, which treelite stores in full, in O(leaves · scores) memory. If there are so
-    few non-zero values that this needs less memory, a tree is written once for each score that it contributes to, with
-    only the branches that lead to such leaves, in O(stored values · depth) memory. Trees of models with
-    `relabel_leaves=False` always have vectors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, y = np.arange(8.0).reshape(-1, 1), np.arange(8.0)
-    >>> forest = weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, y)
-    >>> theirs = weald.export.to_treelite(forest)
-    >>> import treelite
-    >>> predictions = treelite.gtil.predict(theirs, X)
     """
     if not isinstance(raw_scores, (bool, np.bool_)):
         raise TypeError(f"raw_scores must be True or False, got {raw_scores!r}")
