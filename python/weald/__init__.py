@@ -5,7 +5,7 @@ and 64-bit indices, multi-label y as a sparse matrix, and trees grown on random 
 
 Modules
 -------
-`weald.tree`, `weald.forest`, `weald.centroid`, `weald.linear`, `weald.label_tree`, `weald.boosting`, `weald.compression`
+`weald.tree`, `weald.forest`, `weald.centroid`, `weald.linear`, `weald.boosting`, `weald.compression`
     The estimators, which can also be imported from `weald`. Compression makes models smaller that predict the same or
     nearly the same.
 `weald.loss`
@@ -57,7 +57,6 @@ from weald import (
     export,
     forest,
     inspection,
-    label_tree,
     linear,
     loss,
     mean,
@@ -88,7 +87,6 @@ from weald.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from weald.label_tree import LabelTreeClassifier
 from weald.linear import LinearClassifier
 from weald.mean import Mean
 from weald.quantiles import QuantileBoostingRegressor
@@ -114,7 +112,6 @@ __all__ = [
     "GradientBoostingRegressor",
     "InducedForestClassifier",
     "InducedForestRegressor",
-    "LabelTreeClassifier",
     "LinearClassifier",
     "Mean",
     "Predictor",
@@ -135,7 +132,6 @@ __all__ = [
     "forest",
     "inspect_model",
     "inspection",
-    "label_tree",
     "linear",
     "load",
     "loads",

@@ -1283,9 +1283,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return self._linear_model() if isinstance(self.init, str) else super()._model_of_start()
 
     def _linear_model(self, seed: int = 0) -> LinearClassifier:
-        return LinearClassifier(
-            class_weight=self.class_weight, multi_label=self.multi_label, n_jobs=self.n_jobs, random_state=seed
-        )
+        same = {name: getattr(self, name) for name in ("class_weight", "multi_label", "n_jobs")}
+        return LinearClassifier(strategy="one_vs_rest", random_state=seed, **same)
 
     def _linear_init(
         self, samples: Samples, y: Any, sample_weight: Any, y_mask: Any, *, base_margin: object
@@ -1351,10 +1350,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _linear_part(self) -> tuple[_weald.LinearModel, linear_start.Added] | None:
         """The linear model of the same classes or labels that stages start from, by its scores or probabilities."""
-        init = self._init.estimator if isinstance(self._init, FrozenEstimator) else self._init
-        if not isinstance(init, LinearClassifier) or not self._has_probabilities():
+        init: Any = self._init.estimator if isinstance(self._init, FrozenEstimator) else self._init
+        linear, model = getattr(init, "_model", None), self._model
+        if not isinstance(linear, _weald.LinearModel) or not self._has_probabilities():
             return None
-        linear, model = init._model, self._model
         are_alike = (linear.kind, linear.n_outputs, linear.width) == (model.kind, model.n_outputs, model.width)
         return (linear, self._added_of(init)) if are_alike and (linear.n_classes == model.n_classes).all() else None
 

@@ -762,7 +762,7 @@ class ConformalLabels(WithScores):
     cv : "oob", int, cross-validation generator or None, default=None
         How the scores of calibration samples are computed, as in `TunedThresholds`.
     min_score : float or "auto", default="auto"
-        Scores below this value are not stored. "auto" is 0 if y is dense or the estimator is a `LabelTreeClassifier`, and
+        Scores below this value are not stored. "auto" is 0 if y is dense or the estimator fits trees of labels, and
         0.001 otherwise. If recall cannot be reached by all stored scores together, labels without a
         stored score are predicted by their frequency, the most frequent ones first: see `frequent_`.
     random_state : int, RandomState instance or None, default=None

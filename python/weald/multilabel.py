@@ -111,7 +111,7 @@ class TunedThresholds(WithScores):
     min_score : float or "auto", default="auto"
         Scores below this value are not stored, and no label is predicted by them. With 0 all scores that are not zero
         are stored, which for estimators other than trees and forests usually is every entry of a dense matrix. "auto" is 0 if
-        y is dense or the estimator is a `LabelTreeClassifier`, and 0.01 otherwise. `fit` warns if a smaller value would
+        y is dense or the estimator fits trees of labels, and 0.01 otherwise. `fit` warns if a smaller value would
         predict more of the labels that the objective asks for.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
@@ -381,7 +381,7 @@ class CalibratedLabels(LabelsOnUnseen):
         leaves their scores uncalibrated.
     min_score : float or "auto", default="auto"
         Scores below this value count as zero, which is calibrated as any other score. "auto" is 0 if y is dense or the
-        estimator is a `LabelTreeClassifier`, and 0.01 otherwise.
+        estimator fits trees of labels, and 0.01 otherwise.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
     verbose : int, default=0

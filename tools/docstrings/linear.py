@@ -2,53 +2,64 @@
 
 from __future__ import annotations
 
-INTERCEPT_SCALING = """
-intercept_scaling : float, default={default}
-    The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
-    -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all intercepts
-    are -1.
-"""
-
 LINEAR = {
+    "strategy": """
+strategy : {"auto", "one_vs_rest", "tree"}, default={default}
+    "one_vs_rest" fits a model of each label or class to all samples. "tree" clusters the labels, or the classes of one
+    output, and fits models of clusters and of labels to the samples near them: many labels take far less time. "auto" is
+    "tree" for more than 20,000 labels. Setting a parameter that has no effect with the strategy raises a ValueError: see
+    `docs/linear.md`.
+""",
     "loss": """
 loss : {"squared_hinge", "log_loss"}, default={default}
-    What a sample loses by its margin m, which is its score if it has the label, and the negative score otherwise:
-
-    - "squared_hinge": max(0, 1 - m)²;
-    - "log_loss": ln(1 + exp(-m)), which is logistic regression: the margins are log-odds, also without calibration.
-      Probabilities of text are better as a rule, and the best label is right a little less often. Each sample has its say
-      about each label, so that fits with many rare labels take longer, and models are larger.
+    What a sample loses by its margin m, the score if it has the label and the negative score otherwise: max(0, 1 - m)², or
+    ln(1 + exp(-m)), which is logistic regression, whose margins are log-odds without calibration. "log_loss" has better
+    probabilities of text as a rule, and its best label is right a little less often. Only with "one_vs_rest".
 """,
     "C": """
 C : float or "auto", default={default}
-    Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": one of
-    0.1, 0.3, 1, 3 and 10, or of ten times these numbers with `loss` "log_loss", by the log loss of held-out samples; `C_` is
-    the choice.
+    Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto" is 0.2 in
+    trees, and otherwise one of 0.1, 0.3, 1, 3 and 10, or of ten times these numbers with `loss` "log_loss", by the log loss
+    of held-out samples. `C_` is the choice.
 """,
     "features": """
 features : {"auto", "given", "normalized", "tfidf", "standardized"}, default={default}
-    What is done with X, in `fit` and in predictions. What is learned for it is part of the model:
-
-    - "given": nothing;
-    - "normalized": each sample is divided by its length √(Σ x²);
-    - "tfidf": for counts of words x, sign(x) ln(1 + abs(x)) times the inverse document frequency of the word,
-      1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
-    - "standardized": for numbers of different units, the difference from the mean of a feature divided by its standard
-      deviation and by √n_features. X becomes dense during the fit;
-    - "auto": the one with the least log loss of held-out samples, or that ranks their labels best (nDCG of the five best) if
-      there are more than 256, among those that suit X. Standardised features are tried only if at least a tenth of the cells
-      of X are not zero; tf-idf, if at most a quarter are not, and none is negative; X as it is given, if its samples are not
-      long (a mean square of their lengths of at most 100), nor of length one.
+    What is done with X, in `fit` and in predictions: nothing, samples are divided by their length, counts of words become
+    tf-idf and are then divided, or features are standardised, for which X becomes dense in the fit (not in trees). "auto"
+    is the one that suits held-out samples best; in trees it is "tfidf" for whole numbers that are not negative, and
+    otherwise "normalized". See `docs/linear.md` for formulas.
 """,
-    "intercept_scaling": INTERCEPT_SCALING
-    + """\
-    With `loss` "log_loss" they are drawn towards ln((P + ½) / (N + ½)) instead, where P and N are the weights of the samples
-    with and without the label.
+    "n_estimators": """
+n_estimators : int, default={default}
+    Number of trees, which differ by the random centres from which the clusters of labels start. Only with "tree".
+""",
+    "max_children": """
+max_children : int, default={default}
+    Maximum number of children of a node, from 2 to 65,536. With 2, each child has half of the labels of its node. Only with
+    "tree".
+""",
+    "max_leaf_labels": """
+max_leaf_labels : int, default={default}
+    Maximum number of labels of a leaf, from 1 to 65,536. Nodes with more labels are divided. Larger leaves rank labels
+    better and take longer. Only with "tree".
+""",
+    "beam_width": """
+beam_width : int, default={default}
+    Number of nodes of each tree that searches follow at each depth. In the fit, a node learns to tell its labels from those
+    of all samples whose search comes there; in predictions, labels of other nodes have the probability 0. More nodes rank
+    labels better and take longer. Only with "tree".
+""",
+    "intercept_scaling": """
+intercept_scaling : float, default={default}
+    The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. The larger it is, the less
+    intercepts are drawn towards -1, which says that a sample does not have the label; with 0 all are -1. With `loss`
+    "log_loss" it is ln((P + ½) / (N + ½)) in place of -1, of the weights P and N of samples with and without the label.
 """,
     "tol": """
-tol : float, default={default}
-    A label is fitted when the gradient of no sample is larger than this. With `loss` "log_loss", when the duality gap of its
-    objective is at most this times the loss of the samples; the gap is a bound of what the objective is above its least value.
+tol : float or "auto", default={default}
+    A label is fitted when the gradient of no sample is larger than this; with `loss` "log_loss", when the duality gap, a
+    bound of what the objective is above its least value, is at most this times the loss of the samples. "auto" is 0.1, and
+    0.3 in trees.
 """,
     "max_iter": """
 max_iter : int, default={default}
@@ -56,23 +67,21 @@ max_iter : int, default={default}
 """,
     "min_weight": """
 min_weight : float, default={default}
-    Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features` says, had a mean
-    square of their lengths of one: of X as it is given, those below `min_weight` divided by the root of that mean. Of labels
-    whose largest weight is below one, it is this share of it. Models are then several times smaller, with hardly any
-    difference in predictions.
+    Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features` says, had a
+    mean square of their lengths of one. Of labels whose largest weight is below one, it is this share of it. Models are
+    then several times smaller, with hardly any difference in predictions.
 """,
     "weight_dtype": """
 weight_dtype : {"float32", "float16"}, default={default}
-    The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and
-    model files take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude are not
-    rounded: with one of them, for example with a `min_weight` of 0, a file has all weights in float32.
+    The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and model files take
+    about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude are not rounded: with one of
+    them, for example with a `min_weight` of 0, a file has all weights in float32.
 """,
     "calibrate": """
 calibrate : bool, default={default}
     Whether margins are turned into log-odds by a slope and an intercept for each label, fitted to the margins of held-out
     samples: those of three or more classes together, by the log loss of their softmax. If False, the margins are the
-    log-odds, `predict` is not affected by held-out samples, and with a given `C` and `features` a fit takes about a third of
-    the time.
+    log-odds, and with a given `C` and `features` a fit takes about a third of the time. Only with "one_vs_rest".
 """,
     "class_weight": """
 class_weight : "balanced", dict, list of dict or None, default={default}
@@ -81,10 +90,12 @@ class_weight : "balanced", dict, list of dict or None, default={default}
 """,
     "random_state": """
 random_state : int, RandomState instance or None, default={default}
-    Controls the order in which samples are visited. Each call of `fit` draws one seed from it. Results with different
-    seeds differ by less than `tol` allows.
+    Controls the order in which samples are visited, and the clusters of labels. Each call of `fit` draws one seed from it.
+    With "one_vs_rest", results with different seeds differ by less than `tol` allows.
 """,
     "attributes": """
+strategy_ : {"one_vs_rest", "tree"}
+    The strategy of the fit.
 C_ : float
     The inverse strength of the penalty that the model was fitted with.
 features_ : {"given", "normalized", "tfidf", "standardized"}
@@ -92,11 +103,11 @@ features_ : {"given", "normalized", "tfidf", "standardized"}
 coef_ : sparse array of shape (n_columns, n_features)
     The weights of features, as CSR: of X as `features_` prepares it, and of X as it is given if these are "standardized".
     There is a row for each label, one for an output of two classes, and otherwise one for each class of each output. Each
-    access makes a copy.
+    access makes a copy. Trees have no `coef_`.
 intercept_ : ndarray of shape (n_columns,)
-    The intercepts.
+    The intercepts. Trees have no `intercept_`.
 n_iter_ : int
-    The largest number of passes over the samples, of all labels or classes.
+    The largest number of passes over the samples, of all labels, classes and clusters.
 idf_ : ndarray of shape (n_features,)
     The inverse document frequencies. They exist only with `features_` "tfidf".
 {classes_}

@@ -95,19 +95,14 @@ trees : range or None, default=None
     `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
     scores.
 """,
-    "trees_of_labels": """
-trees : range or None, default=None
-    Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
-    trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.
-    `random_state` must then be an integer.
-""",
-    "labels_of_part": """
+    "parts_of_linear": """
 labels : range or None, default=None
-    Fit only these columns of y, which must be labels. The result is a part of the model, in which the other labels have
-    no weights. Parts can be fitted in several processes or on several machines, each to all samples and all columns of
-    y, and put together by `weald.merge`. `random_state` must then be an integer. Each part chooses `C` and `features` by
-    up to 256 labels of y or a sixteenth of them, and calibrates by up to 2,048, whichever it fits; with given `C` and
-    `features` and `calibrate=False` nothing is done twice.
+    Fit only these columns of y, which must be labels, with the strategy "one_vs_rest". The result is a part of the model,
+    in which the others have no weights. Parts can be fitted on several machines, each to all samples and columns, and put
+    together by `weald.merge`; `random_state` must then be an integer. Each part chooses `C` and `features`, and calibrates,
+    by the same labels.
+trees : range or None, default=None
+    Fit only these trees of `range(n_estimators)`, with the strategy "tree": a part of the model in the same way.
 """,
     "label_names": """
 label_names : array-like of shape (n_labels,) of str or None, default=None

@@ -25,7 +25,6 @@ from docstrings.estimators import (
     members,
     share_of_words,
 )
-from docstrings.label_tree import LABEL_TREES
 from docstrings.linear import LINEAR
 
 # The tables of each estimator, of which later ones replace texts of earlier ones.
@@ -59,9 +58,6 @@ ESTIMATORS = {
         | members("DecisionTreeClassifier")
         | share_of_words("all five", "up to 3.2"),
         "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("DecisionTreeRegressor"),
-    },
-    "label_tree.py": {
-        "LabelTreeClassifier": SHARED | LABEL_TREES,
     },
     "linear.py": {
         "LinearClassifier": SHARED | LINEAR,
@@ -171,14 +167,8 @@ SHARED_TEXTS = {
     "distribute.py": {
         "predict_topk": "scores_of_labels",
     },
-    "label_tree.py": {
-        "LabelTreeClassifier.fit": "label_names trees_of_labels fitted_self errors_of_fit after_errors weight_zero",
-        "LabelTreeClassifier.predict": "X of_the_type_of_y",
-        "LabelTreeClassifier.predict_proba": "X_as_in_predict",
-    },
     "linear.py": {
-        "LinearClassifier.fit": "label_names labels_of_part fitted_self errors_of_fit after_errors weight_zero",
-        "LinearClassifier.predict": "X of_the_type_of_y",
+        "LinearClassifier.fit": "label_names parts_of_linear fitted_self errors_of_fit after_errors weight_zero",
         "LinearClassifier.predict_proba": "X_as_in_predict probabilities",
         "LinearClassifier.decision_function": "X_as_in_predict decisions",
     },
