@@ -1357,10 +1357,5 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         are_alike = (linear.kind, linear.n_outputs, linear.width) == (model.kind, model.n_outputs, model.width)
         return (linear, self._added_of(init)) if are_alike and (linear.n_classes == model.n_classes).all() else None
 
-    def _decisions(self, scores: Float) -> Prediction:
-        scores = self._by_output((scores - self._threshold) * self._unit())
-        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
-        return scores[:, 0] if is_single else scores
-
     def _probabilities(self, scores: Float) -> Prediction:
         return self._by_output(self._model.to_predictions(scores))

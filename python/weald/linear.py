@@ -401,11 +401,6 @@ class LinearClassifier(BaseLinear):
         )
         return scores
 
-    def _decisions(self, scores: Float) -> Prediction:
-        found = self._by_output((scores - self._threshold) * self._unit())
-        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
-        return found[:, 0] if is_single else found
-
     def _probabilities(self, scores: Float) -> Prediction:
         return self._by_output(scores if self._is_tree else self._model.to_predictions(scores))
 

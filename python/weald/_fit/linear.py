@@ -29,6 +29,7 @@ from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import ClassWeight, MatrixLike, RandomState, available_if
+from weald._ranking import best
 from weald._rounds.linear_start import of_folds
 from weald._rounds.progress import Progress
 
@@ -49,8 +50,6 @@ _C_OF_TREES = 0.2
 _TOL: dict[Strategy, float] = {"one_vs_rest": 0.1, "tree": 0.3}
 # With less weight times C, the penalty holds most weights of features near zero.
 _LEAST_LOSSES = 30.0
-# Samples of dense X that are looked at together.
-_AT_ONCE = 4096
 
 
 class LinearProof(Proof):
@@ -194,11 +193,8 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         self._set_outputs(samples.target)
         part = self._checked_part(strategy, ranges)
         samples.reserve(self)
-        with (
-            Progress(type(self).__name__, "block of columns", None, self.verbose)
-            if self.verbose
-            else nullcontext() as told
-        ):
+        of_all = type(self).__name__, "block of columns", None, self.verbose
+        with Progress(*of_all) if self.verbose else nullcontext() as told:
             folds = (self._fit_trees if strategy == "tree" else self._fit_columns)(samples, told, part, with_folds)
         if part is not None:
             self._part = (*part, digest.of_data(samples.X, samples.target, samples.weights))
@@ -368,16 +364,7 @@ def _fit_labels_out_of_bag(
 
 def chosen_features(X: Matrix, weights: Float | None) -> str:
     """What trees do with X by `features="auto"`: "tfidf" if all values of samples of positive weight are counts."""
-    there = None if weights is None else weights > 0
-
-    def are_counts(values: NDArray[np.float32]) -> bool:
-        return bool((values >= 0).all() and (np.floor(values) == values).all())
-
-    if not is_sparse(X):
-        blocks = (slice(start, start + _AT_ONCE) for start in range(0, X.shape[0], _AT_ONCE))
-        rows = (X[block] if there is None else X[block][there[block]] for block in blocks)
-        return "tfidf" if all(map(are_counts, rows)) else "normalized"
-    values = X.data
-    if there is not None:
-        values = values[np.repeat(there, np.diff(X.indptr)) if X.format == "csr" else there[X.indices]]
-    return "tfidf" if are_counts(values) else "normalized"
+    X = X if weights is None or weights.all() else X[weights > 0]
+    blocks = (rows.data if is_sparse(rows) else rows for rows in best.row_blocks(X, X.shape[1]))
+    are_counts = all((values >= 0).all() and (np.floor(values) == values).all() for values in blocks)
+    return "tfidf" if are_counts else "normalized"

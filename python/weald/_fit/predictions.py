@@ -384,7 +384,13 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         ndarray of shape (n_samples, n_labels)
             The probabilities minus one half.
         """
-        return self._scores(X) - 0.5
+        return self._decisions(self._scores(X))
+
+    def _decisions(self, scores: Float) -> Prediction:
+        """The margins of raw scores, which are a single column for two classes."""
+        found = self._by_output((scores - self._threshold) * self._unit())
+        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
+        return found[:, 0] if is_single else found
 
     @available_if(ranks_columns)
     @of_one_fit
@@ -514,6 +520,8 @@ class OfFiniteX(BaseModel):
     # Why formats for tests of single features do not represent them, and the exporters that take them all the same.
     _why_no_tests: ClassVar[str]
     _exported_by: ClassVar[str] = ""
+
+    is_categorical_ = Absent("its features are numbers, and not categories")
 
     def _check_X(self, X: Raw, *, reset: bool, **options: Any) -> Matrix:
         if reset and (columns := schema.by_value(X)):
