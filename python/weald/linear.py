@@ -45,7 +45,7 @@ __all__ = ["LinearClassifier"]
 
 def _has_margins(model: LinearClassifier) -> bool:
     """Whether there are margins: not of classes in trees."""
-    return not model._is_tree or model._label_format is not None
+    return not model._is_tree or getattr(model, "_label_format", None) is not None
 
 
 class LinearClassifier(BaseLinear):

@@ -145,8 +145,9 @@ class BaseLinear(OfFiniteX, BaseClassifier):
 
     @property
     def _is_tree(self) -> bool:
-        """Whether the model that was fitted has trees of labels."""
-        return isinstance(self.__dict__.get("_model"), _weald.LabelTreeModel)
+        """Whether the model has trees of labels: as it was fitted, or will be for sure."""
+        model = self.__dict__.get("_model")
+        return self.strategy == "tree" if model is None else isinstance(model, _weald.LabelTreeModel)
 
     def _checked_strategy(self, target: Target) -> Strategy:
         """The strategy for this y, which has all the parameters that are set."""
