@@ -332,7 +332,7 @@ def test_what_label_trees_are_not_is_refused_in_words():
     fitted = model().fit(COUNTS, LABELS)
     with pytest.raises(ValueError, match=r"parts\[0\] was fitted without trees"):
         weald.merge([fitted, fitted])
-    with pytest.raises(TypeError, match="with strategy_='one_vs_rest', got a LinearClassifier"):
+    with pytest.raises(TypeError, match="estimator must be a linear model of weald, got a LinearClassifier with trees"):
         inspection.top_features(fitted, 0)
     with pytest.raises(TypeError, match="got a LinearClassifier"):
         weald.compression.compact_leaves(fitted)

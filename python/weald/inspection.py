@@ -647,9 +647,8 @@ def top_features(
     """
     model, before = innermost(estimator)
     if not isinstance(model, LinearClassifier) or model._is_tree:
-        raise TypeError(
-            f"estimator must be a LinearClassifier with strategy_='one_vs_rest', got {kind_of(model)}; see shap_values"
-        )
+        got = kind_of(model) + " with trees" * isinstance(model, LinearClassifier)
+        raise TypeError(f"estimator must be a linear model of weald, got {got}; see shap_values")
     model = named_twin(model, estimator)
     integer("n", n, 1)
     if not isinstance(sign, str) or sign not in ("positive", "negative", "both"):

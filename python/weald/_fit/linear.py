@@ -47,7 +47,7 @@ ONLY: dict[Strategy, tuple[str, ...]] = {
 }
 # What "auto" is in trees, and the tolerance of both.
 _C_OF_TREES = 0.2
-_TOL: dict[Strategy, float] = {"one_vs_rest": 0.1, "tree": 0.3}
+_TOLERANCES: dict[Strategy, float] = {"one_vs_rest": 0.1, "tree": 0.3}
 # With less weight times C, the penalty holds most weights of features near zero.
 _LEAST_LOSSES = 30.0
 
@@ -229,7 +229,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         self._model, self.C_ = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.mask), config["c"]
 
     def _tol(self, strategy: Strategy) -> float:
-        return _TOL[strategy] if isinstance(self.tol, str) else float(self.tol)
+        return _TOLERANCES[strategy] if isinstance(self.tol, str) else float(self.tol)
 
     def _config(self, seed: int) -> _LinearConfig:
         """The parameters in the engine's form."""

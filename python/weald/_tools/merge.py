@@ -94,7 +94,7 @@ def merge(
     twins.sort(key=lambda part: getattr(part, PART)[:2])
     first = twins[0]
     _check_alike(twins)
-    what, n = _parts_of(first)
+    what, n = _of_what(first)
     _check_all_there(what, n, [getattr(part, PART)[:2] for part in twins])
     merged = first._twin()
     merged._put_together(twins)
@@ -111,7 +111,7 @@ def _checked(parts: object) -> list[Any]:
     if not found:
         raise ValueError("parts must have at least one fitted model, got none")
     for place, part in enumerate(found):
-        if (of := _parts_of(part)) is None:
+        if (of := _of_what(part)) is None:
             raise TypeError(f"parts must be {MERGED}, got a {type(part).__name__} as parts[{place}]")
         try:
             check_is_fitted(part)
@@ -124,8 +124,8 @@ def _checked(parts: object) -> list[Any]:
     return found
 
 
-def _parts_of(model: Any) -> Any:
-    """What its parts are, and how many: a pair, or None."""
+def _of_what(model: Any) -> Any:
+    """What its parts are ranges of, and of how many; or None."""
     return model._parts_for(getattr(model, "n_outputs_", 1)) if isinstance(model, BaseModel) else None
 
 
@@ -179,7 +179,7 @@ def _is_equal(a: object, b: object) -> bool:
 
 def _named(part: Any) -> str:
     start, stop, _ = getattr(part, PART)
-    return f"{_parts_of(part)[0]} {start} to {stop - 1}"
+    return f"{_of_what(part)[0]} {start} to {stop - 1}"
 
 
 def _check_all_there(what: str, n: int, ranges: list[tuple[int, int]]) -> None:
