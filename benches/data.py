@@ -311,6 +311,11 @@ SOURCES: dict[str, Source] = {
         how="draw 24 000 titles for training and 6 000 for testing, and make sublinear tf-idf of their words and pairs of "
         "words, fitted to the part for training",
     ),
+    "finna_en_large": Source(
+        "as finna_en",
+        how="draw 300 000 titles for training and 30 000 for testing, and make sublinear tf-idf of their words with three "
+        "digits, fitted to the part for training",
+    ),
     "mediamill_sample": Source(
         "MediaMill challenge",
         how="nothing can be done: it is a union of random samples (4 386 of 43 907) that no single source holds",

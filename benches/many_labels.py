@@ -52,10 +52,10 @@ def made(n_samples, n_labels, seed=0):
     return X, Y
 
 
-def fit(kind, n_samples, n_labels, threads):
+def fit(strategy, n_samples, n_labels, threads):
     X, Y = made(n_samples + N_TEST, n_labels)
     before = _peak()
-    model = getattr(weald, kind)(random_state=0, n_jobs=threads)
+    model = weald.LinearClassifier(strategy=strategy, random_state=0, n_jobs=threads)
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(X[:n_samples], Y[:n_samples])
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
@@ -73,11 +73,11 @@ def main() -> None:
     common = parser(__doc__ or "", repeat=1)
     fixed = [f"{n}x100000" for n in (125_000, 250_000, 500_000, 1_000_000)]
     common.add_argument("--settings", nargs="+", default=[*fixed, *(f"250000x{d}" for d in (12_500, 25_000, 50_000))])
-    common.add_argument("--kind", default="LabelTreeClassifier")
+    common.add_argument("--strategy", default="tree")
     common.add_argument("--threads", type=int, default=2)
     args = options(common)
     if args.worker:
-        print(json.dumps(fit(args.kind, *map(int, args.worker), args.threads)))
+        print(json.dumps(fit(args.strategy, *map(int, args.worker), args.threads)))
         return
     if args.quick:
         args.settings = ["10000x4000", "20000x4000", "20000x8000"]
@@ -88,7 +88,7 @@ def main() -> None:
         wall, processor, peak, size, precision = in_fresh_process(n, d)
         seconds[int(n), int(d)] = processor
         cells = f"{wall:.1f}", f"{processor:.1f}", f"{peak:.2f}", f"{size:.0f}", f"{precision:.3f}"
-        table.row(f"{n} samples, {d} labels", args.kind, *cells)
+        table.row(f"{n} samples, {d} labels", args.strategy, *cells)
     print()
     for what, index in (("samples", 0), ("labels", 1)):
         # Of sizes that differ in this number alone, the largest against the smallest.

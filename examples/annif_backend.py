@@ -69,8 +69,11 @@ except ImportError:
 
 # The models, with the parameters that suit words whose weights are tf-idf.
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "linear": (weald.LinearClassifier, {"features": "given"}),
-    "label_tree": (weald.LabelTreeClassifier, {"features": "given"}),
+    "linear": (
+        weald.LinearClassifier,
+        {"strategy": "one_vs_rest", "features": "given"},
+    ),
+    "label_tree": (weald.LinearClassifier, {"strategy": "tree", "features": "given"}),
     "centroid_forest": (weald.CentroidForestClassifier, {"idf": False}),
     "forest": (weald.RandomForestClassifier, {}),
     "boosting": (weald.GradientBoostingClassifier, {"init": "auto"}),
@@ -145,7 +148,8 @@ class WealdBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         model = kind(n_jobs=n_jobs, random_state=0, multi_label=True, **chosen)
         for name in OPTIONS.keys() & params.keys():
             parameter, read = OPTIONS[name]
-            if parameter not in model.get_params():
+            of_trees = (params["model"], name) == ("linear", "trees")
+            if of_trees or parameter not in model.get_params():
                 raise NotSupportedException(
                     f"model={params['model']} has no parameter {name}"
                 )

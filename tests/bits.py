@@ -148,7 +148,15 @@ fit("linear, hinge", partial(weald.LinearClassifier, features="tfidf", **LINEAR)
 fit("linear, log loss", partial(weald.LinearClassifier, loss="log_loss", features="given", **LINEAR), "labels")
 fit(
     "label tree",
-    partial(weald.LabelTreeClassifier, C=1.0, n_estimators=2, max_children=3, max_leaf_labels=4, random_state=1),
+    partial(
+        weald.LinearClassifier,
+        C=1.0,
+        strategy="tree",
+        n_estimators=2,
+        max_children=3,
+        max_leaf_labels=4,
+        random_state=1,
+    ),
     "sparse_labels",
     X="words",
 )

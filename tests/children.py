@@ -20,8 +20,7 @@ from unittest import mock
 
 import numpy as np
 import turns
-import weald
-from conftest import make, make_data, model_bytes
+from conftest import class_of, make, make_data, model_bytes
 
 # The end of the code of `interrupted`: `cases` has the estimator and the work for each name. A work that has finished
 # waits for Ctrl-C, so that there is one answer to each.
@@ -146,7 +145,7 @@ def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[flo
 def fit_and_predict(name: str) -> str:
     """The result of a worker process: a hash of a small model fitted on two threads and of its predictions."""
     X, y = make_data(name, n=200)
-    threads = {"n_jobs": 2} if "n_jobs" in getattr(weald, name)._get_param_names() else {}
+    threads = {"n_jobs": 2} if "n_jobs" in class_of(name)._get_param_names() else {}
     model = make(name, **threads).fit(X, y)
     return digest(model_bytes(model), model.predict(X))
 

@@ -27,7 +27,8 @@ COMPRESSED = ["CompressedForestClassifier", "CompressedForestRegressor"]
 INDUCED = ["InducedForestClassifier", "InducedForestRegressor"]
 CENTROIDS = ["CentroidForestClassifier", "CentroidForestRegressor"]
 LINEAR = ["LinearClassifier"]
-LABEL_TREES = ["LabelTreeClassifier"]
+# With `strategy="tree"`.
+LABEL_TREES = ["trees of LinearClassifier"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 
@@ -113,7 +114,13 @@ def make(name: str, **params):
         # nodes.
         size = {"n_estimators": 3, "max_depth": 4} if params.get("solver") == "lasso" else {"n_estimators": 5}
         params = {"estimator": forest(**size), "cv": 3, **({"step_size": 0.05} if name in COMPRESSED else {}), **params}
-    return getattr(weald, name)(**{"random_state": 0, **params})
+    if name in LABEL_TREES:
+        params = {"strategy": "tree", **params}
+    return class_of(name)(**{"random_state": 0, **params})
+
+
+def class_of(name: str) -> type:
+    return getattr(weald, name.rpartition(" ")[2])
 
 
 def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str = "single"):

@@ -143,9 +143,10 @@ def _table() -> dict[str, Entry]:
     table.add(weald.LinearClassifier, "log loss", masks=("classes", *LABELS), **linear, params=logistic)
     # Labels, or one output of classes.
     of_one = {"outputs": ("labels", "sparse labels", "class"), "masks": LABELS, **linear}
-    table.add(weald.LabelTreeClassifier, **of_one, params={"random_state": 0})
-    deep = {"n_estimators": 2, "max_children": 2, "max_leaf_labels": 1, "beam_width": 2, "random_state": 0}
-    table.add(weald.LabelTreeClassifier, "deep", **of_one, params=deep)
+    tree = {"strategy": "tree", "random_state": 0}
+    table.add(weald.LinearClassifier, "trees", **of_one, params=tree)
+    deep = {"n_estimators": 2, "max_children": 2, "max_leaf_labels": 1, "beam_width": 2}
+    table.add(weald.LinearClassifier, "deep", **of_one, params={**tree, **deep})
     boosted = {**small, "max_leaf_nodes": 6}
     for task in ("Classifier", "Regressor"):
         cls = getattr(weald, f"GradientBoosting{task}")

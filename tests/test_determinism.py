@@ -8,8 +8,7 @@ from pathlib import Path
 import children
 import numpy as np
 import pytest
-import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, class_of, make, make_data, model_bytes
 from scipy import sparse
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
@@ -54,7 +53,7 @@ TABLE = [
 def test_one_hash_for_all_threads_and_layouts(name, params):
     X, y = make_data(name, n=150, outputs="labels" if name.endswith("Classifier") else "several")
     X = X.astype(np.float32)
-    takes_threads = "n_jobs" in getattr(weald, name)._get_param_names()
+    takes_threads = "n_jobs" in class_of(name)._get_param_names()
     hashes = {}
     for layout, convert in LAYOUTS.items():
         Z = convert(X)

@@ -39,7 +39,9 @@ GROUPS = np.arange(N) // 3
 FOREST = weald.RandomForestClassifier(7, random_state=0)
 OF_NUMBERS = weald.RandomForestRegressor(7, random_state=1)
 BOOSTED = weald.GradientBoostingClassifier(n_estimators=3, random_state=0)
-OF_TREES = weald.LabelTreeClassifier(n_estimators=3, max_leaf_labels=4, features="normalized", random_state=0)
+OF_TREES = weald.LinearClassifier(
+    strategy="tree", n_estimators=3, max_leaf_labels=4, features="normalized", random_state=0
+)
 LINEAR = weald.LinearClassifier(random_state=0)
 HIERARCHY = LabelHierarchy([(0, 1), (1, 2)], n_labels=7)
 TFIDF = make_pipeline(TfidfTransformer(), FOREST)

@@ -45,7 +45,7 @@ CASES = {
 def fitted(case):
     """The model of a case, and samples: those of its fit, others, and hostile ones."""
     X, y, params = CASES[case]
-    model = weald.LabelTreeClassifier(**{"n_estimators": 3, "random_state": 0, **params}).fit(X, y)
+    model = weald.LinearClassifier(**{"strategy": "tree", "n_estimators": 3, "random_state": 0, **params}).fit(X, y)
     rng = np.random.default_rng(1)
     tried = np.where(rng.random(X.shape) < 0.15, rng.choice([0.0, -0.0, 1e-42, -3e-3, 4e4, 1e30], X.shape), X)
     return model, np.concatenate([X, tried, -X[:20], np.zeros((1, 40))]).astype(np.float32)
@@ -67,7 +67,7 @@ def test_json_that_is_read_predicts_the_same_bits(case):
     np.testing.assert_array_equal(read.predict(Z), dense(model.predict(Z)))
     assert read.n_outputs_ == model.n_outputs_
     n_trees = model._model.n_trees
-    assert repr(read) == f"<LabelTreeClassifier of {n_trees} trees, read by weald.export.from_json>"
+    assert repr(read) == f"<LinearClassifier of {n_trees} trees, read by weald.export.from_json>"
     with pytest.raises(ValueError, match=r"NaN|finite"):
         read.predict(Z * np.nan)
 
@@ -172,7 +172,9 @@ def test_c_finds_the_same_labels(case, flags, tmp_path):
 
 def test_names_are_kept():
     frame = pd.DataFrame(WORDS, columns=[f"word{j}" for j in range(40)])
-    model = weald.LabelTreeClassifier(n_estimators=2, random_state=0).fit(frame, FEW, label_names=list("abcdef"))
+    model = weald.LinearClassifier(strategy="tree", n_estimators=2, random_state=0).fit(
+        frame, FEW, label_names=list("abcdef")
+    )
     read = from_json(to_json(model))
     assert read.feature_names_in_.tolist() == list(frame.columns)
     assert read.target_names_in_.tolist() == list("abcdef")

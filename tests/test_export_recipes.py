@@ -19,7 +19,7 @@ TRUSTED = {
     "linear": ["weald.linear.LinearClassifier"],
     "linear start": ["weald.boosting.GradientBoostingClassifier", "weald.linear.LinearClassifier"],
     "centroids": ["weald.centroid.CentroidForestClassifier"],
-    "label tree": ["weald.label_tree.LabelTreeClassifier"],
+    "label tree": ["weald.linear.LinearClassifier"],
 }
 OF_LABELS = ["weald.multilabel.LabelFormat", "numpy.dtype"]
 X, Y = words()
@@ -31,7 +31,7 @@ def fitted(name):
         "linear": weald.LinearClassifier(random_state=0),
         "linear start": boosting(init="linear"),
         "centroids": weald.CentroidForestClassifier(n_estimators=3, random_state=0),
-        "label tree": weald.LabelTreeClassifier(random_state=0),
+        "label tree": weald.LinearClassifier(strategy="tree", random_state=0),
     }[name]
     return model.fit(X, Y)
 

@@ -83,8 +83,8 @@ def test_models_that_no_format_expresses(exporter):
         message = rf"{exporter.__name__} does not support CentroidForestClassifier.*use to_json or to_c, or weald.save"
         with pytest.raises(ValueError, match=message):
             exporter(centroid)
-        tree = make("LabelTreeClassifier").fit(X, y)
-        message = "does not support LabelTreeClassifier: it has a linear model .*use to_json or to_c, or weald.save"
+        tree = make(*LABEL_TREES).fit(X, y)
+        message = "does not support LinearClassifier: trees of labels have a linear model .*use to_json or to_c, or weald.save"
         with pytest.raises(ValueError, match=message):
             exporter(tree)
     if exporter in (export.to_treelite, export.to_sklearn):

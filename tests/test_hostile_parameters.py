@@ -116,11 +116,16 @@ def names(error: Exception, parameter: str) -> bool:
     return re.search(rf"(?<![a-z_]){parameter}(?![a-z])", str(error)) is not None
 
 
+def few_trees(name):
+    has_trees = "n_estimators" in make(name).get_params(deep=False) and name not in LINEAR
+    return {"n_estimators": 2} if has_trees else {}
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EVERY)
 def test_every_parameter_of_every_estimator(name):
     X, y = make_data(name, n=24)
-    small = {"n_estimators": 2} if "n_estimators" in make(name).get_params(deep=False) else {}
+    small = few_trees(name)
     small |= {"max_steps": 3, "cv": 2} if name in COMPRESSED else {}
     fitted = make(name, **small).fit(X, y)
     faults = []
@@ -561,7 +566,7 @@ def numerical():
     mean = weald.Mean([("a", make("DecisionTreeRegressor")), ("b", make("DecisionTreeRegressor"))])
     for name in EVERY:
         data = make_data(name, n=24)
-        small = {"n_estimators": 2} if "n_estimators" in make(name).get_params(deep=False) else {}
+        small = few_trees(name)
         yield "sample_weight", lambda w, n=name, d=data, s=small: make(n, **s).fit(*d, sample_weight=w), np.ones(24)
     yield "sample_weight", lambda w: regressor.score(X, Y, sample_weight=w), ones
     for metric in (metrics.roc_auc, metrics.average_precision, metrics.log_loss, metrics.brier):

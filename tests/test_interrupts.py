@@ -56,7 +56,7 @@ def fit_linear():
 def fit_label_tree():
     X = sparse.csr_array(rng.random((20_000, 300)) < 0.05, dtype=np.float32)
     Y = sparse.csr_array(rng.random((20_000, 2_000)) < 0.01)
-    model = weald.LabelTreeClassifier(1e4, tol=1e-6, max_iter=10_000, n_jobs=2)
+    model = weald.LinearClassifier(1e4, strategy="tree", tol=1e-6, max_iter=10_000, n_jobs=2)
     return model, lambda: model.fit(X, Y)
 
 

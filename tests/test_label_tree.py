@@ -26,7 +26,7 @@ SMALL = {"n_estimators": 3, "max_children": 3, "max_leaf_labels": 2, "beam_width
 
 
 def model(**params):
-    return weald.LabelTreeClassifier(**{"random_state": 0, **SMALL, **params})
+    return weald.LinearClassifier(**{"strategy": "tree", "random_state": 0, **SMALL, **params})
 
 
 def in_columns(fitted, X):
@@ -195,7 +195,7 @@ def test_what_is_done_with_x_is_chosen_by_its_values():
     assert model().fit(words, LABELS).features_ == "normalized"
     n, n_with = N, (dense != 0).sum(axis=0)
     np.testing.assert_allclose(model().fit(dense, LABELS).idf_, 1 + np.log((1 + n) / (1 + n_with)), rtol=1e-6)
-    with pytest.raises(AttributeError, match="LabelTreeClassifier has no idf_ with features_='normalized'"):
+    with pytest.raises(AttributeError, match="LinearClassifier has no idf_ with features_='normalized'"):
         _ = model().fit(words, LABELS).idf_
 
 
@@ -208,16 +208,16 @@ def test_fits_that_do_not_end_in_time_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert 1 <= model().fit(COUNTS, LABELS).n_iter_ < 1000
-    with pytest.raises(AttributeError, match="LabelTreeClassifier has no n_iter_ before it is fitted"):
+    with pytest.raises(AttributeError, match="LinearClassifier has no n_iter_ before it is fitted"):
         _ = model().n_iter_
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"C": 0.0}, "'C' parameter of LabelTreeClassifier must be"),
-        ({"C": "auto"}, "'C' parameter of LabelTreeClassifier must be"),
-        ({"features": "standardized"}, "'features' parameter of LabelTreeClassifier must be"),
+        ({"C": 0.0}, "'C' parameter of LinearClassifier must be"),
+        ({"C": "best"}, "'C' parameter of LinearClassifier must be"),
+        ({"features": "standardized"}, "features must be .* with strategy='tree', got 'standardized'"),
         ({"n_estimators": 0}, "'n_estimators' parameter"),
         ({"max_children": 1}, "'max_children' parameter"),
         ({"max_children": 65_537}, "'max_children' parameter"),
@@ -234,16 +234,14 @@ def test_fits_that_do_not_end_in_time_warn():
 )
 def test_parameters_that_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
-        weald.LabelTreeClassifier(**params).fit(COUNTS, LABELS)
+        weald.LinearClassifier(strategy="tree", **params).fit(COUNTS, LABELS)
 
 
 def test_samples_that_are_refused():
-    X, y = make_data("LabelTreeClassifier", outputs="labels")
+    X, y = make_data("LinearClassifier", outputs="labels")
     gaps = np.where(X > 1, np.nan, X)
     for Z in (gaps, sparse.csr_array(gaps), pd.DataFrame(gaps)):
-        with pytest.raises(
-            ValueError, match="X contains NaN, which LabelTreeClassifier does not support, since a weight"
-        ):
+        with pytest.raises(ValueError, match="X contains NaN, which LinearClassifier does not support, since a weight"):
             model().fit(Z, y)
         with pytest.raises(ValueError, match="X contains NaN"):
             model().fit(X, y).predict(np.asarray(gaps))
@@ -254,7 +252,7 @@ def test_samples_that_are_refused():
         model().fit(X, X[:, 0])
     with pytest.raises(AttributeError, match=r"has no feature_importances_: .*permutation_importance"):
         _ = model().fit(X, y).feature_importances_
-    with pytest.raises(TypeError, match=r"got a LabelTreeClassifier; see weald.inspection.permutation_importance"):
+    with pytest.raises(TypeError, match=r"got a LinearClassifier; see weald.inspection.permutation_importance"):
         inspection.shap_values(model().fit(X, y), X)
 
 
@@ -336,9 +334,9 @@ def test_what_label_trees_are_not_is_refused_in_words():
     fitted = model().fit(COUNTS, LABELS)
     with pytest.raises(ValueError, match=r"parts\[0\] was fitted without trees"):
         weald.merge([fitted, fitted])
-    with pytest.raises(TypeError, match="estimator must be a linear model of weald, got"):
+    with pytest.raises(TypeError, match="estimator must be a linear model of weald, got a LinearClassifier with trees"):
         inspection.top_features(fitted, 0)
-    with pytest.raises(TypeError, match="got a LabelTreeClassifier"):
+    with pytest.raises(TypeError, match="got a LinearClassifier"):
         weald.compression.compact_leaves(fitted)
 
 
@@ -349,7 +347,9 @@ def test_texts_of_many_subjects_are_found():
     texts = [" ".join([*(f"{subjects[j]}word" for j in pair), f"noise{rng.integers(50)}"]) for pair in chosen]
     Y = sparse.csr_array((np.ones(1800), np.sort(chosen, axis=1).ravel(), np.arange(0, 1801, 2)), shape=(900, 120))
     X = CountVectorizer().fit_transform(texts)
-    fitted = weald.LabelTreeClassifier(max_children=5, max_leaf_labels=8, random_state=0).fit(X[:800], Y[:800])
+    fitted = weald.LinearClassifier(strategy="tree", max_children=5, max_leaf_labels=8, random_state=0).fit(
+        X[:800], Y[:800]
+    )
     best = fitted.predict_topk(X[800:], 2)[0]
     found = [len(set(pair) & set(row)) for pair, row in zip(chosen[800:], best.tolist(), strict=True)]
     # Each subject has a word of its own, so that nearly all are found.

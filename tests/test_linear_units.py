@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -54,8 +55,8 @@ MODELS = {
     },
     "chosen": lambda seed: weald.LinearClassifier(**linear(seed, C="auto")),
     **{
-        f"label tree, {features}": lambda seed, features=features: weald.LabelTreeClassifier(
-            features=features, max_leaf_labels=2, **linear(seed)
+        f"label tree, {features}": lambda seed, features=features: weald.LinearClassifier(
+            strategy="tree", features=features, max_leaf_labels=2, **linear(seed)
         )
         for features in FEATURES[:3]
     },
@@ -95,13 +96,14 @@ def test_weights_that_vanish_are_no_weights():
 
 
 @pytest.mark.parametrize("unit", [0.01, 1.0, 255 / 16, 300.0])
-@pytest.mark.parametrize("make", [weald.LinearClassifier, weald.LabelTreeClassifier])
-def test_small_weights_are_dropped_in_any_unit_of_x(make, unit):
+@pytest.mark.parametrize("strategy", ["one_vs_rest", "tree"])
+def test_small_weights_are_dropped_in_any_unit_of_x(strategy, unit):
     # C has the unit of 1 / x², and the scaling of the intercept that of x: with these, the model is the same in all units.
     X, y = load_digits(return_X_y=True)
     X, train = X * unit, np.arange(len(X)) % 2 == 0
-    params = {"features": "given", "C": 1e-4 / unit**2, "intercept_scaling": 0.3 * unit, "random_state": 0}
-    whole, fewer = (make(min_weight=least, **params).fit(X[train], y[train]) for least in (0, 0.01))
+    params = {"features": "given", "C": 1e-4 / unit**2, "intercept_scaling": 0.3 * unit, "strategy": strategy}
+    make = partial(weald.LinearClassifier, random_state=0, **params)
+    whole, fewer = (make(min_weight=least).fit(X[train], y[train]) for least in (0, 0.01))
     assert fewer.score(X[~train], y[~train]) > whole.score(X[~train], y[~train]) - 0.01
     assert len(weald.dumps(fewer)) < len(weald.dumps(whole))
 
@@ -180,7 +182,9 @@ def test_labels_without_samples_come_last_in_label_trees():
     Y[np.arange(300)[:, None], words % 20 + 3] = 1
     X = np.zeros((300, 60))
     X[np.arange(300)[:, None], words] = 1
-    fitted = weald.LabelTreeClassifier(max_leaf_labels=2, max_children=2, beam_width=1, random_state=0).fit(X, Y)
+    fitted = weald.LinearClassifier(
+        strategy="tree", max_leaf_labels=2, max_children=2, beam_width=1, random_state=0
+    ).fit(X, Y)
     empty = np.flatnonzero(Y.sum(axis=0) == 0)
     proba, (top, scores) = fitted.predict_proba(X), fitted.predict_topk(X, 25)
     assert (proba[:, empty] == 0).all()
@@ -193,8 +197,9 @@ def test_labels_without_samples_come_last_in_label_trees():
 @pytest.mark.parametrize(
     ("weights", "told"), [(1 / 400, True), (1e-6, True), (0.7, False), (1.0, False), (None, False)]
 )
-@pytest.mark.parametrize("make", [weald.LinearClassifier, weald.LabelTreeClassifier])
-def test_weights_that_the_penalty_outweighs_are_told_with_a_factor(make, weights, told):
+@pytest.mark.parametrize("strategy", ["one_vs_rest", "tree"])
+def test_weights_that_the_penalty_outweighs_are_told_with_a_factor(strategy, weights, told):
+    make = partial(weald.LinearClassifier, strategy=strategy)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
     y, weights = (X[:, 0] > 0).astype(int), None if weights is None else np.full(400, weights)
@@ -213,6 +218,5 @@ def test_weights_that_the_penalty_outweighs_are_told_with_a_factor(make, weights
         warnings.simplefilter("error")
         again = make(random_state=0).fit(X, y, weights * factor)
         # A C that is as much larger is as good.
-        usual = fitted.C_ if make is weald.LinearClassifier else fitted.C
-        make(C=min(1e9, usual * factor), random_state=0).fit(X, y, weights)
+        make(C=min(1e9, fitted.C_ * factor), random_state=0).fit(X, y, weights)
     assert again.score(X, y) > 0.95

@@ -18,7 +18,6 @@ from weald import (
     DecisionTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    LabelTreeClassifier,
     LinearClassifier,
 )
 from weald import RandomForestClassifier as Classifier
@@ -157,7 +156,7 @@ MISTAKES = {
     "tags for boosting": (fit(X, TAGS, GradientBoostingClassifier), ValueError, "MultiLabelBinarizer"),
     "tags for centroids": (fit(X, TAGS, CentroidForestClassifier), ValueError, "MultiLabelBinarizer"),
     "tags for a linear model": (fit(X, TAGS, LinearClassifier), ValueError, "MultiLabelBinarizer"),
-    "tags for a label tree": (fit(X, TAGS, LabelTreeClassifier), ValueError, "MultiLabelBinarizer"),
+    "tags for a label tree": (fit(X, TAGS, LinearClassifier, strategy="tree"), ValueError, "MultiLabelBinarizer"),
     "none among classes": (
         fit(X, np.array([None, "a", "b"] * 20, dtype=object), Classifier),
         ValueError,

@@ -137,7 +137,7 @@ def test_models_of_odd_samples_are_read_again_or_refused_by_fit(name, samples):
         n_fitted += 1
         assert_law(model, X)
         assert all(np.isfinite(p).all() for p in predictions(model, X) if p.dtype.kind == "f")
-    takes_gaps = not name.startswith(("Centroid", "Linear", "LabelTree"))
+    takes_gaps = not name.startswith(("Centroid", "Linear"))
     assert n_fitted or (samples == "missing values" and not takes_gaps) or samples == "one sample"
 
 

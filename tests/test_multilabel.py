@@ -949,7 +949,7 @@ def log_loss_of(Y, proba):
     "model",
     [
         weald.RandomForestClassifier(30, min_samples_leaf=2, random_state=0),
-        weald.LabelTreeClassifier(random_state=0),
+        weald.LinearClassifier(strategy="tree", random_state=0),
         OneVsRestClassifier(LogisticRegression()),
     ],
     ids=["forest", "label tree", "others"],
@@ -991,7 +991,7 @@ def test_the_floor_of_scores_depends_on_y_and_on_the_model():
         assert around(forest(), **rules).fit(X, Y)._floor() == 0
         assert around(forest(), **rules).fit(X, labels)._floor() == floor
         assert around(forest(), min_score=0.2, **rules).fit(X, labels)._floor() == 0.2
-        tree = weald.LabelTreeClassifier(random_state=0)
+        tree = weald.LinearClassifier(strategy="tree", random_state=0)
         assert around(tree, cv=2, random_state=0, **rules).fit(X, labels)._floor() == 0
         with pytest.raises(ValueError, match="min_score must be 'auto' or a number from 0 to 1, got 'none'"):
             around(forest(), min_score="none").fit(X, Y)
@@ -1004,7 +1004,7 @@ def test_as_many_labels_as_are_asked_for_or_a_warning():
     found = np.where(rng.random((n, 1)) < 0.5, words[tags[:, 0]], rng.integers(0, p, size=(n, 3)))
     X = sparse.csr_array((np.ones(3 * n), (np.arange(n).repeat(3), found.ravel())), shape=(n, p))
     Y = (sparse.csr_array((np.ones(2 * n), (np.arange(n).repeat(2), tags.ravel())), shape=(n, d)) > 0).astype(np.int8)
-    tree = weald.LabelTreeClassifier(random_state=0)
+    tree = weald.LinearClassifier(strategy="tree", random_state=0)
     tuned_tree = TunedThresholds(tree, objective="label_count", cv=3, random_state=0).fit(X, Y)
     assert tuned_tree.n_labels_named_ == pytest.approx(Y.sum() / n, rel=0.05)
     with pytest.warns(

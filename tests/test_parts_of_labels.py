@@ -161,8 +161,14 @@ def test_a_part_is_proven_when_it_is_loaded():
 
 # --- label trees ------------------------------------------------------------------------------------------------------
 
-TREES = weald.LabelTreeClassifier(
-    n_estimators=4, max_children=3, max_leaf_labels=5, beam_width=3, features="normalized", random_state=0
+TREES = weald.LinearClassifier(
+    strategy="tree",
+    n_estimators=4,
+    max_children=3,
+    max_leaf_labels=5,
+    beam_width=3,
+    features="normalized",
+    random_state=0,
 )
 
 
@@ -194,4 +200,4 @@ def test_parts_of_label_trees_that_do_not_fit_are_refused():
         clone(TREES).fit(X, LABELS, trees=range(2, 5))
     state = parts[1].__getstate__() | {"_part": (0, 1, "0" * 32)}
     with pytest.raises(ValueError, match="_part must be a range of 3 trees"):
-        weald.LabelTreeClassifier().__setstate__(state)
+        weald.LinearClassifier(strategy="tree").__setstate__(state)

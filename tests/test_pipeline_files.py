@@ -36,7 +36,7 @@ ESTIMATORS = {
     "forest": weald.RandomForestClassifier(4, random_state=0),
     "centroid": weald.CentroidForestClassifier(3, random_state=0),
     "linear": weald.LinearClassifier(random_state=0),
-    "label tree": weald.LabelTreeClassifier(random_state=0),
+    "label tree": weald.LinearClassifier(strategy="tree", random_state=0),
     "boosting": weald.GradientBoostingClassifier(n_estimators=4, random_state=0),
     "mean": weald.Mean(
         [

@@ -204,6 +204,6 @@ def test_columns_that_are_looked_at_in_every_layout(rows):
 
 def test_estimators_named_by_the_package_are_covered():
     assert {name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))} == {
-        *EVERY,
+        *(name.rpartition(" ")[2] for name in EVERY),
         "QuantileBoostingRegressor",
     }

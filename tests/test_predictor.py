@@ -50,9 +50,9 @@ MODELS = {
         CLASSES,
     ),
     "linear init": (weald.GradientBoostingClassifier(init=weald.LinearClassifier(random_state=0), **SMALL), LABELS),
-    "label tree": (weald.LabelTreeClassifier(max_leaf_labels=1, random_state=0), LABELS),
-    "sparse labels of a tree": (weald.LabelTreeClassifier(random_state=0), sp.csr_matrix(LABELS)),
-    "label tree of classes": (weald.LabelTreeClassifier(max_leaf_labels=1, random_state=0), CLASSES),
+    "label tree": (weald.LinearClassifier(strategy="tree", max_leaf_labels=1, random_state=0), LABELS),
+    "sparse labels of a tree": (weald.LinearClassifier(strategy="tree", random_state=0), sp.csr_matrix(LABELS)),
+    "label tree of classes": (weald.LinearClassifier(strategy="tree", max_leaf_labels=1, random_state=0), CLASSES),
     "thresholds": (TunedThresholds(weald.RandomForestClassifier(**SMALL), random_state=0), LABELS),
     "sparse thresholds": (
         TunedThresholds(weald.GradientBoostingClassifier(**SMALL), cv=2, random_state=0),

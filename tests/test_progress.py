@@ -75,7 +75,7 @@ def chunks(verbose):
 # The work as a function of `verbose`, the name and the unit in its lines, and the last number of units.
 WORKS = {name: (estimator_work(name), name, "tree", 400) for name in ESTIMATORS if name not in BOOSTING + COMPRESSED}
 WORKS |= {name: (estimator_work(name), name, "tree", 5) for name in CENTROIDS}
-WORKS |= {name: (estimator_work(name), name, "block of columns", None) for name in LINEAR + LABEL_TREES}
+WORKS |= {name: (estimator_work(name), *LINEAR, "block of columns", None) for name in LINEAR + LABEL_TREES}
 WORKS |= {name: (estimator_work(name), name, "round", 5) for name in BOOSTING}
 WORKS |= {name: (estimator_work(name), name, "step", None) for name in COMPRESSED}
 WORKS |= {

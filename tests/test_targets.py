@@ -164,7 +164,7 @@ WITHOUT_MASK = {
     "eval_sets": lambda y, _: boosting().fit(X, Y, eval_sets=[(X, y)]).eval_results_["eval_0"]["loss"],
     "LinearClassifier": of_fit(lambda: weald.LinearClassifier(random_state=0)),
     "CentroidForest": of_fit(lambda: weald.CentroidForestClassifier(2, random_state=0)),
-    "LabelTreeClassifier": of_fit(lambda: weald.LabelTreeClassifier(random_state=0)),
+    "label tree": of_fit(lambda: weald.LinearClassifier(strategy="tree", random_state=0)),
     "permutation_importance": lambda y, _: inspection.permutation_importance(FITTED, X, y, random_state=0).importances,
     "distribute.fit": lambda y, _: model_bytes(on_threads(distribute.fit, forest(), X, y)),
     "distribute.cross_validate": lambda y, _: on_threads(distribute.cross_validate, forest(), X, y, cv=3)["test_score"],
@@ -313,7 +313,7 @@ def test_tags_are_refused_with_what_converts_them(door):
 FITS = {
     "tree",
     "LinearClassifier",
-    "LabelTreeClassifier",
+    "label tree",
     "Mean",
     "forest",
     "boosting",

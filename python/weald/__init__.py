@@ -5,7 +5,7 @@ and 64-bit indices, multi-label y as a sparse matrix, and trees grown on random 
 
 Modules
 -------
-`weald.tree`, `weald.forest`, `weald.centroid`, `weald.linear`, `weald.label_tree`, `weald.boosting`, `weald.compression`
+`weald.tree`, `weald.forest`, `weald.centroid`, `weald.linear`, `weald.boosting`, `weald.compression`
     The estimators, which can also be imported from `weald`. Compression makes models smaller that predict the same or
     nearly the same.
 `weald.loss`
@@ -83,7 +83,6 @@ from weald.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from weald.label_tree import LabelTreeClassifier
 from weald.linear import LinearClassifier
 from weald.mean import Mean
 from weald.quantiles import QuantileBoostingRegressor
@@ -109,7 +108,6 @@ __all__ = [
     "GradientBoostingRegressor",
     "InducedForestClassifier",
     "InducedForestRegressor",
-    "LabelTreeClassifier",
     "LinearClassifier",
     "Mean",
     "Predictor",

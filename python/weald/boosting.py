@@ -888,9 +888,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return self._linear_model() if isinstance(self.init, str) else super()._model_of_start()
 
     def _linear_model(self, seed: int = 0) -> LinearClassifier:
-        return LinearClassifier(
-            class_weight=self.class_weight, multi_label=self.multi_label, n_jobs=self.n_jobs, random_state=seed
-        )
+        same = {name: getattr(self, name) for name in ("class_weight", "multi_label", "n_jobs")}
+        return LinearClassifier(strategy="one_vs_rest", random_state=seed, **same)
 
     def _linear_init(
         self, samples: Samples, y: Any, sample_weight: Any, y_mask: Any, *, base_margin: object
@@ -956,17 +955,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _linear_part(self) -> tuple[_weald.LinearModel, linear_start.Added] | None:
         """The linear model of the same classes or labels that stages start from, by its scores or probabilities."""
-        init = self._init.estimator if isinstance(self._init, FrozenEstimator) else self._init
-        if not isinstance(init, LinearClassifier) or not self._has_probabilities():
+        init: Any = self._init.estimator if isinstance(self._init, FrozenEstimator) else self._init
+        linear, model = getattr(init, "_model", None), self._model
+        if not isinstance(linear, _weald.LinearModel) or not self._has_probabilities():
             return None
-        linear, model = init._model, self._model
         are_alike = (linear.kind, linear.n_outputs, linear.width) == (model.kind, model.n_outputs, model.width)
         return (linear, self._added_of(init)) if are_alike and (linear.n_classes == model.n_classes).all() else None
-
-    def _decisions(self, scores: Float) -> Prediction:
-        scores = self._by_output((scores - self._threshold) * self._unit())
-        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
-        return scores[:, 0] if is_single else scores
 
     def _probabilities(self, scores: Float) -> Prediction:
         return self._by_output(self._model.to_predictions(scores))

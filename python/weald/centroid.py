@@ -30,8 +30,7 @@ from weald._fit.bagging import (
     BaseBaggingRegressor,
 )
 from weald._fit.base import Members, as_size, keep
-from weald._fit.finite import Absent, OfFiniteX
-from weald._fit.predictions import BaseClassifier
+from weald._fit.predictions import Absent, BaseClassifier, OfFiniteX
 from weald._fit.samples import Samples
 from weald._fitted.proof import check_fitted
 from weald._input.checks import Float, Number

@@ -637,7 +637,7 @@ class ConformalLabels(WithScores):
     cv : "oob", int, cross-validation generator or None, default=None
         How the scores of calibration samples are computed, as in `TunedThresholds`.
     min_score : float or "auto", default="auto"
-        Scores below this value are not stored. "auto" is 0 if y is dense or the estimator is a `LabelTreeClassifier`,
+        Scores below this value are not stored. "auto" is 0 if y is dense or the estimator is a `LinearClassifier` with trees,
         and 0.001 otherwise. If recall cannot be reached by all stored scores, see `frequent_`.
     random_state : int, RandomState instance or None, default=None
         Controls the folds if `cv` is an integer or None.

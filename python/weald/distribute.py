@@ -32,7 +32,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from weald import model_selection
 from weald._distribute.dask_samples import fit_samples
-from weald._distribute.executors import Call, OnExecutor, check_executor
+from weald._distribute.executors import Call, OnExecutor, check_executor, count_columns
 from weald._distribute.samples_apart import fit_part
 from weald._fit.base import BaseModel
 from weald._fitted.at_once import FittedAsOne, fitted_at_once
@@ -119,21 +119,26 @@ def fit(
     RuntimeError
         If a part was lost more than `max_retries` times, or the executor was shut down or is broken.
     """
-    what = estimator._part_of if isinstance(estimator, BaseModel) else None
+    parts = estimator._parts_for(count_columns(y)) if isinstance(estimator, BaseModel) else None
     is_around = hasattr(estimator, "_fit_by") and not isinstance(estimator, type)
-    if what is None and not is_around:
+    if parts is None and not is_around:
         raise TypeError(f"estimator must be one of {MERGED}, or {_AROUND}, got a {type(estimator).__name__}")
     accepted = signature(estimator.fit).parameters
     takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in accepted.values())
     if (unknown := sorted(fit_params.keys() - accepted.keys())) and not takes_all:
-        known = ", ".join(name for name in accepted if name not in ("X", "y", what))
+        known = ", ".join(name for name in accepted if name not in ("X", "y", "labels", "trees"))
         raise TypeError(f"fit of {type(estimator).__name__} accepts {known}, got {', '.join(unknown)}")
     with OnExecutor(executor, n_parts, timeout, max_retries) as fits:
         if is_around:
             estimator._fit_by(fits, X, y, sample_weight, **fit_params)
             return estimator
-        assert what is not None
-        n = _count_labels(y) if what == "labels" else estimator._n_of_parts()
+        assert parts is not None
+        what, n = parts
+        shape = np.shape(y)  # type: ignore[arg-type]
+        if what == "labels" and (len(shape) != 2 or n == 0):
+            raise ValueError(
+                f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
+            )
         mask = fit_params.pop("y_mask", None)
         merged = fits.fit_parts(estimator, what, n, X, y, sample_weight, mask, fit_params)
     with fitted_at_once(estimator) as new:
@@ -381,13 +386,3 @@ def _joined(parts: list[Any]) -> Any:
     joined = [_joined(list(of_blocks)) for of_blocks in zip(*parts, strict=True)]
     # Tuples with names.
     return first._make(joined) if hasattr(first, "_make") else type(first)(joined)
-
-
-def _count_labels(y: Any) -> int:
-    """The number of columns of y."""
-    shape = tuple(getattr(y, "shape", None) or np.shape(y))
-    if len(shape) != 2 or shape[1] == 0:
-        raise ValueError(
-            f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
-        )
-    return int(shape[1])

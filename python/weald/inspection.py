@@ -518,8 +518,9 @@ def top_features(
         the feature with the lower index comes first. Those of the first of two classes are the negatives of `coef_`.
     """
     model, before = innermost(estimator)
-    if not isinstance(model, LinearClassifier):
-        raise TypeError(f"estimator must be a linear model of weald, got {kind_of(model)}; see shap_values")
+    if not isinstance(model, LinearClassifier) or model._is_tree:
+        got = kind_of(model) + " with trees" * isinstance(model, LinearClassifier)
+        raise TypeError(f"estimator must be a linear model of weald, got {got}; see shap_values")
     model = named_twin(model, estimator)
     integer("n", n, 1)
     if not isinstance(sign, str) or sign not in ("positive", "negative", "both"):

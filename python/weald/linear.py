@@ -1,76 +1,60 @@
 """Linear models of labels and classes, for text above all: a weight of each word for each label.
 
 Each label, or each class of an output, has a model of its own: the squared hinge loss, or the log loss, of its samples
-against all others, with an L2 penalty, by dual coordinate descent for sixteen labels at a time. Counts of words are enough
-as X: whether they are used as they are, scaled to length one, or weighted by inverse document frequency, is part of the
-fit.
+against all others, with an L2 penalty, by dual coordinate descent for sixteen labels at a time. Trees of labels, for more than
+some ten thousand, have such models of clusters of labels, and of labels against those that a search finds near them.
 
 Sources: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale linear SVM", ICML
 2008; Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression and maximum entropy models", Machine
-Learning 2011.
+Learning 2011. Of trees: Prabhu, Kag, Harsola, Agrawal and Varma, "Parabel: partitioned label trees for extreme classification
+with application to dynamic search advertising", WWW 2018; Khandagale, Xiao and Babbar, "Bonsai: diverse and shallow trees for
+extreme multi-label classification", Machine Learning 2020; Zhang, Chang, Yu and Dhillon, "Fast multi-resolution transformer
+fine-tuning for extreme multi-label text classification", NeurIPS 2021, for the samples of a node.
 """
 
 from __future__ import annotations
 
-from copy import copy
-from functools import partial
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from weald import _weald
-from weald._fit import memory, updates
 from weald._fit.base import keep
-from weald._fit.finite import Absent, OfPreparedX
-from weald._fit.predictions import label_probabilities
-from weald._fit.samples import Samples
+from weald._fit.linear import BaseLinear, Strategy
+from weald._fit.predictions import Absent, label_probabilities
 from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.fits import HERE, Fits
-from weald._fitted.proof import Proof, check_fitted
-from weald._input.checks import Float, Matrix, Number
-from weald._input.described import described
-from weald._input.sklearn_private import StrOptions
+from weald._fitted.proof import check_fitted
+from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of
-from weald._parameters.types import ClassWeight, MatrixLike, MultiLabel, Prediction, RandomState, fit_context
+from weald._parameters.types import (
+    ClassWeight,
+    MatrixLike,
+    MultiLabel,
+    Prediction,
+    RandomState,
+    available_if,
+    fit_context,
+)
 from weald._ranking import best, ranks
-from weald._rounds.linear_start import Added, of_folds
-from weald._rounds.progress import Progress
-
-if TYPE_CHECKING:
-    from weald._weald import _LinearConfig
+from weald._rounds.linear_start import Added
 
 __all__ = ["LinearClassifier"]
 
-_FEATURES = {"given", "normalized", "tfidf", "standardized"}
-# The C of each loss with which a choice begins.
+
+def _has_margins(model: LinearClassifier) -> bool:
+    """Whether there are margins: not of classes in trees."""
+    return not model._is_tree or getattr(model, "_label_format", None) is not None
 
 
-class LinearProof(Proof):
-    """The fitted attributes of linear models under validation."""
-
-    attribute = "_model"
-    engine = _weald.LinearModel
-    own: ClassVar[dict[str, bool]] = {"_seed": True, "C_": True, updates.PART: False}
-
-    def of_kind(self) -> None:
-        self.seed()
-        C = self.state["C_"]
-        is_positive = type(C) is float and 0 < C < np.inf
-        self.need(is_positive, "C_", f"must be a positive number, got {described(C)}")
-        if updates.PART in self.state:
-            updates.prove_part(self.need, self.state[updates.PART], "labels", self.model.n_outputs)
-
-
-class LinearClassifier(OfPreparedX):
+class LinearClassifier(BaseLinear):
     """A linear classifier for labels or classes, for text above all.
 
     For each label, or for each class, it fits a weight of each feature (squared hinge loss or log loss, L2 penalty), in
     time in proportion to the stored entries of X times the labels over sixteen. Held-out samples choose C and features,
-    and calibrate probabilities. For dense data with few labels, use a `GradientBoostingClassifier`;
-    `weald.inspection.top_features` shows the weights. See `docs/linear.md`.
+    and calibrate probabilities. Very many labels get trees of them (`strategy`). For dense data with few labels, use a
+    `GradientBoostingClassifier`; `weald.inspection.top_features` shows the weights. See `docs/linear.md`.
 
     >>> import weald
     >>> X, Y = [[2, 0], [1, 0], [0, 1], [0, 3]] * 5, [[1, 0], [1, 0], [0, 1], [0, 1]] * 5  # words and tags
@@ -80,41 +64,60 @@ class LinearClassifier(OfPreparedX):
     Parameters
     ----------
     C : float or "auto", default="auto"
-        Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": one
-        of 0.1, 0.3, 1, 3 and 10, or with "log_loss" of ten times these, by the log loss of held-out samples; `C_` is
-        the choice.
+        Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto" is 0.2
+        in trees, and otherwise one of 0.1, 0.3, 1, 3 and 10, or of ten times these numbers with `loss` "log_loss", by
+        the log loss of held-out samples. `C_` is the choice.
+    strategy : {"auto", "one_vs_rest", "tree"}, default="auto"
+        "one_vs_rest" fits a model of each label or class to all samples. "tree" clusters the labels, or the classes of
+        one output, and fits models of clusters and of labels to the samples near them: many labels take far less time.
+        "auto" is "tree" for more than 20,000 labels. Setting a parameter that has no effect with the strategy raises a
+        ValueError: see `docs/linear.md`.
     loss : {"squared_hinge", "log_loss"}, default="squared_hinge"
-        What a sample loses by its margin m, which is its score if it has the label, and the negative score otherwise:
-        max(0, 1 - m)², or ln(1 + exp(-m)), which is logistic regression: its margins are log-odds without calibration
-        too. The second has better probabilities of text as a rule, the first is faster for many labels: see
-        `docs/linear.md`.
+        What a sample loses by its margin m, the score if it has the label and the negative score otherwise: max(0, 1 -
+        m)², or ln(1 + exp(-m)), which is logistic regression, whose margins are log-odds without calibration.
+        "log_loss" has better probabilities of text as a rule, and its best label is right a little less often. Only
+        with "one_vs_rest".
     features : {"auto", "given", "normalized", "tfidf", "standardized"}, default="auto"
-        What is done with X, in `fit` and in predictions: "normalized" divides each sample by its length; "tfidf" takes
-        logarithms of counts of words times inverse document frequencies, then the same; "standardized" gives features,
-        dense, mean 0 and variance 1 / n_features. "auto": the best for held-out samples. See
-        `docs/linear.md#what-is-done-with-x`.
+        What is done with X, in `fit` and in predictions: nothing, samples are divided by their length, counts of words
+        become tf-idf and are then divided, or features are standardised, for which X becomes dense in the fit (not in
+        trees). "auto" is the one that suits held-out samples best; in trees it is "tfidf" for whole numbers that are
+        not negative, and otherwise "normalized". See `docs/linear.md` for formulas.
+    n_estimators : int, default=1
+        Number of trees, which differ by the random centres from which the clusters of labels start. Only with "tree".
+    max_children : int, default=100
+        Maximum number of children of a node, from 2 to 65,536. With 2, each child has half of the labels of its node.
+        Only with "tree".
+    max_leaf_labels : int, default=400
+        Maximum number of labels of a leaf, from 1 to 65,536. Nodes with more labels are divided. Larger leaves rank
+        labels better and take longer. Only with "tree".
+    beam_width : int, default=20
+        Number of nodes of each tree that searches follow at each depth. In the fit, a node learns to tell its labels
+        from those of all samples whose search comes there; in predictions, labels of other nodes have the probability
+        0. More nodes rank labels better and take longer. Only with "tree".
     intercept_scaling : float, default=0.3
-        The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn
-        towards -1, which says that a sample does not have the label, the less, the larger this value is. With 0 all are
-        -1. With "log_loss", they are drawn towards ln((P + ½) / (N + ½)), for weights P and N of samples with and
-        without it.
-    tol : float, default=0.1
+        The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. The larger it is, the
+        less intercepts are drawn towards -1, which says that a sample does not have the label; with 0 all are -1. With
+        `loss` "log_loss" it is ln((P + ½) / (N + ½)) in place of -1, of the weights P and N of samples with and without
+        the label.
+    tol : float or "auto", default="auto"
         A label is fitted when the gradient of no sample is larger than this; with `loss` "log_loss", when the duality
-        gap, a bound of what its objective is above its least value, is at most this times the loss of the samples.
+        gap, a bound of what the objective is above its least value, is at most this times the loss of the samples.
+        "auto" is 0.1, and 0.3 in trees.
     max_iter : int, default=1000
         Maximum number of passes over the samples for each label. If it does not suffice, `fit` warns.
     min_weight : float, default=0.01
-        Smaller weights are dropped after the fit, so that models are several times smaller and predict about the same:
-        smaller than this share of the label's largest weight or of one, for prepared samples with a mean square length
-        of one.
+        Weights that are smaller in magnitude are dropped after the fit, as if samples of X, prepared as `features`
+        says, had a mean square of their lengths of one. Of labels whose largest weight is below one, it is this share
+        of it. Models are then several times smaller, with hardly any difference in predictions.
     weight_dtype : {"float32", "float16"}, default="float32"
-        The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and files
-        take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude keep a file in
-        float32.
+        The precision of the weights. With "float16", they are rounded after the fit, for predictions too, and model
+        files take about a third less; memory stays the same. Weights below 2⁻¹⁴ or above 65,504 in magnitude are not
+        rounded: with one of them, for example with a `min_weight` of 0, a file has all weights in float32.
     calibrate : bool, default=True
-        Whether margins become log-odds by a slope and an intercept for each label, fitted to held-out samples: those of
-        three or more classes together, by their softmax. If False, margins are log-odds, `predict` does not change, and
-        with given `C` and `features` a fit takes about a third of the time.
+        Whether margins are turned into log-odds by a slope and an intercept for each label, fitted to the margins of
+        held-out samples: those of three or more classes together, by the log loss of their softmax. If False, the
+        margins are the log-odds, and with a given `C` and `features` a fit takes about a third of the time. Only with
+        "one_vs_rest".
     class_weight : "balanced", dict, list of dict or None, default=None
         Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
         "balanced" raises a ValueError for more than 10 labels.
@@ -124,19 +127,21 @@ class LinearClassifier(OfPreparedX):
     n_jobs : int or None, default=None
         Number of threads: None is 1, or that of a joblib context, -1 all processors. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Controls the order in which samples are visited. Each call of `fit` draws one seed from it. Results with
-        different seeds differ by less than `tol` allows.
+        Controls the order in which samples are visited, and the clusters of labels. Each call of `fit` draws one seed
+        from it. With "one_vs_rest", results with different seeds differ by less than `tol` allows.
     verbose : int, default=0
         Report of the progress: 0, none; 1, a bar or lines; 2, lines. See `docs/faq.md#progress-of-a-fit`.
 
     Attributes
     ----------
+    strategy_ : {"one_vs_rest", "tree"}
+        The strategy of the fit.
     C_ : float
         The inverse strength of the penalty that the model was fitted with.
     features_ : {"given", "normalized", "tfidf", "standardized"}
         What is done with X.
     n_iter_ : int
-        The largest number of passes over the samples, of all labels or classes.
+        The largest number of passes over the samples, of all labels, classes and clusters.
     idf_ : ndarray of shape (n_features,)
         The inverse document frequencies. They exist only with `features_` "tfidf".
     classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
@@ -147,42 +152,24 @@ class LinearClassifier(OfPreparedX):
         The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
     """
 
-    _proof = LinearProof
-    _memory_terms = staticmethod(memory.of_linear)
-    _inspected_by = "top_features"
-    _threshold = 0.0
-    _part_of = "labels"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions({"squared_hinge", "log_loss"})],
-        "C": [StrOptions({"auto"}), Number(Real, 1e-9, 1e9, closed="both")],
-        "features": [StrOptions(_FEATURES | {"auto"})],
-        "calibrate": ["boolean"],
-        "class_weight": [dict, list, StrOptions({"balanced"}), None],
-        **OfPreparedX._parameter_constraints,
-    }
-
-    loss: Literal["squared_hinge", "log_loss"]
-    C: float | Literal["auto"]
-    features: Literal["auto", "given", "normalized", "tfidf", "standardized"]
-    calibrate: bool
-    class_weight: ClassWeight
-
-    C_: float
-    _model: _weald.LinearModel
-
     feature_importances_ = Absent(
-        "each label has weights of its own; see coef_, weald.inspection.top_features, or "
-        "weald.inspection.permutation_importance"
+        "each label has weights of its own; see weald.inspection.permutation_importance, or without trees coef_ and "
+        "weald.inspection.top_features"
     )
 
     def __init__(
         self,
         C: float | Literal["auto"] = "auto",
         *,
+        strategy: Literal["auto", "one_vs_rest", "tree"] = "auto",
         loss: Literal["squared_hinge", "log_loss"] = "squared_hinge",
         features: Literal["auto", "given", "normalized", "tfidf", "standardized"] = "auto",
+        n_estimators: int = 1,
+        max_children: int = 100,
+        max_leaf_labels: int = 400,
+        beam_width: int = 20,
         intercept_scaling: float = 0.3,
-        tol: float = 0.1,
+        tol: float | Literal["auto"] = "auto",
         max_iter: int = 1000,
         min_weight: float = 0.01,
         weight_dtype: Literal["float32", "float16"] = "float32",
@@ -205,6 +192,7 @@ class LinearClassifier(OfPreparedX):
         y_mask: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         labels: range | None = None,
+        trees: range | None = None,
     ) -> Self:
         """Fit the model to training samples.
 
@@ -233,9 +221,12 @@ class LinearClassifier(OfPreparedX):
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
         labels : range or None, default=None
-            Fit only these columns of y, which must be labels; the others have no weights. Such parts, each fitted to
-            all of X and y, can be fitted on several machines and put together by `weald.merge`. `random_state` must
-            then be an integer. See `docs/many-machines.md#linear-models`.
+            Fit only these columns of y, which must be labels, with the strategy "one_vs_rest"; the others have no
+            weights. Such parts, each fitted to all of X and y, can be fitted on several machines and put together by
+            `weald.merge`. `random_state` must then be an integer. See `docs/many-machines.md#linear-models`.
+        trees : range or None, default=None
+            Fit only these trees of `range(n_estimators)`, with the strategy "tree": a part of the model in the same
+            way.
 
         Returns
         -------
@@ -243,87 +234,47 @@ class LinearClassifier(OfPreparedX):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, labels)
+            new._fit(X, y, sample_weight, y_mask, label_names, labels=labels, trees=trees)
         return self
 
-    def _fit_columns(
-        self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
-    ) -> _weald._FoldModels | None:
-        data, config = (samples.X, samples.target.engine, samples.row_weights), self._config(self._seed)
-        found = _weald.fit_linear(*data, config, self._n_threads(), told, samples.mask, part, with_folds)
-        self._model, self.C_, folds = found
-        return folds
+    # --- what was fitted -----------------------------------------------------------------------------------------------
 
-    def _without_out_of_bag(self) -> str | None:
-        return None
+    def _fitted(self, attribute: str, *, of_weights: bool = False) -> Any:
+        """The engine's model. Without it, `attribute` does not exist, as for any estimator of scikit-learn."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
+        if of_weights and self._is_tree:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} with strategy_='tree'")
+        return self._model
 
-    def _fit_out_of_bag(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None,
-        min_score: float,
-        y_mask: MatrixLike | None = None,
-        fits: Fits = HERE,
-    ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
-        """Fit to labels; return scores of at least `min_score` by models without the fold of each sample, and ones."""
-        fit_part = partial(_fit_labels_out_of_bag, min_score=min_score)
-        found = fits.in_parts(self, X, y, sample_weight, y_mask, fit_part)
-        if found is None:
-            scores = fit_part(self, X, y, sample_weight, y_mask, None)
-        else:
-            self._become(found[0])
-            scores = sparse.csr_array(sparse.hstack(found[1], format="csr"))
-            scores.sort_indices()
-        return scores, np.ones(scores.shape[0], dtype=np.intp)
+    @property
+    @of_one_fit
+    def strategy_(self) -> Strategy:
+        """The strategy of the fit: one of the values of `strategy`, and not "auto"."""
+        return "tree" if isinstance(self._fitted("strategy_"), _weald.LabelTreeModel) else "one_vs_rest"
 
-    def _fit_with_folds(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None,
-        y_mask: MatrixLike | None,
-        labels: range | None = None,
-    ) -> tuple[Samples, _weald._FoldModels]:
-        """Fit; return the checked samples, and the models without each fold, most of which the fit has anyway."""
-        with fitted_at_once(self, anew=True) as new:
-            found: tuple[Samples, _weald._FoldModels] = new._fit(
-                X, y, sample_weight, y_mask, None, labels, with_folds=True
-            )
-        return found
+    @property
+    @of_one_fit
+    def n_iter_(self) -> int:
+        """The largest number of passes over the samples, of all columns."""
+        n_iter: int = self._fitted("n_iter_").n_iter
+        return n_iter
 
-    def _n_of_parts(self) -> int:
-        if self._label_format is None:
-            raise ValueError(
-                "labels must be None if y has classes: a part of a fit is a range of the columns of y, which must be labels"
-            )
-        return self.n_outputs_
+    @property
+    @of_one_fit
+    def features_(self) -> str:
+        """What is done with X: one of the values of `features`, and not "auto"."""
+        features: str = self._fitted("features_").features
+        return features
 
-    def _put_together(self, parts: list[LinearClassifier]) -> None:
-        self._model = _weald.LinearModel.merge([(part._model, *part._part[:2]) for part in parts])
-
-    def _columns(self) -> str:
-        return f"{self._model.width} labels or classes"
-
-    def _config(self, seed: int) -> _LinearConfig:
-        """The parameters in the engine's form."""
-        return {
-            "loss": self.loss,
-            "c": None if self.C == "auto" else float(self.C),
-            "features": None if self.features == "auto" else self.features,
-            "calibration": bool(self.calibrate),
-            **self._config_of_columns(seed),
-        }
-
-    def _chosen_parameters(self) -> dict[str, Any]:
-        """The parameters that held-out samples have chosen."""
-        return {"C": self.C_, "features": self.features_}
-
-    def _config_of_fit(self) -> _LinearConfig:
-        """The parameters with what was chosen, in the engine's form."""
-        return self._config(self._seed) | {"c": self.C_, "features": self.features_}
-
-    # --- weights -----------------------------------------------------------------------------------------------------
+    @property
+    @of_one_fit
+    def idf_(self) -> NDArray[np.float32]:
+        """The inverse document frequency of each feature: a copy, of shape (n_features,). Only with "tfidf"."""
+        idf: NDArray[np.float32] | None = self._fitted("idf_").idf()
+        if idf is None:
+            raise AttributeError(f"{type(self).__name__} has no idf_ with features_={self._model.features!r}")
+        return idf
 
     @property
     @of_one_fit
@@ -331,9 +282,9 @@ class LinearClassifier(OfPreparedX):
         """The weight of each feature in each column of `decision_function`: a copy, CSR of shape (n_columns, n_features).
 
         There is a row for each label, one for an output of two classes, and otherwise one for each class of each output.
-        They are weights of features after they were prepared as `features_` says.
+        They are weights of features after they were prepared as `features_` says. Trees have none.
         """
-        model = self._fitted("coef_")
+        model = self._fitted("coef_", of_weights=True)
         ptr, columns, values = model.weights()
         by_feature = csr_of((ptr, columns, values), (model.n_features, model.width))
         return sparse.csr_array(by_feature.T)
@@ -341,39 +292,75 @@ class LinearClassifier(OfPreparedX):
     @property
     @of_one_fit
     def intercept_(self) -> Float:
-        """The intercept of each column of `decision_function`: a copy, of shape (n_columns,)."""
-        found: Float = self._fitted("intercept_").intercepts()
+        """The intercept of each column of `decision_function`: a copy, of shape (n_columns,). Trees have none."""
+        found: Float = self._fitted("intercept_", of_weights=True).intercepts()
         return found
 
-    # --- predictions -------------------------------------------------------------------------------------------------
+    def _linear_part(self) -> tuple[_weald.LinearModel, Added] | None:
+        return None if self._is_tree else (self._model, "scores")
+
+    @property
+    def _inspected_by(self) -> str | None:  # type: ignore[override]
+        return None if self._is_tree else "top_features"
+
+    # --- predictions ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _threshold(self) -> float:  # type: ignore[override]
+        # The scores of trees are probabilities.
+        return 0.5 if self._is_tree else 0.0
 
     def _unit(self) -> float:
         # Scores of the logistic link are half the logits.
-        return 1.0 if self._model.link == "softmax" else 2.0
+        return 1.0 if self._is_tree or self._model.link == "softmax" else 2.0
 
     def _scores_of(self, X: Matrix) -> Float:
-        return self._model.predict_scores(X, self._n_threads(X))
-
-    def _decisions(self, scores: Float) -> Prediction:
-        found = self._by_output(scores * self._unit())
-        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
-        return found[:, 0] if is_single else found
+        scores: Float = (
+            self._at_least(X, 0.0).toarray() if self._is_tree else self._model.predict_scores(X, self._n_threads(X))
+        )
+        return scores
 
     def _probabilities(self, scores: Float) -> Prediction:
-        return self._by_output(self._model.to_predictions(scores))
+        return self._by_output(scores if self._is_tree else self._model.to_predictions(scores))
+
+    def _at_least(self, X: Matrix, floor: float) -> Matrix:
+        if self._is_tree:
+            # Of labels that the search reaches.
+            return csr_of(self._model.predict_at_least(X, floor, self._n_threads(X)), (X.shape[0], self._model.width))
+        of_block = lambda rows: best.at_least(self._probabilities(self._scores_of(rows)), floor)  # noqa: E731
+        return best.stacked(X, self.n_outputs_, of_block)
+
+    def _positive(self, X: Matrix) -> Any:
+        return self._at_least(X, self._threshold) > self._threshold if self._is_tree else super()._positive(X)
 
     @of_one_fit
     def predict_proba(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
         return self._probabilities(self._scores(X))
 
+    @available_if(_has_margins)
     @of_one_fit
-    def decision_function(self, X: MatrixLike) -> Prediction:  # noqa: D102  # inherited
+    def decision_function(self, X: MatrixLike) -> Prediction:
+        """Compute scores: a label, or the second of two classes, is predicted if its score is positive.
+
+        They are the logits of the probabilities; trees have scores of labels alone, the probabilities minus one half.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels), or list of ndarray
+            A column for two classes, one for each of more in the order of `classes_`, and one for each label. For
+            several outputs of classes, an array for each.
+        """
         check_fitted(self)
         return self._decisions(self._scores(X))
 
     def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         n_threads, width = self._n_threads(X), self.n_classes_
-        if self._label_format is None:
+        if self._label_format is None and not self._is_tree:
             of_scores = self._decisions if as_margins else self._probabilities
             of_block = lambda rows: best.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
             return best.ranked_blocks(X, k, width, marked, n_threads, of_block)
@@ -382,37 +369,6 @@ class LinearClassifier(OfPreparedX):
 
     def _of_ranked(self, scores: Float, *, as_margins: bool) -> Float:
         """The margins or probabilities of scores of any labels."""
-        return scores * self._unit() if as_margins else label_probabilities(scores)
-
-    def _linear_part(self) -> tuple[_weald.LinearModel, Added]:
-        return self._model, "scores"
-
-    def _at_least(self, X: Matrix, floor: float) -> Matrix:
-        def of_block(rows: Matrix) -> sparse.csr_array:
-            return best.at_least(self._probabilities(self._scores_of(rows)), floor)
-
-        return best.stacked(X, self.n_outputs_, of_block)
-
-
-def _fit_labels_out_of_bag(
-    model: LinearClassifier,
-    X: MatrixLike,
-    y: MatrixLike,
-    sample_weight: ArrayLike | None,
-    y_mask: MatrixLike | None,
-    labels: range | None,
-    *,
-    min_score: float,
-) -> sparse.csr_array:
-    """Fit some labels, or all for None; return their scores by the models without the fold of each sample."""
-    samples, folds = model._fit_with_folds(X, y, sample_weight, y_mask, labels)
-    found, rows = [], []
-    for without_fold, of_fold, X_of_fold in of_folds(samples.X, folds):
-        without = copy(model)
-        without._model = without_fold
-        scores = without._at_least(X_of_fold, min_score)
-        found.append(scores if labels is None else scores[:, labels.start : labels.stop])
-        rows.append(of_fold)
-    scores = sparse.csr_array(sparse.vstack(found, format="csr")[np.argsort(np.concatenate(rows))])
-    scores.sort_indices()
-    return scores
+        if as_margins:
+            return (scores - self._threshold) * self._unit()
+        return scores if self._is_tree else label_probabilities(scores)

@@ -95,7 +95,7 @@ class TunedThresholds(WithScores):
         `docs/intervals.md#where-the-calibration-samples-come-from`.
     min_score : float or "auto", default="auto"
         Scores below this value are not stored, and no label is predicted by them. "auto" is 0 if y is dense or the
-        estimator is a `LabelTreeClassifier`, and 0.01 otherwise. `fit` warns if a smaller value would predict more
+        estimator is a `LinearClassifier` with trees, and 0.01 otherwise. `fit` warns if a smaller value would predict more
         labels that are asked for.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
@@ -317,7 +317,7 @@ class CalibratedLabels(LabelsOnUnseen):
         leaves their scores uncalibrated.
     min_score : float or "auto", default="auto"
         Scores below this value count as zero, which is calibrated as any other score. "auto" is 0 if y is dense or the
-        estimator is a `LabelTreeClassifier`, and 0.01 otherwise.
+        estimator fits trees of labels, and 0.01 otherwise.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
     verbose : int, default=0

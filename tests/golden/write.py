@@ -95,8 +95,14 @@ def models() -> dict[str, object]:
         ).fit(X, y["labels"]),
         "linear_calibrated": weald.LinearClassifier(features="normalized", random_state=0).fit(X, y["outputs"]),
         # Of one tree, whose scores no logarithm touches.
-        "label_tree": weald.LabelTreeClassifier(
-            features="given", n_estimators=1, max_children=2, max_leaf_labels=4, beam_width=3, random_state=0
+        "label_tree": weald.LinearClassifier(
+            strategy="tree",
+            features="given",
+            n_estimators=1,
+            max_children=2,
+            max_leaf_labels=4,
+            beam_width=3,
+            random_state=0,
         ).fit(X, y["sparse"]),
         "compressed": weald.CompressedForestRegressor(et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9)
         .set_params(random_state=0)

@@ -51,17 +51,13 @@ trees : range or None, default=None
     Grow only these trees of `range(n_estimators)`, in the same way, without out-of-bag scores. Such parts can be fitted on
     several machines and put together by `weald.merge`. `random_state` must then be an integer, and `warm_start` False.
 
-# trees_of_labels
-trees : range or None, default=None
-    Fit only these trees of `range(n_estimators)`. The result is a part of the model, and predicts as the model of these
-    trees does. Parts can be fitted in several processes or on several machines and put together by `weald.merge`.
-    `random_state` must then be an integer.
-
-# labels_of_part
+# parts_of_linear
 labels : range or None, default=None
-    Fit only these columns of y, which must be labels; the others have no weights. Such parts, each fitted to all of X and
-    y, can be fitted on several machines and put together by `weald.merge`. `random_state` must then be an integer. See
-    `docs/many-machines.md#linear-models`.
+    Fit only these columns of y, which must be labels, with the strategy "one_vs_rest"; the others have no weights. Such
+    parts, each fitted to all of X and y, can be fitted on several machines and put together by `weald.merge`.
+    `random_state` must then be an integer. See `docs/many-machines.md#linear-models`.
+trees : range or None, default=None
+    Fit only these trees of `range(n_estimators)`, with the strategy "tree": a part of the model in the same way.
 
 label_names : array-like of shape (n_labels,) of str or None, default=None
     Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its columns.

@@ -24,7 +24,6 @@ from docstrings.estimators import (
     TREES,
     share_of_words,
 )
-from docstrings.label_tree import LABEL_TREES
 from docstrings.linear import LINEAR
 
 # The tables of each estimator, of which later ones replace texts of earlier ones.
@@ -56,9 +55,6 @@ ESTIMATORS = {
         | FOREST_CLASSIFIERS
         | share_of_words("all five", "up to 3.2"),
         "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
-    },
-    "label_tree.py": {
-        "LabelTreeClassifier": SHARED | LABEL_TREES,
     },
     "linear.py": {
         "LinearClassifier": SHARED | LINEAR,
@@ -149,13 +145,8 @@ SHARED_TEXTS = {
     "centroid.py": {
         "BaseCentroidForest.fit": "errors_of_fit X_of_numbers y label_names trees fitted_self",
     },
-    "label_tree.py": {
-        "LabelTreeClassifier.fit": "errors_of_fit X_of_numbers label_names trees_of_labels fitted_self",
-        "LabelTreeClassifier.predict": "X of_the_type_of_y",
-        "LabelTreeClassifier.predict_proba": "X_as_in_predict",
-    },
     "linear.py": {
-        "LinearClassifier.fit": "errors_of_fit X_of_numbers y label_names labels_of_part fitted_self",
+        "LinearClassifier.fit": "label_names parts_of_linear fitted_self errors_of_fit X_of_numbers y",
     },
     "mean.py": {
         "Mean.fit": "label_names",

@@ -49,7 +49,7 @@ def centroids(n_estimators: int) -> Callable[[int], Any]:
 
 PLAIN: dict[str, Callable[[int], Any]] = {
     "linear": lambda seed: weald.LinearClassifier(random_state=seed),
-    "label tree": lambda seed: weald.LabelTreeClassifier(random_state=seed),
+    "label tree": lambda seed: weald.LinearClassifier(strategy="tree", random_state=seed),
     "boosting": lambda seed: weald.GradientBoostingClassifier(random_state=seed),
     'boosting, init="linear"': lambda seed: weald.GradientBoostingClassifier(init="linear", random_state=seed),
     'boosting, init="auto"': lambda seed: weald.GradientBoostingClassifier(init="auto", random_state=seed),
@@ -69,8 +69,6 @@ def of_weald(model: Any, X: Any, Y: Any, X_test: Any) -> dict[str, Any]:
     linear = getattr(model, "_init", model)
     if isinstance(linear, weald.LinearClassifier):
         found["chosen"] = f"{linear.features_} {linear.C_:g}"
-    if isinstance(model, weald.LabelTreeClassifier):
-        found["chosen"] = f"{model.features_} {model.C:g}"
     if X_test.shape[0] * Y.shape[1] <= MOST_SCORES:
         ranked = model.decision_function if hasattr(model, "decision_function") else model.predict_proba
         found["scores"] = ranked(X_test)

@@ -10,6 +10,7 @@ from functools import partial
 from threading import TIMEOUT_MAX
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
@@ -18,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from weald._fit import updates
 from weald._fit.base import BaseModel
 from weald._fitted.fits import Fits, Fold, Read, fitted, fitted_last, of_fold
-from weald._input.checks import count_samples, integer, is_integer, number, shown
+from weald._input.checks import count_samples, integer, is_integer, named, number, shown
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -166,7 +167,7 @@ class OnExecutor(Fits):
         others: dict[str, Any],
     ) -> Callable[[], tuple[Any, list[Any]]]:
         ranges = [range(start, stop) for start, stop in _cuts(n, self.n_parts)]
-        updates.checked_range(model, ranges[0], n)
+        updates.checked_range(model, what, ranges[0], n)
         silent = clone(model).set_params(verbose=0)
         if hasattr(silent, "set_callbacks"):
             silent.set_callbacks()
@@ -300,26 +301,32 @@ def _if_given(**arguments: Any) -> dict[str, Any]:
 
 def _parts_of(model: Any, X: MatrixLike, y: Any, weights: Any, mask: Any) -> tuple[Any, str, int] | None:
     """A clone of a model inside a meta-estimator that can be fitted in parts, what these are, and of how many; or None."""
-    what = model._part_of if isinstance(model, BaseModel) else None
-    if what is None:
+    found = model._parts_for(count_columns(y)) if isinstance(model, BaseModel) else None
+    if found is None:
         return None
+    what, n = found
     # A clone has no earlier fit that it could go on from.
     model = clone(model)
     if getattr(model, "warm_start", False):
         model.set_params(warm_start=False)
-    if what == "trees":
-        n = model._n_of_parts()
-    else:
+    if what == "labels":
         target = model._check_y(y, weights, count_samples(X), mask)
         if target.kind != "labels":
             return None
         n = target.n_outputs
     model._validate_params()
     try:
-        updates.checked_range(model, range(n), n)
+        updates.checked_range(model, what, range(n), n)
     except ValueError as error:
         raise ValueError(f"{type(model).__name__}: {error}") from None
     return model, what, n
+
+
+def count_columns(y: Any) -> int:
+    """The number of columns of y, which is 1 for a list of classes."""
+    with named("y"):
+        shape = np.shape(y)
+    return int(shape[1]) if len(shape) > 1 else 1
 
 
 def check_executor(executor: object) -> None:

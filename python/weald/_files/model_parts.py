@@ -281,7 +281,7 @@ def _estimator_again(decoder: Decoder, content: object) -> BaseEstimator:
     engine = None
     if "model" in rest:
         data = _bytes_of(decoder, rest.pop("model"))
-        engine = _class_named(_innermost(rest).get("class"))._proof.engine.from_bytes(data)
+        engine = _class_named(_innermost(rest).get("class"))._proof.read(data)
     return put_together(decoder, rest, engine)
 
 

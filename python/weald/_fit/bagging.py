@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -120,7 +120,6 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
     _proof = BaggedProof
     _masks_y = True
     _keeps_sparse_y = True
-    _part_of = "trees"
     # Attributes of a fit with `oob_score`, which a fit without it deletes.
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
 
@@ -167,7 +166,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
     ) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
         self._check_parameters()
-        part = None if trees is None else updates.checked_range(self, trees, self._n_of_parts())
+        part = None if trees is None else updates.checked_range(self, "trees", trees, int(self.n_estimators))
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
         if grown is not None and (other := sorted({updates.PART, updates.GROWN} & self.__dict__.keys())):
             what = "a part of a forest" if other[0] == updates.PART else "a forest that was updated"
@@ -176,8 +175,8 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         return samples, self._fit_samples(samples, part, grown, before, tasks)
 
-    def _n_of_parts(self) -> int:
-        return int(self.n_estimators)
+    def _parts_for(self, n_labels: int) -> tuple[Literal["trees", "labels"], int]:
+        return "trees", int(self.n_estimators)
 
     def _put_together(self, parts: list[BaseBagging]) -> None:
         self._forest = type(self._forest).merge([part._forest for part in parts])

@@ -185,8 +185,6 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     _scored_by_engine: ClassVar[bool] = True
     # Whether a fit leads to trees. A boosted model of other estimators has none.
     _has_trees: bool = True
-    # What `fit` takes a range of, to fit a part that `weald.merge` puts together with others.
-    _part_of: ClassVar[Literal["trees", "labels"] | None] = None
 
     # The fitted model; that of a single tree is a forest of one tree.
     _forest: _weald.Forest
@@ -216,9 +214,9 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         """The factor from scores of the engine to those of `decision_function`."""
         return 1.0
 
-    def _n_of_parts(self) -> int:
-        """How many trees or labels the parts of a fit have together."""
-        raise NotImplementedError
+    def _parts_for(self, n_labels: int) -> tuple[Literal["trees", "labels"], int] | None:
+        """What `fit` takes a range of, for y with so many columns, and of how many: `weald.merge` puts such parts together."""
+        return None
 
     def _put_together(self, parts: list[Any]) -> None:
         """Become the fit of parts, which are in the order of their ranges."""
@@ -507,7 +505,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         state = dict(state)
         attribute = self._proof.attribute
         if isinstance(state.get(attribute), bytes):
-            state[attribute] = self._proof.from_bytes(state[attribute])
+            state[attribute] = self._proof.holding(self._proof.read(state[attribute]))
         self._prove(state)
         super().__setstate__(state)
 

@@ -170,15 +170,13 @@ def of_centroids(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
 
 
 def of_linear(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
+    if estimator._strategy_for(shapes.n_cells // max(1, shapes.n_samples)) == "tree":
+        features = "tfidf" if estimator.features == "auto" else estimator.features
+        return _weald.memory_of_label_tree(estimator._config_of_trees(0, features), shapes, estimator._n_threads())
     config = estimator._config(0)
     # Features that are chosen: standardised ones are tried only for X with few zeros.
     config["features"] = config["features"] or ("tfidf" if shapes.layout in ("csr", "csc") else "standardized")
     return _weald.memory_of_linear(config, shapes, estimator._n_threads())
-
-
-def of_label_tree(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
-    features = "tfidf" if estimator.features == "auto" else estimator.features
-    return _weald.memory_of_label_tree(estimator._config(0, features), shapes, estimator._n_threads())
 
 
 def _rows_kept(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:

@@ -1,4 +1,4 @@
-"""Predictions of regressors and classifiers, which all estimators for such y share."""
+"""What estimators for one kind of y or X share: predictions of regressors and of classifiers, and X that is finite."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import unique_labels
 
 from weald import _weald
@@ -16,10 +17,10 @@ from weald._fit.base import BaseModel
 from weald._fit.named_outputs import BestLabels, has_labels
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import checks, elementary, masks, targets
+from weald._input import checks, elementary, masks, schema, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sklearn_private import StrOptions
-from weald._input.sparse import Raw, csr_of, is_sparse, r2
+from weald._input.sparse import Raw, csr_of, has_nan, is_sparse, r2
 from weald._input.targets import CONTAINER, Target, label_classes
 from weald._parameters import class_weight
 from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
@@ -359,7 +360,13 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
             A column for two classes, one for each of more in the order of `classes_`, and one for each label. For
             several outputs of classes, an array for each.
         """
-        return self._scores(X) - 0.5
+        return self._decisions(self._scores(X))
+
+    def _decisions(self, scores: Float) -> Prediction:
+        """The margins of raw scores, which are a single column for two classes."""
+        found = self._by_output((scores - self._threshold) * self._unit())
+        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
+        return found[:, 0] if is_single else found
 
     def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
         checked = self._check_predict(X)
@@ -398,3 +405,58 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
         """The positive probabilities of labels that are at least the floor, for checked samples."""
         arrays = self._forest.predict_at_least(X, floor, self._n_threads(X))
         return csr_of(arrays, (X.shape[0], self.n_outputs_))
+
+
+# --- X without missing values and without categories ------------------------------------------------------------------
+
+
+class Absent:
+    """An attribute of other estimators that these do not have. Its error says what to use instead."""
+
+    def __init__(self, instead: str) -> None:
+        self._instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        name = type(instance).__name__ if owner is None else owner.__name__
+        raise AttributeError(f"{name} has no {self._name}: {self._instead}")
+
+
+class OfFiniteX(BaseModel):
+    """Estimators for X without missing values and without categories."""
+
+    _tests_features = False
+    # The function of `weald.inspection` that shows their content, if there is one.
+    _inspected_by: ClassVar[str | None]
+    # Why missing values are not supported.
+    _why_finite: ClassVar[str]
+    # Why formats for tests of single features do not represent them, and the exporters that take them all the same.
+    _why_no_tests: ClassVar[str]
+    _exported_by: ClassVar[str] = ""
+
+    is_categorical_ = Absent("its features are numbers, and not categories")
+
+    def _check_X(self, X: Raw, *, reset: bool, **options: Any) -> Matrix:
+        if reset and (columns := schema.by_value(X)):
+            raise ValueError(
+                f"{type(self).__name__} does not support text or categories, got feature {columns[0]!r} of X; "
+                "use for example sklearn.preprocessing.OneHotEncoder for categories and "
+                "sklearn.feature_extraction.text.CountVectorizer for texts"
+            )
+        return super()._check_X(X, reset=reset, **options)
+
+    def _to_matrix(self, X: Raw, *, reset: bool, fitting: bool) -> Matrix:
+        X = super()._to_matrix(X, reset=reset, fitting=fitting)
+        if has_nan(X):
+            raise ValueError(
+                f"X contains NaN, which {type(self).__name__} does not support, since {self._why_finite}: X must be "
+                "finite. Impute missing values, or use a random forest, which splits on missing values"
+            )
+        return X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags

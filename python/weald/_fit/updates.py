@@ -98,9 +98,8 @@ def _codes_among(classes: Sequence[NDArray[Any]], target: Target) -> NDArray[np.
 # --- parts ----------------------------------------------------------------------------------------------------
 
 
-def checked_range(model: BaseModel, given: object, n: int) -> tuple[int, int]:
+def checked_range(model: BaseModel, what: str, given: object, n: int) -> tuple[int, int]:
     """The validated argument `trees` or `labels` of `fit`: the index of the first one of `n`, and one past the last."""
-    what = model._part_of
     if not isinstance(given, range):
         raise TypeError(f"{what} must be a range such as range(0, {n}), or None, got a {type(given).__name__}")
     if given.step != 1 or not 0 <= given.start < given.stop <= n:

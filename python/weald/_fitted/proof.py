@@ -83,9 +83,9 @@ class Proof:
         return model
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> object:
-        """The value of the attribute, from the bytes of the model, which the engine validates."""
-        return cls.holding(cls.engine.from_bytes(data))
+    def read(cls, data: bytes) -> _Model:
+        """The model of the engine, from its bytes, which the engine validates."""
+        return cls.engine.from_bytes(data)
 
     def __init__(self, name: str, classifier: bool, state: dict[str, Any]) -> None:
         self.name, self.classifier, self.state = name, classifier, state

@@ -157,9 +157,9 @@ class HierarchicalLabels(LabelsAround):
                     estimator = fits.start(estimator, X, new._as_given(target), weights, target.mask, told)()
             new.estimator_ = estimator
 
-    def _without_out_of_bag(self) -> str | None:
+    def _without_out_of_bag(self, n_labels: int) -> str | None:
         """What the estimator lacks to have out-of-bag scores."""
-        return label_scores.without_out_of_bag(self.estimator)
+        return label_scores.without_out_of_bag(self.estimator, n_labels)
 
     def _fit_out_of_bag(
         self,

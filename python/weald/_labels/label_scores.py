@@ -117,7 +117,7 @@ def out_of_bag(
     return model, sparse.csr_array(scores), n_trees > 0
 
 
-def without_out_of_bag(estimator: BaseEstimator) -> str | None:
+def without_out_of_bag(estimator: BaseEstimator, n_labels: int) -> str | None:
     """What an estimator lacks to have out-of-bag scores of labels, as the object of "requires"; None if it has them.
 
     A mean of several estimators says it by a method `_without_out_of_bag`.
@@ -126,7 +126,7 @@ def without_out_of_bag(estimator: BaseEstimator) -> str | None:
     if isinstance(estimator, FrozenEstimator):
         return f"an estimator that is fitted here, but {type(final).__name__} is frozen"
     if hasattr(final, "_without_out_of_bag"):
-        found: str | None = final._without_out_of_bag()
+        found: str | None = final._without_out_of_bag(n_labels)
         return found
     if not isinstance(final, BaseBagging):
         return f"a forest of weald with bootstrap=True or a LinearClassifier, got {type(final).__name__}"
@@ -136,12 +136,17 @@ def without_out_of_bag(estimator: BaseEstimator) -> str | None:
 
 
 def check_cv_of(
-    cv: object, estimator: BaseEstimator, random_state: object, n_samples: int, weights: Float | None
+    cv: object,
+    estimator: BaseEstimator,
+    random_state: object,
+    n_samples: int,
+    weights: Float | None,
+    n_labels: int = 0,
 ) -> BaseCrossValidator | Dealt | str:
     """The folds of samples, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
-    refused = without_out_of_bag(estimator)
+    refused = without_out_of_bag(estimator, n_labels)
     if cv is None:
         cv = "oob" if refused is None and not _leaves_few_out(estimator, weights) else 5
     if isinstance(cv, str):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from weald._fit.linear import BaseLinear
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.fits import Fits
 from weald._fitted.proof import check_fitted
@@ -21,7 +22,6 @@ from weald._parameters.types import MatrixLike, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.outputs import of_labels
 from weald._ranking.pipelines import apart, transformed
-from weald.label_tree import LabelTreeClassifier
 
 # Binary digits of whole numbers that float64 holds, with one to spare, and its least power of two.
 _DIGITS = 52
@@ -53,7 +53,8 @@ class LabelsOnUnseen(LabelsAround):
     ) -> tuple[Target, Float | None, Any]:
         """Validated y, sample weights, and the source of scores."""
         target, weights = self._checked_labels(X, y, sample_weight, y_mask, label_names)
-        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state, target.original.shape[0], weights)
+        n, n_labels = target.original.shape
+        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state, n, weights, n_labels)
         label_scores.check_takes_masks(self.estimator, target.mask, cv)
         return target, weights, cv
 
@@ -62,7 +63,8 @@ class LabelsOnUnseen(LabelsAround):
         if not isinstance(self.min_score, str):
             return float(self.min_score)
         # Trees of labels have scores of the labels alone that the search reaches.
-        return 0.0 if self._label_format.container is None or _searches(self.estimator_) else self._floor_of_sparse
+        finds_all = self._label_format.container is not None and not _searches(self.estimator_, self.n_outputs_)
+        return self._floor_of_sparse if finds_all else 0.0
 
     def _unseen(
         self, fits: Fits, X: MatrixLike, target: Target, weights: Float | None, cv: object, groups: object = None
@@ -82,12 +84,12 @@ class LabelsOnUnseen(LabelsAround):
         return scores, own if weights is None else _whole(own, scores, target.original, target.mask)
 
 
-def _searches(estimator: Any) -> bool:
+def _searches(estimator: Any, n_labels: int) -> bool:
     """Whether scores are those of a tree of labels, fitted or not."""
     while True:
         final = apart(estimator)[0]
         if not hasattr(final, "_inside"):
-            return isinstance(final, LabelTreeClassifier)
+            return isinstance(final, BaseLinear) and final._strategy_for(n_labels) == "tree"
         estimator = getattr(final, "estimator_", final.estimator)
 
 

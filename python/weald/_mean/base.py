@@ -146,11 +146,11 @@ class BaseMean(BestLabels, NamedOutputs, MetaEstimatorMixin, FittedAsOne, BaseCo
                 return name
         return None
 
-    def _without_out_of_bag(self) -> str | None:
+    def _without_out_of_bag(self, n_labels: int) -> str | None:
         """Why there are no out-of-bag scores of the mean, or None."""
         kept = self._kept()
         for (_, estimator), weight in zip(kept, self._checked_weights(kept), strict=True):
-            if weight and (why := label_scores.without_out_of_bag(estimator)) is not None:
+            if weight and (why := label_scores.without_out_of_bag(estimator, n_labels)) is not None:
                 return why
         return None
 

@@ -66,7 +66,8 @@ def merge(
     twins.sort(key=lambda part: getattr(part, PART)[:2])
     first = twins[0]
     _check_alike(twins)
-    _check_all_there(first._part_of, [getattr(part, PART)[:2] for part in twins], first._n_of_parts())
+    what, n = _of_what(first)
+    _check_all_there(what, n, [getattr(part, PART)[:2] for part in twins])
     merged = first._twin()
     merged._put_together(twins)
     delattr(merged, PART)
@@ -82,8 +83,7 @@ def _checked(parts: object) -> list[Any]:
     if not found:
         raise ValueError("parts must have at least one fitted model, got none")
     for place, part in enumerate(found):
-        what = part._part_of if isinstance(part, BaseModel) else None
-        if what is None:
+        if (of := _of_what(part)) is None:
             raise TypeError(f"parts must be {MERGED}, got a {type(part).__name__} as parts[{place}]")
         try:
             check_is_fitted(part)
@@ -91,9 +91,14 @@ def _checked(parts: object) -> list[Any]:
             raise NotFittedError(f"parts[{place}]: {error}") from None
         if not hasattr(part, PART):
             raise ValueError(
-                f"parts must be fitted by fit(X, y, {what}=range(a, b)), but parts[{place}] was fitted without {what}"
+                f"parts must be fitted by fit(X, y, {of[0]}=range(a, b)), but parts[{place}] was fitted without {of[0]}"
             )
     return found
+
+
+def _of_what(model: Any) -> Any:
+    """What its parts are ranges of, and of how many; or None."""
+    return model._parts_for(getattr(model, "n_outputs_", 1)) if isinstance(model, BaseModel) else None
 
 
 def _check_alike(parts: list[Any]) -> None:
@@ -146,10 +151,10 @@ def _is_equal(a: object, b: object) -> bool:
 
 def _named(part: Any) -> str:
     start, stop, _ = getattr(part, PART)
-    return f"{part._part_of} {start} to {stop - 1}"
+    return f"{_of_what(part)[0]} {start} to {stop - 1}"
 
 
-def _check_all_there(what: str, ranges: list[tuple[int, int]], n: int) -> None:
+def _check_all_there(what: str, n: int, ranges: list[tuple[int, int]]) -> None:
     one = what[:-1]
     for (_, stop), (start, _) in pairwise([(0, 0), *ranges, (n, n)]):
         if start > stop:

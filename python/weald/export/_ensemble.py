@@ -33,7 +33,6 @@ from weald._input.described import kind_of
 from weald._input.schema import LABELS
 from weald._parameters.types import Estimator
 from weald.export._linear import Linear, linear_of
-from weald.linear import LinearClassifier
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
 
@@ -154,7 +153,7 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
     if not isinstance(model, BaseModel):
         raise TypeError(_refusal(model, exporter))
     check_is_fitted(model)
-    if isinstance(model, LinearClassifier):
+    if isinstance(model._engine, _weald.LinearModel):
         return _of_linear(model._twin())
     if not model._tests_features:
         raise ValueError(

@@ -20,9 +20,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
+from weald._fit.linear import BaseLinear
 from weald.export._ensemble import Head, head_of
 from weald.export._linear import Single
-from weald.label_tree import LabelTreeClassifier
 
 # What the logarithm of a leaf counts in those of its labels: a constant of the engine.
 SHARE_OF_PATH = 0.05
@@ -80,11 +80,13 @@ class LabelTrees(Head):
 
 def label_trees_of(model: BaseEstimator) -> LabelTrees | None:
     """The description of a fitted model of label trees; None for other models."""
-    if not isinstance(model, LabelTreeClassifier):
+    if not isinstance(model, BaseLinear):
         return None
     check_is_fitted(model)
     fitted = model._twin()
     engine = fitted._model
+    if not isinstance(engine, _weald.LabelTreeModel):
+        return None
     return LabelTrees(
         **head_of(fitted),
         n_scores=engine.width,
