@@ -14,7 +14,7 @@ fn made(n: usize) -> (Array2<f32>, Array2<f64>) {
 }
 
 /// Returns how columns share trees, the number of stages, and the bits of the predictions of a sample, mixed.
-fn fitted(x: &Array2<f32>, y: Targets<'_>) -> (Sharing, usize, u64) {
+fn fitted<'d>(x: &'d Array2<f32>, y: Targets<'d>) -> (Sharing, usize, u64) {
     let data = Dataset::new(x, y);
     let found = BoostConfig::auto_controlled(&data, 5, &Control::default()).unwrap();
     let model = found.fit(&data).unwrap();
