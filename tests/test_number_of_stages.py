@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from test_samples_apart import on_workers
-from weald._rounds import cross_validated, folds
+from weald._rounds import folds
 from weald.distribute import fit_part
 
 # What the defaults stand for where folds find the number for up to 1000 samples.
@@ -101,32 +101,6 @@ def test_the_search_waits_thirty_rounds_or_a_fifth_of_the_best_number():
         assert found.n_estimators_ == best[end - 1]
         waits.append(end - best[end - 1])
     assert waits[0] == 30 < waits[1]
-
-
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array, sparse.csc_array])
-@pytest.mark.parametrize("parts", ["numbers", "gaps", "classes", "labels", "margins"])
-def test_folds_that_are_copied_give_the_bits_of_samples_of_weight_zero(monkeypatch, parts, layout):
-    X, y = data(3)
-    weights = np.random.default_rng(2).integers(0, 4, 90) / 4
-    given = {"sample_weight": weights}
-    model = boosting(cv=3, class_weight="balanced", n_estimators=40)
-    if parts == "labels":
-        y = np.column_stack([y == k for k in range(12)])
-        y[:, 3:] = np.random.default_rng(3).random((90, 9)) < 0.3
-        model = boosting(cv=3, n_estimators=40, max_features="half", subsample=0.7)
-    elif parts != "classes":
-        y, model = numbers(3)[1], of_numbers(cv=3, n_estimators=40)
-        if parts == "gaps":
-            y[np.random.default_rng(4).random(y.shape) < 0.3] = np.nan
-        if parts == "margins":
-            given["base_margin"] = np.random.default_rng(5).normal(size=y.shape)
-    there = layout(X)
-    found = model.fit(there, y, **given)
-    first, curve = model_bytes(found), found.validation_score_
-    monkeypatch.setattr(cross_validated, "_MOST_COPIED", 0)
-    again = model.fit(there, y, **given)
-    assert model_bytes(again) == first
-    np.testing.assert_array_equal(again.validation_score_, curve)
 
 
 def test_the_number_is_fixed_for_many_numbers():

@@ -22,7 +22,6 @@ __all__ = [
     "LinearModel",
     "OneLinear",
     "OneSample",
-    "ScoresSoFar",
     "StagedScores",
     "Tree",
     "__version__",
@@ -45,7 +44,9 @@ __all__ = [
     "fit_linear",
     "fit_tree",
     "fold_models_of_linear",
+    "folds_of_samples",
     "hashes_of_samples",
+    "held_out_samples",
     "inspect_model",
     "johnson_lindenstrauss_dim",
     "label_folds",
@@ -62,7 +63,6 @@ __all__ = [
     "memory_of_forest",
     "memory_of_label_tree",
     "memory_of_linear",
-    "order_of_folds",
     "plan_of_boosting",
     "rank_rows",
     "read_model",
@@ -71,6 +71,8 @@ __all__ = [
     "read_xmc",
     "refit_leaves",
     "save_model",
+    "search_stages",
+    "search_stages_with",
     "shap_base_values",
     "shap_interaction_values",
     "shap_values",
@@ -107,6 +109,10 @@ _Targets: TypeAlias = (
 # Unknown entries of y, as a bool array; or as indptr, indices and the number of outputs.
 _Mask: TypeAlias = NDArray[np.bool_] | tuple[_Indices, _Indices, int]
 _Pattern: TypeAlias = tuple[_Indices, _Indices, int]
+# The training and the held-out samples of a fold.
+_Split: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+# Mean training losses, held-out losses and scores of folds after each stage, and the number of stages.
+_Search: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]
 # The leaves of the training samples of a forest in each tree, and their weights.
 _Stored: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64]]
 # Scores of all labels; or indptr, indices and data of CSR, the number of labels, and whether labels without a stored
@@ -179,6 +185,8 @@ class _Plan(TypedDict):
     # The folds that find the number of stages, and how many of them are grown.
     cv: int | None
     n_grown: int | None
+    # The share of the best number of stages so far that a search waits, if that is more than its patience.
+    patience_share: float
     # Whether it depends on how many samples differ; more than `most_counted` are all the same to it.
     counts_different: bool
     most_counted: int
@@ -459,14 +467,23 @@ def coverage(
     scores: _LabelScores, truth: _Pattern, mask: _Pattern | None = None, n_threads: int = 1
 ) -> NDArray[np.float64]: ...
 def label_folds(labels: _Pattern, n_folds: int, priority: NDArray[np.int64]) -> NDArray[np.uint32]: ...
-def order_of_folds(
+def folds_of_samples(
     x: _Matrix,
     y: _Targets,
     sample_weight: NDArray[np.float64] | None,
+    n_folds: int,
     seed: int,
     y_mask: _Mask | None,
     base_margin: NDArray[np.float64] | None,
-) -> tuple[NDArray[np.uint32], int, int]: ...
+) -> list[_Split]: ...
+def held_out_samples(
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    share: float,
+    seed: int,
+    y_mask: _Mask | None,
+) -> NDArray[np.uint32]: ...
 def counts_of_plan(
     asked: _Asked,
     x: _Matrix,
@@ -571,7 +588,6 @@ def fit_boosting(
     wants_models: bool = False,
     y_mask: _Mask | None = None,
     y_mask_val: _Mask | None = None,
-    so_far: ScoresSoFar | None = None,
 ) -> Boosted: ...
 def fit_boosting_part(
     x: _Matrix,
@@ -615,6 +631,39 @@ def fit_boosting_with(
     observer: Callable[[int, float, float | None, tuple[float, float] | None], object] | None = None,
     grown: Boosted | None = None,
 ) -> Boosted: ...
+def search_stages(
+    x: _Matrix,
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    config: _BoostConfig,
+    folds: Sequence[_Split],
+    patience_share: float,
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+    base_margin: NDArray[np.float64] | None = None,
+    base_margins: Sequence[NDArray[np.float64]] = ...,
+    observer: Callable[[int, float, float, float | None], object] | None = None,
+    scorers: Sequence[Callable[[Boosted, NDArray[np.float64]], float]] = ...,
+    y_mask: _Mask | None = None,
+) -> _Search: ...
+def search_stages_with(
+    shape: tuple[int, int],
+    y: _Targets,
+    config: _BoostConfig,
+    folds: Sequence[
+        tuple[
+            Callable[
+                [int, NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]],
+                tuple[NDArray[np.float64], NDArray[np.float64] | None],
+            ],
+            NDArray[np.float64],
+            tuple[_Targets, NDArray[np.float64] | None],
+        ]
+    ],
+    patience_share: float,
+    progress: Callable[[int], object] | None = None,
+    observer: Callable[[int, float, float, float | None], object] | None = None,
+) -> _Search: ...
 def compress_forest(
     forest: Forest,
     x: _Matrix,
@@ -632,7 +681,7 @@ def cross_validate_compression(
     weights: _RowWeights,
     grow: _ForestConfig,
     config: _CompressConfig,
-    folds: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint32]]],
+    folds: Sequence[_Split],
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
     y_mask: _Mask | None = None,
@@ -1112,10 +1161,6 @@ class OneLinear:
 class OneSample:
     def __new__(cls, model: Forest | Boosted | Compressed) -> OneSample: ...
     def scores(self, sample: object) -> NDArray[np.float64] | None: ...
-
-@final
-class ScoresSoFar:
-    def __new__(cls) -> ScoresSoFar: ...
 
 @final
 class StagedScores:

@@ -61,8 +61,7 @@ mod _weald {
     use crate::model_file::{inspect_model, load_model, read_model, save_model, write_file, write_model};
     #[pymodule_export]
     use crate::models::boost::{
-        PyBoosted, PyScoresSoFar, PyStaged, exact_sums, fit_boosting, fit_boosting_with, mean_loss, refit_leaves,
-        weights_by_row,
+        PyBoosted, PyStaged, exact_sums, fit_boosting, fit_boosting_with, mean_loss, refit_leaves, weights_by_row,
     };
     #[pymodule_export]
     use crate::models::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
@@ -83,6 +82,8 @@ mod _weald {
     #[pymodule_export]
     use crate::models::part::fit_boosting_part;
     #[pymodule_export]
+    use crate::models::search::{search_stages, search_stages_with};
+    #[pymodule_export]
     use crate::models::tree::PyTree;
     #[pymodule_export]
     use crate::plan::{counts_of_plan, plan_of_boosting};
@@ -92,7 +93,8 @@ mod _weald {
     use crate::ranking::{coverage, label_precision, rank_rows};
     #[pymodule_export]
     use crate::samples::{
-        hashes_of_samples, label_folds, order_of_folds, py_data_digest, stored_draws, stored_quantiles, stored_weights,
+        folds_of_samples, hashes_of_samples, held_out_samples, label_folds, py_data_digest, stored_draws,
+        stored_quantiles, stored_weights,
     };
     #[pymodule_export]
     use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};

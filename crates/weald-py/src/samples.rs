@@ -3,10 +3,10 @@
 
 use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
-use weald::Dataset;
 use weald::data::{Cells, data_digest};
 use weald::folds;
 use weald::forest::StoredSamples;
+use weald::{Control, Dataset};
 
 use crate::array::{Read1, Read2};
 use crate::enter::Entry;
@@ -27,25 +27,54 @@ pub(crate) fn label_folds<'py>(
     Ok(output::vector(py, entry.run(py, |control| folds::label_folds(&labels, n_folds, &priority, control))?))
 }
 
-/// Returns the samples of positive weight with a known cell of y, in the order in which they are dealt to folds; the length
-/// of the runs of them that are copies; and the number of those that differ in X.
+/// Returns the training and the held-out samples of each fold.
 #[pyfunction]
-pub(crate) fn order_of_folds<'py>(
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn folds_of_samples<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
     y: PyTargets<'py>,
     sample_weight: Option<Read1<'py, f64>>,
+    n_folds: usize,
     seed: u64,
     y_mask: Option<PyMask<'py>>,
     base_margin: Option<Read2<'py, f64>>,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, usize, usize)> {
-    let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
+) -> PyResult<Vec<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)>> {
+    let of = (x, y, sample_weight, y_mask, base_margin);
+    let found = of_data(py, &of, |data, control| folds::splits(data, n_folds, seed, control))?;
+    Ok(found.into_iter().map(|split| (output::vector(py, split.train), output::vector(py, split.held_out))).collect())
+}
+
+/// Returns the samples to hold out, a share of all.
+#[pyfunction]
+pub(crate) fn held_out_samples<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<Read1<'py, f64>>,
+    share: f64,
+    seed: u64,
+    y_mask: Option<PyMask<'py>>,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let of = (x, y, sample_weight, y_mask, None);
+    Ok(output::vector(py, of_data(py, &of, |data, control| folds::held_out(data, share, seed, control))?))
+}
+
+/// X, y, weights, the mask of y and the initial scores.
+type Samples<'py> =
+    (PyMatrix<'py>, PyTargets<'py>, Option<Read1<'py, f64>>, Option<PyMask<'py>>, Option<Read2<'py, f64>>);
+
+fn of_data<T: Send>(
+    py: Python<'_>,
+    (x, y, weights, y_mask, base_margin): &Samples<'_>,
+    work: impl FnOnce(&Dataset<'_>, &Control) -> weald::Result<T> + Send,
+) -> PyResult<T> {
+    let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(weights.as_ref())?);
     let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
     let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask);
-    let found = entry.run(py, |control| folds::dealing(data.view(), seed, control))?;
-    Ok((output::vector(py, found.order), found.copies, found.n_different))
+    entry.run(py, |control| work(&data, control))
 }
 
 /// Returns a hash of the features of each sample.

@@ -168,14 +168,14 @@ mod vectorised;
 pub struct Readme;
 
 pub use boost::{
-    BoostConfig, Boosted, LeafEstimation, OutputStrategy, ScoresSoFar, StageObserver, StageReport, ValidationTargets,
-    WeakLearner, WeakPredictions,
+    AutoBoost, BoostConfig, Boosted, LeafEstimation, OutputStrategy, Search, SearchObserver, StageObserver,
+    StageReport, StageSearch, ValidationTargets, WeakFold, WeakLearner, WeakPredictions,
 };
 pub use centroid::{
     CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, DirectionScope, Refinement,
     Routing,
 };
-pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, CrossValidation, Fold};
+pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, CrossValidation};
 pub use control::Control;
 pub use criterion::Criterion;
 pub use data::{

@@ -244,9 +244,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         if by_folds:
             config = self._config_of_rounds(whole)
             known = None if score is None else (scoring, score)
-            mean = _cross_validated.search(self, whole.samples, y_given, start, config, callbacks, known)
-            search = self._whole_curves(mean, None)
-            n_rounds, refits = mean.n_best, True
+            data = self, whole.samples, y_given, start
+            n_rounds, search = _cross_validated.search(*data, config, callbacks, known)
+            refits = True
         else:
             stages = replace(whole, samples=replace(samples, row_weights=(weights, None)), validation=validation)
             stages = replace(stages, mask_held=None if mask_held is None else masks.to_engine(mask_held))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald._input import masks
-from weald._input.checks import Float, Matrix, relative
+from weald._input.checks import Float
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters import label_weight
@@ -28,74 +26,11 @@ if TYPE_CHECKING:
     from weald._fit.samples import Samples
     from weald._weald import _BoostConfig
 
-# The rounds of the first block, and the factor of those after the next block. All folds grow the rounds of a block before
-# any of them goes on, so that the mean over the folds decides when to stop.
-_FIRST, _FACTOR = 32, 1.5
-# Up to this number of bytes of X, each fold has its training samples alone, which are faster than others of weight zero.
-_MOST_COPIED = 1 << 26
-# The share of the best number of rounds so far that the search waits, if that is more than ten rounds (see `benches/tables`).
-_PATIENCE_SHARE = 0.2
+# Up to this number of bytes of X, times the number of folds, each fold has a copy of its training samples, as in the engine.
+_MOST_COPIED = 1 << 28
 
 # The scorer of a stage, for X, weights and y of the samples that it scores.
 _ScoreOf = Callable[[Any, Float | None, Any], Callable[[_weald.Boosted, Float], float]]
-
-
-@dataclass
-class _Fold:
-    """The stages of all samples but those of a fold, and the losses of these."""
-
-    # X, y in the engine's form, the weights, the unknown values and the initial scores of the other samples; or of all
-    # samples, with the weight zero for those of the fold.
-    training: tuple[Matrix, Any, Float, Any, Float | None]
-    validation: Any
-    mask: Any
-    score: Callable[[_weald.Boosted, Float], float] | None
-    # The numbers of known values of y, times the weights of their samples in a unit that all folds share.
-    weight_train: float
-    weight_held: float
-    model: _weald.Boosted | None = None
-    so_far: _weald.ScoresSoFar = field(default_factory=_weald.ScoresSoFar)
-    weak: list[Any] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-
-    def grow(self, boosting: BaseBoosting, samples: Samples, config: _BoostConfig, n_threads: int, told: Any) -> None:
-        """Grow the stages up to those of `config`."""
-        X, y, weights, y_mask, start = self.training
-        if boosting.estimator is not None:
-            twin = boosting._twin()
-            twin._weak = self.weak
-            data = X, samples.target, weights, config, self.validation[:3]
-            self.model, self.weak = weak_models.fitted(twin, *data, told, len(self.weak))
-            return
-
-        def after(*found: Any) -> None:
-            assert self.score is not None
-            self.scores.append(self.score(*found[-2:]))
-
-        self.model = _weald.fit_boosting(
-            X,
-            y,
-            weights,
-            config,
-            self.validation,
-            self.model,
-            n_threads,
-            told,
-            base_margin=start,
-            observer=None if self.score is None else after,
-            wants_scores=self.score is not None,
-            y_mask=y_mask,
-            y_mask_val=self.mask,
-            so_far=self.so_far,
-        )
-
-    def at_start(self, config: _BoostConfig, n_threads: int) -> float:
-        """The loss of the samples of the fold before the first stage."""
-        assert self.model is not None
-        X, y, weights, margins = self.validation
-        scores = self.model.start()[np.newaxis].repeat(X.shape[0], axis=0)
-        scores = scores if margins is None else scores + margins
-        return cast(float, _weald.mean_loss(y, weights, config, scores, n_threads, self.mask))
 
 
 def n_folds(cv: Any) -> int:
@@ -107,7 +42,7 @@ def n_folds(cv: Any) -> int:
 
 def n_copies(cv: object, n_bytes: int) -> int:
     """How many copies of X the folds have together: one of held-out samples, and those of training samples if X is small."""
-    return int(cv) if isinstance(cv, Integral) and n_bytes <= _MOST_COPIED else 1
+    return n_folds(cv) if n_folds(cv) * n_bytes <= _MOST_COPIED else 1
 
 
 def search(
@@ -118,112 +53,82 @@ def search(
     config: _BoostConfig,
     callbacks: tuple[Any, ...],
     scoring: tuple[str, _ScoreOf] | None,
-) -> Rounds:
-    """The mean losses and scores of the folds after each round, up to the round that ends the search."""
-    n_rounds, n_threads = config["n_estimators"], boosting._n_threads()
-    config = cast("_BoostConfig", {**config, "n_iter_no_change": None})
-    parts = _parts(boosting, samples, y, start, scoring)
-    name = f"{type(boosting).__name__}, {len(parts)} fold{'s' * (len(parts) > 1)}"
-    shown = Progress(name, "round", n_rounds, boosting.verbose) if boosting.verbose else nullcontext()
+) -> tuple[int, dict[str, Float]]:
+    """The number of stages, and the mean losses and scores of the folds after each stage up to the end of the search."""
+    name, score_of = ("score", None) if scoring is None else scoring
+    splits, starts, scorers = _folds_of(boosting, samples, y, start, score_of)
+    assert boosting._plan is not None
+    share = 0.0 if boosting.n_iter_no_change is not None else boosting._plan["patience_share"]
+    n_rounds, n_folds = config["n_estimators"], len(splits)
+    title = f"{type(boosting).__name__}, {n_folds} fold{'s' * (n_folds > 1)}"
+    shown = Progress(title, "round", n_rounds, boosting.verbose) if boosting.verbose else nullcontext()
     with shown as progress:
         lines = progress if progress is not None and progress.has_lines else None
         bar = progress if progress is not None and progress.has_bar else None
-        mean = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring="score" if scoring is None else scoring[0])
-        mean.patience, mean.tol = boosting._patience(), float(boosting.tol)
-        mean.patience_share = 0.0 if boosting.n_iter_no_change is not None else _PATIENCE_SHARE
-        n_before, n = 0, min(n_rounds, _FIRST)
-        while True:
-            for k, part in enumerate(parts):
+        rounds = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring=name)
 
-                def told(n_more: int, first: int = n_before, n: int = n, k: int = k) -> None:
-                    if bar is not None:
-                        bar(first + (k * (n - first) + n_more) // len(parts))
+        def observer(stage: int, train: float, held: float, score: float | None) -> bool:
+            return rounds.after(stage, train, held, None, score)
 
-                up_to = cast("_BoostConfig", {**config, "n_estimators": n})
-                part.grow(boosting, samples, up_to, n_threads, bar and told)
-            if n_before == 0:
-                [mean.at_start] = _curve([(np.array([p.at_start(config, n_threads)]), p.weight_held) for p in parts])
-            train, held, scores = _means(parts)
-            for stage in range(n_before, n):
-                score = float(scores[stage]) if scoring is not None else None
-                if mean.after(stage, float(train[stage]), float(held[stage]), None, score):
-                    return mean
-            if n == n_rounds:
-                return mean
-            n_before, n = n, min(n_rounds, int(_FACTOR * n))
+        told = observer if callbacks or lines else None
+        told_bar = bar and (lambda n_done: bar(n_done // n_folds))
+        X, target, weights, n_threads = samples.X, samples.target, samples.row_weights[0], boosting._n_threads()
+        if boosting.estimator is not None:
+            folds_of_weak = [weak_models.fold_of(boosting, samples, split) for split in splits]
+            found = _weald.search_stages_with(X.shape, target.engine, config, folds_of_weak, share, told_bar, told)
+        else:
+            found = _weald.search_stages(
+                X,
+                target.engine,
+                weights,
+                config,
+                splits,
+                share,
+                n_threads,
+                told_bar,
+                start,
+                starts,
+                told,
+                scorers,
+                samples.mask,
+            )
+    train, validation, scores, n_stages = found
+    curves = {"train": train, "validation": validation, "score": scores}
+    return n_stages, {curve: values for curve, values in curves.items() if len(values)}
 
 
-def _parts(
-    boosting: BaseBoosting, samples: Samples, y: Raw, start: Float | None, scoring: tuple[str, _ScoreOf] | None
-) -> list[_Fold]:
-    """The folds, without stages."""
-    X, target, weights = samples.X, samples.target, samples.row_weights[0]
-    X = X.tocsr() if is_sparse(X) else X
-    y = y.tocsr() if is_sparse(y) else y
-    n_known = np.full(X.shape[0], float(target.n_outputs))
-    if target.mask is not None:
-        n_known -= np.asarray(target.mask.sum(axis=1)).ravel()
-    n_known *= 1.0 if weights is None else relative(weights)
-    held_out.check_domain(boosting, target, np.flatnonzero(n_known))
-    n_bytes = 8 * X.nnz if is_sparse(X) else 4 * X.size
-    are_apart = boosting.estimator is None and n_copies(boosting._folds(), n_bytes) > 1
-    found = []
+def _folds_of(
+    boosting: BaseBoosting, samples: Samples, y: Raw, start: Float | None, score_of: _ScoreOf | None
+) -> tuple[list[folds.Split], list[Float], list[Any]]:
+    """The samples of each fold, the initial scores if they differ between folds, and the scorers."""
+    target, weights, cv = samples.target, samples.row_weights[0], boosting._folds()
+    X, y = (part.tocsr() if is_sparse(part) else part for part in (samples.X, y))
+    held_out.check_domain(boosting, target, np.arange(samples.n) if weights is None else np.flatnonzero(weights))
     counted = label_weight.that_count(boosting, target)
-    splits = folds.of(boosting._folds(), X, counted, weights, boosting._seed, start)
-    for train, test in splits[: boosting._n_folds_grown()]:
-        of_fold = weights
-        if len(train) + len(test) < X.shape[0]:
-            of_fold = np.zeros(X.shape[0])
-            both = np.concatenate([train, test])
-            of_fold[both] = 1.0 if weights is None else weights[both]
+    splits = folds.of(cv, X, counted, weights, boosting._seed, start)[: boosting._n_folds_grown()]
+    starts, scorers = [], []
+    for train, test in splits:
         try:
-            starts = _start_without(boosting, samples, y, train, start)
-            kept, validation, y_held, mask = held_out.apart(boosting, X, y, target, of_fold, starts, test)
+            of_fold = _start_without(boosting, samples, y, train)
+            if target.mask is not None:
+                masks.weights_of_known(target.mask[train], None, target.names)
         except ValueError as error:
-            raise ValueError(f"cv must allow a fit without each fold, got {boosting._folds()!r}: {error}") from error
-        score = None if scoring is None else scoring[1](validation[0], validation[2], y_held)
-        mask = None if mask is None else masks.to_engine(mask)
-        training = X, target.engine, kept, samples.mask, starts
-        if are_apart:
-            of_train = None if target.mask is None else masks.to_engine(target.mask[train])
-            training = X[train], target.rows(train), kept[train], of_train, None if starts is None else starts[train]
-        weight_train, weight_held = math.fsum(n_known[train]), math.fsum(n_known[test])
-        found.append(_Fold(training, validation, mask, score, weight_train, weight_held))
-    # In a unit in which products with losses are finite.
-    for part, *of_part in zip(
-        found,
-        relative(np.array([part.weight_train for part in found])).tolist(),
-        relative(np.array([part.weight_held for part in found])).tolist(),
-        strict=True,
-    ):
-        part.weight_train, part.weight_held = of_part
-    return found
+            raise ValueError(f"cv must allow a fit without each fold, got {cv!r}: {error}") from error
+        if of_fold is not None:
+            starts.append(of_fold)
+        if score_of is not None:
+            y_held = held_out.y_of(target, y, test)
+            scorers.append(score_of(X[test], None if weights is None else weights[test], y_held))
+    return splits, starts, scorers
 
 
-def _start_without(
-    boosting: BaseBoosting, samples: Samples, y: Raw, train: NDArray[np.uint32], start: Float | None
-) -> Float | None:
+def _start_without(boosting: BaseBoosting, samples: Samples, y: Raw, train: NDArray[np.uint32]) -> Float | None:
     """The initial scores of all samples by a model that does not know the samples of a fold, where `init` is one."""
     by_init = boosting._init is not None and boosting.init_cv is None
     if not by_init or isinstance(boosting.init, str | FrozenEstimator):
-        return start
+        return None
     X, weights = samples.X, samples.weights
     X = X.tocsr() if is_sparse(X) else X
     w = None if weights is None else weights[train]
     init = boosting._fitted_init(X[train], safe_indexing(y, train), w)
     return np.ascontiguousarray(boosting._margins_of_init(init, X, boosting._n_columns(samples.target)))
-
-
-def _means(parts: list[_Fold]) -> tuple[list[float], list[float], list[float]]:
-    """The mean training losses, losses and scores of the folds after each stage so far."""
-    models = [(cast(_weald.Boosted, part.model), part) for part in parts]
-    train = _curve([(model.train_score(), part.weight_train) for model, part in models])
-    held = _curve([(model.validation_score(), part.weight_held) for model, part in models])
-    return train, held, _curve([(np.array(part.scores), part.weight_held) for part in parts])
-
-
-def _curve(curves: list[tuple[Float, float]]) -> list[float]:
-    """The weighted means of the values at each place."""
-    weights = np.array([weight for _, weight in curves])
-    total = math.fsum(weights)
-    return [math.fsum(np.array(values) * weights) / total for values in zip(*(c for c, _ in curves), strict=True)]

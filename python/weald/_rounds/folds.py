@@ -16,7 +16,7 @@ from sklearn.model_selection import check_cv
 
 from weald import _weald
 from weald._input import masks, warned
-from weald._input.checks import Float, Matrix
+from weald._input.checks import Float, Matrix, renamed
 from weald._input.sparse import Raw, is_sparse
 from weald._input.sparse_frames import has_sparse_columns, of_sparse_columns
 from weald._input.targets import Target
@@ -43,26 +43,16 @@ def of(
         y = target.original
         y = y[:, 0] if target.kind == "classes" and target.n_outputs == 1 else y
         return given(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
-    dealt, n_folds = _units(X, target, weights, seed, margins), int(cv)
-    if len(dealt) < n_folds:
-        raise ValueError(f"{name} must be at most the number of samples, got {n_folds} for {len(dealt)} {_of(target)}")
-    fold = np.full(X.shape[0], -1)
-    fold[dealt] = (np.arange(len(dealt)) % n_folds)[:, np.newaxis]
-    return [(_indices(exists & (fold != k)), _indices(fold == k)) for k in range(n_folds)]
+    with renamed(n_folds=name):
+        return _weald.folds_of_samples(
+            _of_engine(X), target.engine, weights, int(cv), seed, masks.to_engine(target.mask), margins
+        )
 
 
 def held_out(X: Matrix, target: Target, weights: Float | None, share: float, seed: int) -> NDArray[np.uint32]:
     """The sorted indices of the samples to hold out: as large a share of each class or rare label. No class is lost."""
-    dealt = _units(X, target, weights, seed, None)
-    n_held = int(np.ceil(share * len(dealt)))
-    if n_held >= len(dealt):
-        raise ValueError(f"at least one sample must remain for the fit, got {n_held} of {len(dealt)} to hold out")
-    places = ((np.arange(n_held) + 0.5) * (len(dealt) / n_held)).astype(np.intp)
-    if (classes := _classes(target, dealt[:, 0])) is not None:
-        # The samples of a class are neighbours; where all of them were held out, the first one goes back.
-        lost = np.setdiff1d(classes, np.delete(classes, places))
-        places = np.setdiff1d(places, np.flatnonzero(np.isin(classes, lost) & (np.diff(classes, prepend=-1) != 0)))
-    return np.sort(dealt[places], axis=None)
+    data = _of_engine(X), target.engine, weights
+    return _weald.held_out_samples(*data, share, seed, masks.to_engine(target.mask))
 
 
 def given(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:
@@ -128,31 +118,6 @@ def different(X: Matrix, weights: Float | None) -> NDArray[np.uint64]:
     return np.unique(hashes if weights is None else hashes[weights > 0])
 
 
-def _units(X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None) -> NDArray[np.uint32]:
-    """The samples that are dealt, in their order, with their copies in a row each; the only one of a class is not."""
-    engine, mask = _of_engine(X), masks.to_engine(target.mask)
-    dealt, copies, _ = _weald.order_of_folds(engine, target.engine, weights, seed, mask, margins)
-    dealt = dealt.reshape(-1, copies)
-    if (classes := _classes(target, dealt[:, 0])) is not None:
-        dealt = dealt[np.bincount(classes)[classes] > 1]
-    return dealt
-
-
 def _of_engine(X: Matrix) -> Matrix:
     """X as the engine takes it, although that of models of other libraries has other types."""
     return X if X.dtype == np.float32 else told_apart(X, X.shape[0])
-
-
-def _classes(target: Target, rows: NDArray[np.uint32]) -> NDArray[np.intp] | None:
-    """The class of each sample if y is one output of classes."""
-    if target.kind != "classes" or target.n_outputs != 1:
-        return None
-    return np.asarray(target.engine[0][rows, 0], dtype=np.intp)
-
-
-def _of(target: Target) -> str:
-    return "samples with a class of other samples" if target.kind == "classes" else "samples with a known y"
-
-
-def _indices(there: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    return np.flatnonzero(there).astype(np.uint32)

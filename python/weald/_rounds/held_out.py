@@ -81,17 +81,20 @@ def apart(
     """The result of `validation_set` for these training samples, in place of others that are drawn."""
     kept, X_held, held, mask = set_aside(X, target, weights, rows)
     w_held = None if weights is None else weights[rows]
-    y_held = None
-    if boosting.scoring is not None:
-        y_held = safe_indexing(y.tocsr() if is_sparse(y) else y, rows)
-        if mask is not None and mask.sum():
-            y_held = targets.with_gaps(y_held, mask)
+    y_held = None if boosting.scoring is None else y_of(target, y, rows)
     start_held = None if start is None else start[rows]
     if mask is not None:
         # An output may have known values in the validation samples only.
         masks.weights_of_known(target.mask, kept, target.names)
         mask = mask if mask.sum() else None
     return kept, (X_held, held, w_held, start_held), y_held, mask
+
+
+def y_of(target: Target, y: Raw, rows: NDArray[np.integer]) -> Any:
+    """Y of samples as it was passed, with NaN for what is unknown."""
+    y_held = safe_indexing(y.tocsr() if is_sparse(y) else y, rows)
+    mask = None if target.mask is None else target.mask[rows]
+    return y_held if mask is None or not mask.sum() else targets.with_gaps(y_held, mask)
 
 
 def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.integer]) -> None:

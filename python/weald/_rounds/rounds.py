@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
@@ -25,18 +25,15 @@ class Rounds:
     """The rounds of one fit. The engine calls it after each round with the losses and, on demand, the scores.
 
     If it returns True, the fit ends. `score` is the scorer as a function of a model, which converts scores to
-    predictions, and of the scores of the validation samples, and `scoring` is its name in lines. `at_start` is the
-    validation loss before the first round; None if the engine decides by the validation loss when to stop.
+    predictions, and of the scores of the validation samples, and `scoring` is its name in lines. The engine decides by the
+    validation loss when to stop, `patience` and `tol` by the score.
     """
 
     n_rounds: int
     first: int = 0
     score: Callable[[_weald.Boosted, Float], float] | None = None
     patience: int | None = None
-    # The patience grows with the number of the best round so far, of which it is at least this share.
-    patience_share: float = 0.0
     tol: float = 0.0
-    at_start: float | None = None
     callbacks: Sequence[Any] = ()
     lines: Progress | None = None
     scoring: str = "score"
@@ -116,25 +113,14 @@ class Rounds:
         return tasks.end_part(lambda: fitted(model))
 
     def _is_over(self) -> bool:
-        values = self.scores or (self.validation if self.at_start is not None else [])
-        if self.patience is None or len(values) <= self.patience:
+        if self.patience is None or len(self.scores) <= self.patience:
             return False
-        patience = max(self.patience, int(self.patience_share * self.n_best))
-        if len(values) <= patience:
-            return False
-        before, since = values[:-patience], values[-patience:]
-        if self.scores:
-            return max(since) <= max(before) + self.tol
-        # As in the engine. From a loss of zero, only those below zero are better.
-        if self.at_start == 0:
-            return min(since) >= min(*before, 0.0)
-        return min(since) > min(before) - self.tol * abs(cast(float, self.at_start))
+        return max(self.scores[-self.patience :]) <= max(self.scores[: -self.patience]) + self.tol
 
     @property
     def n_best(self) -> int:
-        """The number of stages up to the largest score or else the least loss, the first one if several are equal."""
-        best = np.argmax(self.scores) if self.scores else np.argmin(self.validation)
-        return self.first + int(best) + 1
+        """The number of stages up to the largest score, the first one if several are equal."""
+        return self.first + int(np.argmax(self.scores)) + 1
 
 
 def scorer_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,12 @@ from weald._rounds.rounds import Rounds
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
+    from weald._fit.samples import Samples
+    from weald._rounds.folds import Split
     from weald._weald import _BoostConfig, _Targets
+
+# The stage, the samples, their targets and their weights; predictions of all training samples and of held-out ones.
+_FitPredict: TypeAlias = Callable[[int, NDArray[np.uint32], Float, Float], tuple[Float, Float | None]]
 
 
 def fitted(
@@ -37,8 +42,36 @@ def fitted(
 ) -> tuple[_weald.Boosted, list[Any]]:
     """The model and its weak models, of which the first `n_grown` exist; `observer` is called after other stages.
 
-    The steps of the weak models that exist are those of the model `grown`, or else are searched again.
+    The steps of the weak models that exist are those of the model `grown`.
     """
+    # Existing weak models predict again and are not fitted again.
+    weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
+    fit_predict = _fits(boosting, X, target, None if validation is None else validation[0], weak)
+    held_out = None if validation is None else validation[1:]
+
+    def after(stage: int, train: float, validation: float | None, out_of_bag: tuple[float, float] | None) -> None:
+        if observer is not None and stage >= n_grown:
+            observer(stage, train, validation, out_of_bag, None, None)
+
+    told = None if observer is None else after
+    model = _weald.fit_boosting_with(
+        fit_predict, X.shape, target.engine, weights, config, held_out, progress, told, grown
+    )
+    return model, weak[: model.n_stages]
+
+
+def fold_of(boosting: BaseBoosting, samples: Samples, split: Split) -> tuple[_FitPredict, Float, Any]:
+    """A fold of a search: what fits its weak models, the weights of all samples, and y and weights of the held-out ones."""
+    X, target, weights = samples.X, samples.target, samples.row_weights[0]
+    train, test = split
+    kept = np.zeros(samples.n)
+    kept[train] = 1.0 if weights is None else weights[train]
+    held_out = target.rows(test), None if weights is None else weights[test]
+    return _fits(boosting, X, target, _rows_of(X, test), []), kept, held_out
+
+
+def _fits(boosting: BaseBoosting, X: Matrix, target: Target, X_held: Matrix | None, weak: list[Any]) -> _FitPredict:
+    """What fits the weak model of a stage, keeps it in `weak`, and predicts; it only predicts by those that exist."""
     name = type(boosting.estimator).__name__
     n_columns = boosting._n_columns(target)
     if (
@@ -50,9 +83,6 @@ def fitted(
             f"estimator must support {n_columns} outputs with output_strategy='joint', got {name}, which supports one: "
             "use another estimator, or output_strategy='projected'"
         )
-    n_samples = X.shape[0]
-    # Existing weak models predict again and are not fitted again.
-    weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
 
     def predict(estimator: BaseEstimator, X: Matrix, n_targets: int) -> Float:
         with named("estimator"):
@@ -73,25 +103,15 @@ def fitted(
                         f"estimator must support sample_weight in fit, since samples have weights, got {name}"
                     )
                 extra = {"sample_weight": w}
-            all_rows = len(rows) == n_samples
+            all_rows = len(rows) == X.shape[0]
             y = targets[:, 0] if targets.shape[1] == 1 else targets
             with named("estimator"):
                 estimator.fit(X if all_rows else _rows_of(X, rows), y, **extra)
             weak.append(estimator)
-        held = None if validation is None else predict(weak[stage], validation[0], targets.shape[1])
+        held = None if X_held is None else predict(weak[stage], X_held, targets.shape[1])
         return predict(weak[stage], X, targets.shape[1]), held
 
-    held_out = None if validation is None else validation[1:]
-
-    def after(stage: int, train: float, validation: float | None, out_of_bag: tuple[float, float] | None) -> None:
-        if observer is not None and stage >= n_grown:
-            observer(stage, train, validation, out_of_bag, None, None)
-
-    told = None if observer is None else after
-    model = _weald.fit_boosting_with(
-        fit_predict, X.shape, target.engine, weights, config, held_out, progress, told, grown
-    )
-    return model, weak[: model.n_stages]
+    return fit_predict
 
 
 def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:

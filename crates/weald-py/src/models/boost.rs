@@ -1,15 +1,15 @@
 //! Gradient boosting: fitting models, using them, and weak models that Python provides.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ndarray::{Array2, ArrayView2, Axis};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use weald::{
-    BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, ScoresSoFar, StageObserver,
-    StageReport, Targets, WeakLearner, WeakPredictions,
+    BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, StageObserver, StageReport,
+    Targets, WeakLearner, WeakPredictions,
 };
 
 use crate::array::{Read1, Read2};
@@ -31,7 +31,7 @@ const VALUES_AT_ONCE: usize = 1 << 18;
 type PyValidation<'py> = (PyMatrix<'py>, PyTargets<'py>, Option<Read1<'py, f64>>, Option<Read2<'py, f64>>);
 
 /// A validation set without X, which weak models look up themselves.
-type PyValidationTargets<'py> = (PyTargets<'py>, Option<Read1<'py, f64>>);
+pub(super) type PyValidationTargets<'py> = (PyTargets<'py>, Option<Read1<'py, f64>>);
 
 const STAGES: &str = "the stages of a model";
 
@@ -101,19 +101,6 @@ pub(crate) fn exact_sums<'py>(
     Ok(output::vector(py, sums))
 }
 
-/// The scores after the last stage of a part of a fit; see `fit_boosting`.
-#[pyclass(frozen, module = "weald._weald", name = "ScoresSoFar")]
-#[derive(Debug, Default)]
-pub(crate) struct PyScoresSoFar(Mutex<ScoresSoFar>);
-
-#[pymethods]
-impl PyScoresSoFar {
-    #[new]
-    fn new() -> Self {
-        Self::default()
-    }
-}
-
 /// Grows the stages of a boosting model of trees. With `grown`, a fitted model, only the stages that it does not have
 /// yet are grown.
 ///
@@ -122,13 +109,10 @@ impl PyScoresSoFar {
 /// is a model without stages if there are scores, and None if there are none. The scores are those of the validation
 /// set, (n_samples, width) float64, if `wants_scores` is true, and None otherwise. If the observer returns a true
 /// value, the fit ends.
-///
-/// `so_far` is for fits in several parts, each with the model of the part before as `grown`, and with the same data: it
-/// keeps the scores, which are computed again otherwise.
 #[pyfunction]
 #[pyo3(signature = (
     x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
-    wants_scores=false, wants_models=false, y_mask=None, y_mask_val=None, so_far=None,
+    wants_scores=false, wants_models=false, y_mask=None, y_mask_val=None,
 ))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting<'py>(
@@ -147,7 +131,6 @@ pub(crate) fn fit_boosting<'py>(
     wants_models: bool,
     y_mask: Option<PyMask<'py>>,
     y_mask_val: Option<PyMask<'py>>,
-    so_far: Option<Py<PyScoresSoFar>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -171,11 +154,7 @@ pub(crate) fn fit_boosting<'py>(
         loss.stops(control);
         let observer = observer.map(Arc::new);
         let mut observer = PyObserver { observer, caller, wants_scores, wants_models };
-        let Some(so_far) = &so_far else {
-            return config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control);
-        };
-        let mut so_far = so_far.get().0.lock().unwrap_or_else(PoisonError::into_inner);
-        config.fit_part_of(grown, &mut so_far, &data, validation.as_ref(), &mut observer, control)
+        config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
     });
     loss.unless_raised(grown).map(PyBoosted::from)
 }
@@ -309,7 +288,7 @@ pub(crate) fn fit_boosting_with<'py>(
         None => None,
     };
     let unbound = progress.clone().map(Bound::unbind);
-    let mut learner = Callback { fit_predict, progress: unbound, observer, grown, raised: None };
+    let mut learner = Callback { progress: unbound, observer, grown, ..Callback::new(fit_predict) };
     let entry = Entry { n_threads: 1, cost: 0, progress };
     let outcome = entry.run(py, |control| {
         loss.stops(control);
@@ -324,19 +303,23 @@ pub(crate) fn fit_boosting_with<'py>(
 
 /// A weak model that a Python function fits.
 #[derive(Debug)]
-struct Callback {
+pub(super) struct Callback {
     fit_predict: Py<PyAny>,
     progress: Option<Py<PyAny>>,
     observer: Option<Py<PyAny>>,
     grown: Option<Py<PyBoosted>>,
     /// The exception that a function raised. The engine is told that the work was interrupted, and Python gets this
     /// exception.
-    raised: Option<PyErr>,
+    pub(super) raised: Option<PyErr>,
 }
 
 const PREDICTIONS: &str = "predictions of the weak model";
 
 impl Callback {
+    pub(super) fn new(fit_predict: Py<PyAny>) -> Self {
+        Callback { fit_predict, progress: None, observer: None, grown: None, raised: None }
+    }
+
     fn unless_raised<T>(&mut self, found: PyResult<T>) -> Result<T> {
         found.map_err(|error| {
             self.raised = Some(error);
@@ -393,7 +376,7 @@ impl WeakLearner for Callback {
 }
 
 /// Returns the approximate number of steps of growing all stages.
-fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
+pub(super) fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
     let width = y.width();
     let trees = if matches!(config.strategy, OutputStrategy::SingleTarget) { width } else { 1 };
     let growth = x.n_stored().saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use weald::folds::Split;
 use weald::{
-    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Control, Dataset, Fold, Forest, Matrix,
+    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Control, Dataset, Forest, Matrix,
     Targets,
 };
 
@@ -121,8 +122,8 @@ pub(crate) fn cross_validate_compression<'py>(
     let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
     let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
     let rows = |rows: &Read1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
-    let fold = |(train, test): &(_, _)| Ok(Fold { train: rows(train)?, test: rows(test)? });
-    let folds: Vec<Fold> = folds.iter().map(fold).collect::<PyResult<_>>()?;
+    let fold = |(train, test): &(_, _)| Ok(Split { train: rows(train)?, held_out: rows(test)? });
+    let folds: Vec<Split> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);

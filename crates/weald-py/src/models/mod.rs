@@ -19,4 +19,5 @@ pub(crate) mod model;
 pub(crate) mod one_linear;
 pub(crate) mod one_sample;
 pub(crate) mod part;
+pub(crate) mod search;
 pub(crate) mod tree;

@@ -108,7 +108,7 @@ impl BoostConfig {
     ///
     /// # Errors
     /// The same as for [`BoostConfig::fit_more`].
-    pub fn fit_part_of<'d>(
+    pub(super) fn fit_part_of<'d>(
         &self,
         model: Option<&Boosted>,
         so_far: &mut ScoresSoFar,

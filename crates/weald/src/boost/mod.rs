@@ -41,6 +41,7 @@
 //! | `config`, `problem` | parameters, and the combination of loss, outputs and strategy |
 //! | `fit` | the public functions, which check the data |
 //! | `stages`, `stopping` | the loop over stages, when it ends, and which stages are kept |
+//! | `search`, `auto` | the number of stages by folds, and fits of which the plan decides everything |
 //! | `trees`, `weak` | the weak models of a stage, which the loop asks for: trees, and those of the caller |
 //! | `data` | what a stage reads: y, weights and the loss of samples, and mean losses |
 //! | `stage_projection`, `projector` | what a stage is fitted to, and the computation of the targets of its tree from negative gradients |
@@ -81,6 +82,7 @@
 
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+mod auto;
 mod compact;
 pub(crate) mod config;
 mod data;
@@ -93,6 +95,7 @@ mod predict;
 pub(crate) mod problem;
 mod projector;
 mod scores;
+mod search;
 mod so_far;
 mod stage_projection;
 mod stages;
@@ -105,8 +108,9 @@ mod workers;
 
 pub(crate) use crate::model::step_sizes;
 pub use crate::model::{StagedScores, StepDtype};
+pub use auto::AutoBoost;
 pub use config::{BoostConfig, LeafEstimation, OutputStrategy};
 pub use model::Boosted;
 pub use observer::{StageObserver, StageReport};
-pub use so_far::ScoresSoFar;
+pub use search::{Search, SearchObserver, StageSearch, WeakFold};
 pub use weak::{ValidationTargets, WeakLearner, WeakPredictions};

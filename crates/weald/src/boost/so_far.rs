@@ -12,9 +12,9 @@ use crate::tree::Tree;
 const SCORES: Purpose = Purpose("the scores of the stages so far");
 
 /// The scores of the samples after the last stage of a part of a fit, from which
-/// [`fit_part_of`](super::BoostConfig::fit_part_of) goes on. It takes 8 bytes for each score.
+/// `BoostConfig::fit_part_of` goes on. It takes 8 bytes for each score.
 #[derive(Clone, Debug, Default)]
-pub struct ScoresSoFar {
+pub(super) struct ScoresSoFar {
     /// The trees of the part: scores of another model are computed again.
     trees: Vec<Arc<Tree>>,
     /// Those of the training and of the held-out samples, for each group of scores that are boosted together. Empty if

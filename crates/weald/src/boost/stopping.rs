@@ -32,12 +32,38 @@ impl<'c> Stopping<'c> {
     }
 
     fn is_over(&self) -> bool {
-        let (Some(patience), Some(at_start)) = (self.config.n_iter_no_change, self.at_start) else { return false };
-        let Some(before) = self.losses.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
-        let least = |losses: &[f64]| losses.iter().copied().fold(f64::INFINITY, f64::min);
-        let (best, since) = (least(&self.losses[..before]), least(&self.losses[before..]));
-        // Losses may be negative. From a loss of zero, only those below zero are better.
-        if at_start == 0.0 { since >= best.min(0.0) } else { since > best - self.config.tol * at_start.abs() }
+        let BoostConfig { n_iter_no_change, tol, .. } = *self.config;
+        let rule = Patience { n: n_iter_no_change, share: 0.0, tol, at_start: self.at_start };
+        self.at_start.is_some() && rule.is_over(self.losses.iter().copied(), 0)
+    }
+}
+
+/// How long a fit waits for a smaller loss.
+#[derive(Debug)]
+pub(super) struct Patience {
+    /// The number of stages without one; `None`: for ever.
+    pub(super) n: Option<usize>,
+    /// The share of the best number of stages so far that it is at least.
+    pub(super) share: f64,
+    /// The improvement that counts, as a share of the loss before the first stage.
+    pub(super) tol: f64,
+    /// That loss; `None` for negative scores, whose improvements are absolute.
+    pub(super) at_start: Option<f64>,
+}
+
+impl Patience {
+    /// Returns whether it ends after these losses, of which the one after `n_best` stages is the least.
+    pub(super) fn is_over(&self, losses: impl ExactSizeIterator<Item = f64> + Clone, n_best: usize) -> bool {
+        let Some(patience) = self.n.map(|n| n.max((self.share * n_best as f64) as usize)) else { return false };
+        let Some(before) = losses.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
+        let best = losses.clone().take(before).fold(f64::INFINITY, f64::min);
+        let since = losses.skip(before).fold(f64::INFINITY, f64::min);
+        match self.at_start {
+            // Losses may be negative. From a loss of zero, only those below zero are better.
+            Some(0.0) => since >= best.min(0.0),
+            Some(at_start) => since > best - self.tol * at_start.abs(),
+            None => since >= best - self.tol,
+        }
     }
 }
 

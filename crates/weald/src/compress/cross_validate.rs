@@ -6,17 +6,9 @@ use super::{CompressConfig, Keep};
 use crate::control::Control;
 use crate::data::{Dataset, Weights};
 use crate::error::{Error, Purpose, Result};
+use crate::folds::Split;
 use crate::forest::config::ForestConfig;
 use crate::pool;
-
-/// The samples of one fold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fold {
-    /// The samples to which a forest is fitted, and on which it is compressed.
-    pub train: Vec<u32>,
-    /// The samples on which it is tested.
-    pub test: Vec<u32>,
-}
 
 /// Test losses of all folds. Point s of the grid is step s of every fold: the same number of moves or, for the lasso,
 /// the same share of the largest penalty.
@@ -58,7 +50,7 @@ impl CompressConfig {
         &self,
         grow: &ForestConfig,
         data: impl Into<Dataset<'d>>,
-        folds: &[Fold],
+        folds: &[Split],
         control: &Control,
     ) -> Result<CrossValidation> {
         let data = data.into();
@@ -87,13 +79,13 @@ impl CompressConfig {
         })
     }
 
-    fn fold(&self, grow: &ForestConfig, data: &Dataset<'_>, fold: &Fold, control: &Control) -> Result<Outcome> {
+    fn fold(&self, grow: &ForestConfig, data: &Dataset<'_>, fold: &Split, control: &Control) -> Result<Outcome> {
         const PURPOSE: Purpose = Purpose("the rows of a fold");
         let (n, weights) = (data.n_samples(), data.row_weights());
         let mut train = PURPOSE.filled(0.0, n)?;
         let mut test = PURPOSE.filled(0.0, n)?;
         let weight = |row: usize| weights.sample_weight.map_or(1.0, |w| w[row]);
-        for (rows, into) in [(&fold.train, &mut train), (&fold.test, &mut test)] {
+        for (rows, into) in [(&fold.train, &mut train), (&fold.held_out, &mut test)] {
             for &row in rows {
                 let row = row as usize;
                 *into.get_mut(row).ok_or_else(|| Error::invalid("folds", row, "have indices of samples of X"))? =

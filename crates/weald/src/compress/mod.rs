@@ -67,7 +67,7 @@ mod stagewise;
 mod tests;
 
 pub use config::{CompressConfig, CompressLoss, CompressMethod};
-pub use cross_validate::{CrossValidation, Fold};
+pub use cross_validate::CrossValidation;
 pub use model::Compressed;
 pub use path::{Coefficient, CompressionPath};
 

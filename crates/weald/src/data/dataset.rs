@@ -67,7 +67,7 @@ impl Mask<'_> {
     }
 
     /// Returns a view of the same mask.
-    pub(super) fn view(&self) -> Mask<'_> {
+    pub(crate) fn view(&self) -> Mask<'_> {
         match self {
             Mask::Dense(mask) => Mask::Dense(mask.view()),
             Mask::Sparse(mask) => Mask::Sparse(mask.view()),
@@ -313,7 +313,7 @@ impl<'a> Dataset<'a> {
         self.y_mask.is_some()
     }
 
-    pub(super) fn mask(&self) -> Option<&Mask<'a>> {
+    pub(crate) fn mask(&self) -> Option<&Mask<'a>> {
         self.y_mask.as_ref()
     }
 

@@ -15,6 +15,7 @@ pub(crate) mod known_bits;
 pub(crate) mod masked;
 pub(crate) mod output_scaling;
 pub(crate) mod row_weights;
+pub(crate) mod rows;
 mod schema;
 pub(crate) mod slots;
 pub(crate) mod sort;
@@ -144,6 +145,12 @@ impl Matrix<'_> {
             Matrix::Dense(x) => x.len(),
             Matrix::Csr(x) | Matrix::Csc(x) => x.values().len(),
         }
+    }
+
+    /// Returns the size of the stored values and their indices.
+    pub(crate) fn n_bytes(&self) -> usize {
+        let of_value = if matches!(self, Matrix::Dense(_)) { size_of::<f32>() } else { size_of::<(f32, u32)>() };
+        self.n_stored().saturating_mul(of_value)
     }
 
     /// Returns an error if X has infinite values, or more samples or features than can be indexed. Returns whether X

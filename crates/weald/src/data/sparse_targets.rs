@@ -146,6 +146,12 @@ impl<'a> SparseTargets<'a> {
         Ok(SparseTargets { ptr: ptr.into(), outputs: outputs.into(), values: values.into(), n_outputs })
     }
 
+    /// Returns some samples.
+    pub(super) fn narrowed(&self, rows: &[u32]) -> Result<SparseTargets<'static>> {
+        let n_stored = rows.iter().map(|&row| self.range(row).len()).sum();
+        SparseTargets::of_rows(rows.iter().map(|&row| self.entries(row)), (rows.len(), n_stored, self.n_outputs))
+    }
+
     /// Returns one output.
     pub(super) fn column(&self, output: u32) -> Result<SparseTargets<'static>> {
         let n = self.n_samples();

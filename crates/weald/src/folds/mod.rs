@@ -12,6 +12,7 @@
 
 pub(crate) mod keys;
 mod labels;
+mod split;
 
 use std::cmp::Ordering;
 
@@ -23,6 +24,7 @@ use crate::error::{Error, Purpose, Result};
 use crate::rng::{Key, mix};
 use keys::{numbers_key, row_keys};
 pub use labels::label_folds;
+pub use split::{Split, held_out, splits};
 
 const PURPOSE: Purpose = Purpose("the folds of samples");
 
@@ -43,16 +45,7 @@ const FEWEST_COPIED: usize = 30;
 /// [`crate::ErrorKind::Invalid`] if there is no fold, or if weights or unknown cells do not fit X and y;
 /// [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
 pub fn deal<'d>(data: impl Into<Dataset<'d>>, n_folds: usize, seed: u64, control: &Control) -> Result<Vec<u32>> {
-    Dealing::with(&data.into(), seed, control, |dealing| dealing.folds(n_folds))
-}
-
-/// Returns the samples of positive weight with a known cell, in the order in which [`deal`] deals them: any n / k evenly
-/// spaced ones hold as large a share of each class or rare label.
-///
-/// # Errors
-/// The same as for [`deal`].
-pub fn dealing<'d>(data: impl Into<Dataset<'d>>, seed: u64, control: &Control) -> Result<Dealing> {
-    Dealing::with(&data.into(), seed, control, Ok)
+    Dealing::of_checked(&data.into(), seed, control)?.folds(n_folds)
 }
 
 /// Returns a hash of the features of each sample: equal samples have equal ones in every layout.
@@ -65,14 +58,13 @@ pub fn hashes(x: &Matrix<'_>, control: &Control) -> Result<Vec<u64>> {
 
 /// The order in which samples are dealt to folds.
 #[derive(Debug)]
-#[non_exhaustive]
-pub struct Dealing {
-    /// The indices of these samples.
-    pub order: Vec<u32>,
+pub(crate) struct Dealing {
+    /// The indices of these samples: any n / k evenly spaced ones hold as large a share of each class or rare label.
+    pub(crate) order: Vec<u32>,
     /// How often each sample stands in the data: the samples of `order` in runs of this length are copies.
-    pub copies: usize,
+    copies: usize,
     /// The number of these samples that differ in X.
-    pub n_different: usize,
+    pub(crate) n_different: usize,
     /// The number of each sample.
     pub(crate) keys: Vec<u64>,
     /// A hash of X of each sample.
@@ -84,7 +76,7 @@ pub struct Dealing {
 type Place = ((u64, u64, usize), u64, u32);
 
 impl Dealing {
-    fn with<T>(data: &Dataset<'_>, seed: u64, control: &Control, f: impl FnOnce(Dealing) -> Result<T>) -> Result<T> {
+    fn of_checked(data: &Dataset<'_>, seed: u64, control: &Control) -> Result<Self> {
         let n = data.n_samples();
         Weights::check(data.row_weights().sample_weight, n)?;
         if let Some(margins) = data.unchecked_margins().filter(|margins| margins.nrows() != n) {
@@ -94,7 +86,7 @@ impl Dealing {
             return Err(Error::shape("y", n, data.y().n_samples()));
         }
         let observed = data.observed_held_out()?;
-        f(Dealing::new(&data.with_observed(observed.as_ref()), seed, control)?)
+        Dealing::new(&data.with_observed(observed.as_ref()), seed, control)
     }
 
     /// Deals data whose mask is applied.

@@ -11,6 +11,10 @@ fn folds_of(data: &Dataset<'_>, n_folds: usize, seed: u64) -> Vec<u32> {
     deal(data.view(), n_folds, seed, &Control::default()).unwrap()
 }
 
+fn dealing<'d>(data: impl Into<Dataset<'d>>, seed: u64) -> Dealing {
+    Dealing::of_checked(&data.into(), seed, &Control::default()).unwrap()
+}
+
 fn labels_of(rows: &[Vec<u32>], n_labels: usize) -> LabelView<'static> {
     let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
     LabelView::try_new(ptr, rows.concat(), n_labels).unwrap()
@@ -63,7 +67,7 @@ proptest! {
         let data = Dataset::new(&x, labels).sample_weight(&weights[..]);
         let folds = folds_of(&data, n_folds, seed);
         let units: Vec<usize> = (0..weights.len()).filter(|&row| weights[row] > 0.0).collect();
-        prop_assert_eq!(dealing(data.view(), seed, &Control::default()).unwrap().order.len(), units.len());
+        prop_assert_eq!(dealing(data.view(), seed).order.len(), units.len());
         let count = |label: u32| units.iter().filter(|&&row| y[row].contains(&label)).count();
         // Labels that as many samples have may be dealt together.
         let stratum = |row: usize| y[row].iter().map(|&label| count(label)).min().unwrap_or(usize::MAX);
@@ -136,15 +140,15 @@ fn a_table_of_copies_is_dealt_as_one_of_weights() {
     let once = folds_of(&Dataset::new(&x, &y), 3, 5);
     let twice = folds_of(&Dataset::new(&x_twice, &y_twice), 3, 5);
     assert_eq!(twice, rows.iter().map(|&row| once[row]).collect::<Vec<_>>());
-    let found = dealing(Dataset::new(&x_twice, &y_twice), 5, &Control::default()).unwrap();
+    let found = dealing(Dataset::new(&x_twice, &y_twice), 5);
     assert_eq!((found.copies, found.n_units(), found.n_different), (2, 30, 10));
     // Few rows, or one more often than the others, are no copies.
     let few: Vec<usize> = rows.iter().copied().filter(|row| *row > 0).collect();
     let (x_few, y_few) = (x.select(Axis(0), &few), y.select(Axis(0), &few));
-    assert_eq!(dealing(Dataset::new(&x_few, &y_few), 5, &Control::default()).unwrap().copies, 1);
+    assert_eq!(dealing(Dataset::new(&x_few, &y_few), 5).copies, 1);
     let rows: Vec<usize> = rows.into_iter().chain([3]).collect();
     let (x, y) = (x.select(Axis(0), &rows), y.select(Axis(0), &rows));
-    assert_eq!(dealing(Dataset::new(&x, &y), 5, &Control::default()).unwrap().copies, 1);
+    assert_eq!(dealing(Dataset::new(&x, &y), 5).copies, 1);
 }
 
 #[test]
@@ -168,8 +172,7 @@ fn values_under_the_mask_do_not_show_and_samples_without_a_known_cell_are_no_uni
     let mask = Array2::from_shape_fn((12, 2), |(i, j)| i == 5 || (i + j) % 4 == 0);
     let y = Array2::from_shape_fn((12, 2), |(i, j)| (i * j) as f64);
     let other = Array2::from_shape_fn((12, 2), |at| if mask[at] { -7.0 } else { y[at] });
-    let of =
-        |y: &Array2<f64>| dealing(Dataset::new(&x, y).y_mask(Mask::from(&mask)), 0, &Control::default()).unwrap().order;
+    let of = |y: &Array2<f64>| dealing(Dataset::new(&x, y).y_mask(Mask::from(&mask)), 0).order;
     let found = of(&y);
     assert_eq!(found.len(), 11);
     assert!(!found.contains(&5));
@@ -200,4 +203,38 @@ fn arguments_that_do_not_fit_are_refused() {
     assert!(deal(Dataset::new(&x, &y), 2, 0, &control).is_err());
     control.stop();
     assert_eq!(hashes(&Matrix::Dense(x.view()), &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+}
+
+#[test]
+fn a_split_has_each_sample_of_positive_weight_on_one_side() {
+    let x = Array2::from_shape_fn((14, 1), |(i, _)| (i % 5) as f32);
+    // Class 2 has one sample of positive weight.
+    let codes = Array2::from_shape_fn((14, 1), |(i, _)| [0, 1, 1, 0, 1, 0, 2, 0, 1, 2, 0, 1, 0, 1][i]);
+    let weights = [1.0, 2.0, 0.5, 1.0, 1.0, 0.0, 1.0, 3.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+    let data = Dataset::new(&x, Targets::classes(&codes, [3])).sample_weight(&weights[..]);
+    let there: Vec<u32> = (0..14).filter(|&row| weights[row as usize] > 0.0).collect();
+    let control = Control::default();
+    let found = splits(&data, 3, 4, &control).unwrap();
+    let mut held: Vec<u32> = found.iter().flat_map(|split| split.held_out.clone()).collect();
+    for Split { train, held_out } in &found {
+        assert!(held_out.len().abs_diff(there.len() / 3) <= 1);
+        let mut both = [&train[..], held_out].concat();
+        both.sort_unstable();
+        assert_eq!(both, there);
+        assert!(train.is_sorted() && held_out.is_sorted());
+    }
+    held.sort_unstable();
+    let dealt: Vec<u32> = there.iter().copied().filter(|&row| row != 6).collect();
+    assert_eq!(held, dealt, "the only sample of a class is in no fold");
+    assert!(matches!(splits(&data, 12, 4, &control).unwrap_err().kind(), ErrorKind::Invalid { what: "n_folds", .. }));
+    for share in [0.1, 0.3, 0.5, 0.9] {
+        let held = held_out(&data, share, 4, &control).unwrap();
+        assert!(held.is_sorted() && held.iter().all(|row| dealt.contains(row)));
+        let n_held = (share * dealt.len() as f64).ceil() as usize;
+        assert!(n_held - held.len() <= 2, "one of each class may go back: {n_held} {held:?}");
+        for class in 0..2 {
+            assert!(dealt.iter().any(|row| codes[[*row as usize, 0]] == class && !held.contains(row)), "{share}");
+        }
+    }
+    assert!(matches!(held_out(&data, 1.0, 4, &control).unwrap_err().kind(), ErrorKind::Invalid { what: "share", .. }));
 }

@@ -46,6 +46,8 @@ pub const MOST_COUNTED: usize = 5000;
 
 /// The rounds without improvement after which a search by folds ends: their mean loss may rest for long where there is no noise.
 const PATIENCE: usize = 30;
+/// The share of the best number of stages so far that a search waits, if that is more (see `benches/tables`).
+pub const PATIENCE_SHARE: f64 = 0.2;
 /// The largest number of stages.
 const MOST_STAGES: usize = 1000;
 /// The folds of a search, those of few samples, and how many samples are few.
@@ -198,13 +200,15 @@ impl Counts {
 }
 
 /// The folds that find a number of stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Search {
     /// The number of folds.
     pub n_folds: usize,
     /// How many of them are grown: the mean loss of many numbers hardly differs between folds.
     pub n_grown: usize,
+    /// The share of the best number of stages so far that the search waits, if that is more than its patience.
+    pub patience_share: f64,
 }
 
 /// What a fit of boosting does where nothing else is given.
@@ -228,6 +232,27 @@ pub struct Plan {
 }
 
 impl Asked {
+    /// Returns what is asked by a caller who gives nothing.
+    pub fn nothing(kind: Kind, n_outputs: usize, n_columns: usize) -> Self {
+        Asked {
+            kind,
+            n_outputs,
+            n_columns,
+            n_features: 0,
+            sharing: None,
+            kept: None,
+            has_projection: false,
+            has_directions: false,
+            has_weak_models: false,
+            has_init: false,
+            is_linear_init: false,
+            learning_rate: None,
+            n_stages: None,
+            max_leaf_nodes: None,
+            stop: Stop::Free,
+        }
+    }
+
     /// Whether there are few columns of numbers, or of the classes of one output.
     fn is_few(&self) -> bool {
         self.n_columns <= FEW && (self.n_outputs == 1 || self.kind == Kind::Numbers)
@@ -341,7 +366,11 @@ impl Plan {
             draws_half: few || is_numbers,
             n_stages: asked.n_stages.unwrap_or(most),
             patience,
-            search: searches.then_some(Search { n_folds, n_grown: if has_own { 1 } else { n_folds } }),
+            search: searches.then_some(Search {
+                n_folds,
+                n_grown: if has_own { 1 } else { n_folds },
+                patience_share: PATIENCE_SHARE,
+            }),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use crate::boost::so_far::ScoresSoFar;
 use crate::boost::*;
 use crate::control::Control;
 use crate::data::{Dataset, Targets};

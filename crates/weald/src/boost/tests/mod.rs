@@ -1,9 +1,12 @@
+mod auto;
 mod continued;
+mod search;
 mod workers;
 
 use ndarray::Array2;
 use proptest::prelude::*;
 
+use super::so_far::ScoresSoFar;
 use super::*;
 use crate::control::Control;
 use crate::data::weights::tests::hostile_weights;

@@ -3,17 +3,18 @@
 use ndarray::{Array2, array};
 
 use super::stagewise::problem;
-use crate::compress::{CompressConfig, CompressLoss, CompressMethod, Fold};
+use crate::compress::{CompressConfig, CompressLoss, CompressMethod};
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::{Dataset, Matrix, RowWeights, Targets};
 use crate::error::ErrorKind;
+use crate::folds::Split;
 use crate::forest::config::ForestConfig;
 
-fn folds(n: u32, k: u32) -> Vec<Fold> {
+fn folds(n: u32, k: u32) -> Vec<Split> {
     let fold = |f: u32| {
         let (test, train) = (0..n).partition(|row| row % k == f);
-        Fold { train, test }
+        Split { train, held_out: test }
     };
     (0..k).map(fold).collect()
 }
@@ -52,7 +53,7 @@ fn folds_are_paths_of_forests_grown_on_their_samples_alone() {
                     rows.iter().for_each(|&row| w[row as usize] = p.weight[row as usize]);
                     w
                 };
-                let (train, test) = (of(&fold.train), of(&fold.test));
+                let (train, test) = (of(&fold.train), of(&fold.held_out));
                 let forest = grow.fit(Dataset::new(&x, p.y()).sample_weight(&train[..])).unwrap();
                 let path = config
                     .path(&forest, Dataset::new(&x, p.y()).sample_weight(&train[..]), Some(&test), &Control::default())
@@ -125,10 +126,10 @@ fn errors_name_invalid_arguments() {
     named(path.at(f64::NAN, &Control::default()).unwrap_err(), "l1_norm");
     named(path.at_step(path.n_steps() + 1, &Control::default()).unwrap_err(), "step");
 
-    let run = |folds: &[Fold]| {
+    let run = |folds: &[Split]| {
         good.cross_validate(&grow, Dataset::new(&x, &y).weights(RowWeights::default()), folds, &control).unwrap_err()
     };
-    let fold = |train: &[u32], test: &[u32]| Fold { train: train.to_vec(), test: test.to_vec() };
+    let fold = |train: &[u32], test: &[u32]| Split { train: train.to_vec(), held_out: test.to_vec() };
     named(run(&[fold(&[0, 1], &[2])]), "folds");
     named(run(&[fold(&[0, 1], &[1]), fold(&[1], &[0])]), "folds");
     named(run(&[fold(&[0, 1], &[9]), fold(&[1], &[0])]), "folds");

@@ -1,0 +1,212 @@
+//! Some samples of a data set, as a data set of their own: those of a fold.
+
+use ndarray::{Array2, ArrayView2, ShapeBuilder};
+
+use super::dataset::Mask;
+use super::targets::{LabelView, Targets};
+use super::{Dataset, Matrix, SparseView};
+use crate::control::Control;
+use crate::error::{Purpose, Result};
+
+const PURPOSE: Purpose = Purpose("the samples of a fold");
+
+/// Up to so many bytes of X, times the number of folds, each fold has a copy of its rows alone: a fit to them is faster than
+/// one to all rows with weights of zero.
+pub(crate) const MOST_COPIED: usize = 1 << 28;
+
+/// X, y, the mask and the initial scores of some samples. Weights are those of the caller.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    x: X,
+    y: Y,
+    y_mask: Option<MaskOf>,
+    base_margin: Option<Array2<f64>>,
+}
+
+#[derive(Debug)]
+enum X {
+    Dense(Array2<f32>),
+    Sparse(Matrix<'static>),
+}
+
+#[derive(Debug)]
+enum Y {
+    Real(Array2<f64>),
+    Classes(Array2<u32>, Vec<u32>),
+    Stored(Targets<'static>),
+}
+
+#[derive(Debug)]
+enum MaskOf {
+    Dense(Array2<bool>),
+    Sparse(LabelView<'static>),
+}
+
+impl Rows {
+    /// Copies the samples `rows`, in increasing order, of checked data.
+    pub(crate) fn of(data: &Dataset<'_>, rows: &[u32], control: &Control) -> Result<Self> {
+        let x = match data.x() {
+            Matrix::Dense(x) => X::Dense(dense(x, rows, control)?),
+            Matrix::Csr(x) => X::Sparse(Matrix::Csr(x.narrowed(rows, control)?)),
+            Matrix::Csc(x) => X::Sparse(Matrix::Csc(of_columns(x, rows, control)?)),
+        };
+        let y = match data.y() {
+            Targets::Real(y) => Y::Real(dense(y, rows, control)?),
+            Targets::Classes { codes, n_classes } => {
+                Y::Classes(dense(codes, rows, control)?, PURPOSE.copied(n_classes)?)
+            }
+            Targets::Labels(y) => Y::Stored(Targets::Labels(labels(y, rows)?)),
+            Targets::SparseReal(y) => Y::Stored(Targets::SparseReal(y.narrowed(rows)?)),
+        };
+        let y_mask = match data.mask() {
+            None => None,
+            Some(Mask::Dense(mask)) => Some(MaskOf::Dense(dense(mask, rows, control)?)),
+            Some(Mask::Sparse(mask)) => Some(MaskOf::Sparse(labels(mask, rows)?)),
+        };
+        let base_margin = data.unchecked_margins().map(|margins| dense(margins, rows, control)).transpose()?;
+        Ok(Rows { x, y, y_mask, base_margin })
+    }
+
+    /// Returns these samples with features of the kinds of `data`, which they are of.
+    pub(crate) fn data<'a>(&'a self, data: &'a Dataset<'_>) -> Dataset<'a> {
+        let x = match &self.x {
+            X::Dense(x) => Matrix::Dense(x.view()),
+            X::Sparse(x) => x.view(),
+        };
+        let y = match &self.y {
+            Y::Real(y) => Targets::Real(y.view()),
+            Y::Classes(codes, n_classes) => Targets::classes(codes.view(), &n_classes[..]),
+            Y::Stored(y) => y.view(),
+        };
+        let y_mask = self.y_mask.as_ref().map(|mask| match mask {
+            MaskOf::Dense(mask) => Mask::Dense(mask.view()),
+            MaskOf::Sparse(mask) => Mask::Sparse(mask.view()),
+        });
+        let margins = self.base_margin.as_ref().map(|margins| margins.view());
+        Dataset::new(x, y).schema(data.schema_view()).y_mask(y_mask).base_margin(margins)
+    }
+}
+
+/// Copies rows into the order of the memory that they are read from.
+fn dense<T: Copy>(from: &ArrayView2<'_, T>, rows: &[u32], control: &Control) -> Result<Array2<T>> {
+    let shape = (rows.len(), from.ncols());
+    let mut values = PURPOSE.with_capacity(shape.0.saturating_mul(shape.1))?;
+    let mut pulse = control.pulse();
+    let by_columns = from.strides()[0].abs() <= from.strides()[1].abs();
+    if by_columns {
+        for column in from.columns() {
+            pulse.after(rows.len())?;
+            values.extend(rows.iter().map(|&row| column[row as usize]));
+        }
+    } else {
+        for &row in rows {
+            pulse.after(from.ncols())?;
+            values.extend(from.row(row as usize));
+        }
+    }
+    Ok(Array2::from_shape_vec(shape.set_f(by_columns), values).expect("a value for each cell"))
+}
+
+/// Copies rows of a matrix that is stored by columns.
+fn of_columns(from: &SparseView<'_>, rows: &[u32], control: &Control) -> Result<SparseView<'static>> {
+    const ABSENT: u32 = u32::MAX;
+    let mut place = PURPOSE.filled(ABSENT, from.n_minor())?;
+    rows.iter().zip(0..).for_each(|(&row, to)| place[row as usize] = to);
+    let n_stored = from.indices().iter().filter(|&&row| place[row as usize] != ABSENT).count();
+    let mut ptr = PURPOSE.with_capacity(from.n_major() + 1)?;
+    let mut indices = PURPOSE.with_capacity(n_stored)?;
+    let mut values = PURPOSE.with_capacity(n_stored)?;
+    let mut pulse = control.pulse();
+    ptr.push(0);
+    for column in 0..from.n_major() {
+        let (of_column, stored) = from.slice(column);
+        pulse.after(of_column.len())?;
+        for (&row, &value) in of_column.iter().zip(stored) {
+            if place[row as usize] != ABSENT {
+                indices.push(place[row as usize]);
+                values.push(value);
+            }
+        }
+        ptr.push(indices.len());
+    }
+    SparseView::try_new(ptr, indices, values, rows.len())
+}
+
+fn labels(from: &LabelView<'_>, rows: &[u32]) -> Result<LabelView<'static>> {
+    let of = |row: u32| &from.indices()[from.ptr()[row as usize]..from.ptr()[row as usize + 1]];
+    let mut ptr = PURPOSE.with_capacity(rows.len() + 1)?;
+    let mut indices = PURPOSE.with_capacity(rows.iter().map(|&row| of(row).len()).sum())?;
+    ptr.push(0);
+    for &row in rows {
+        indices.extend_from_slice(of(row));
+        ptr.push(indices.len());
+    }
+    LabelView::try_new(ptr, indices, from.n_labels())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Axis, array};
+
+    use super::*;
+
+    #[test]
+    fn rows_are_those_of_numpy_in_every_layout() {
+        let x = array![[0f32, 1.0, 0.0], [2.0, 0.0, 0.0], [0.0, 3.0, 4.0], [5.0, 0.0, 6.0]];
+        let (ptr, columns, values) = (vec![0, 1, 2, 4, 6], vec![1u32, 0, 1, 2, 0, 2], vec![1f32, 2., 3., 4., 5., 6.]);
+        let csr = SparseView::try_new(ptr, columns, values, 3).unwrap();
+        let csc = csr.transposed().unwrap();
+        let by_column = Array2::from_shape_fn((4, 3).f(), |at| x[at]);
+        let y = array![[0.0], [1.0], [2.0], [3.0]];
+        let codes = array![[0u32], [1], [1], [0]];
+        let label = LabelView::try_new(vec![0, 1, 1, 3, 4], vec![0, 0, 1, 1], 2).unwrap();
+        let mask = array![[true, false], [false, false], [false, true], [true, true]];
+        for rows in [vec![], vec![2], vec![0, 3], vec![1, 2, 3], vec![0, 1, 2, 3]] {
+            let control = Control::default();
+            let places = rows.iter().map(|&row| row as usize).collect::<Vec<_>>();
+            let expected = x.select(Axis(0), &places);
+            let layouts =
+                [Matrix::from(&x), Matrix::from(&by_column), Matrix::Csr(csr.view()), Matrix::Csc(csc.view())];
+            for x in layouts {
+                let data = Dataset::new(x, &y).base_margin(y.view());
+                let taken = Rows::of(&data, &rows, &control).unwrap();
+                let found = taken.data(&data);
+                let mut dense = Array2::zeros(expected.dim());
+                match found.x() {
+                    Matrix::Dense(x) => dense.assign(x),
+                    Matrix::Csr(x) => (0..rows.len()).for_each(|row| {
+                        let (columns, values) = x.slice(row);
+                        columns.iter().zip(values).for_each(|(&at, &value)| dense[[row, at as usize]] = value);
+                    }),
+                    Matrix::Csc(x) => (0..3).for_each(|column| {
+                        let (rows, values) = x.slice(column);
+                        rows.iter().zip(values).for_each(|(&at, &value)| dense[[at as usize, column]] = value);
+                    }),
+                }
+                assert_eq!(dense, expected);
+                let Targets::Real(of_y) = found.y() else { panic!() };
+                assert_eq!(of_y, y.select(Axis(0), &places));
+                assert_eq!(found.unchecked_margins().unwrap(), y.select(Axis(0), &places));
+            }
+            let data = Dataset::new(&x, Targets::classes(&codes, [2])).y_mask(Mask::from(&mask));
+            let taken = Rows::of(&data, &rows, &control).unwrap();
+            let found = taken.data(&data);
+            let Targets::Classes { codes: found_codes, n_classes } = found.y() else { panic!() };
+            assert_eq!((found_codes, &n_classes[..]), (&codes.select(Axis(0), &places).view(), &[2][..]));
+            let Some(Mask::Dense(found)) = found.mask() else { panic!() };
+            assert_eq!(found, mask.select(Axis(0), &places));
+            let data = Dataset::new(&x, label.view()).y_mask(Mask::Sparse(label.view()));
+            let taken = Rows::of(&data, &rows, &control).unwrap();
+            let found = taken.data(&data);
+            let (Targets::Labels(y), Some(Mask::Sparse(mask))) = (found.y(), found.mask()) else { panic!() };
+            let of = |row: &usize| label.indices()[label.ptr()[*row]..label.ptr()[*row + 1]].to_vec();
+            for found in [y, mask] {
+                assert_eq!(found.indices(), places.iter().flat_map(of).collect::<Vec<_>>());
+                assert_eq!(
+                    found.ptr().windows(2).map(|w| w[1] - w[0]).collect::<Vec<_>>(),
+                    places.iter().map(|row| of(row).len()).collect::<Vec<_>>()
+                );
+            }
+        }
+    }
+}
