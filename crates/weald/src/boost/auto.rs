@@ -79,7 +79,7 @@ impl BoostConfig {
             .n_iter_no_change(plan.patience)
             .max_leaf_nodes((plan.max_leaf_nodes > 0).then_some(plan.max_leaf_nodes))
             .max_features(if plan.draws_half { MaxFeatures::Half } else { MaxFeatures::All })
-            .subsample(0.7)
+            .subsample(if kind == Kind::Numbers { 0.7 } else { 1.0 })
             .tol(1e-7)
             .seed(seed);
         Ok(AutoBoost { config, plan })
