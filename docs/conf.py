@@ -69,7 +69,7 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "SS05"}
 numpydoc_validation_exclude = {
     # What functions return: their constructors are not public.
-    r"\.(LabelData|Mulan|Explanation|Split|JsonModel|LabelFormat)(\.\w+)?$",
+    r"\.(LabelData|Mulan|Explanation|Split|LabelFormat)(\.\w+)?$",
     # Methods of dict.
     r"\.CompactReport\.",
     # Options that are handed on to scikit-learn, whose documentation describes them.
