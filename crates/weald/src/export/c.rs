@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use super::text::{Number, Text};
-use super::{About, Each, Exported, List, Of};
+use super::{About, Exported, Items, List, Of};
 use crate::centroid::Preparation;
 use crate::control::Control;
 use crate::error::{ErrorKind, Result};
@@ -19,6 +19,9 @@ const PREDICT: &str = include_str!("c/predict.c");
 /// A line of a table gets no further items from this width on.
 const WIDTH: usize = 100;
 const MOST_ITEMS: usize = u32::MAX as usize - 1;
+
+/// Is called with the numbers of one item of a table after another.
+type EachRow<'e> = &'e mut dyn FnMut(&[Number]) -> Result<()>;
 
 /// A file that is being written.
 pub(super) struct C<'w> {
@@ -47,18 +50,17 @@ pub(super) fn write(model: &Exported<'_>, about: &About<'_>, mut c: C<'_>) -> Re
     c.constant("N_TREES", kind.n_trees());
     c.constant("DIVISOR", model.divisor());
     let flag = match link {
-        Link::Identity => None,
-        Link::Log => Some("MODEL_LINK_LOG"),
-        Link::Margin => Some("MODEL_LINK_MARGIN"),
-        Link::Share => Some("MODEL_LINK_SHARE"),
-        Link::Logistic | Link::OneAgainstRest => Some("MODEL_LINK_LOGISTIC"),
-        Link::Softmax => Some("MODEL_LINK_SOFTMAX"),
+        Link::Identity => "MODEL_LINK_IDENTITY",
+        Link::Log => "MODEL_LINK_LOG",
+        Link::Margin => "MODEL_LINK_MARGIN",
+        Link::Share => "MODEL_LINK_SHARE",
+        Link::Logistic | Link::OneAgainstRest => "MODEL_LINK_LOGISTIC",
+        Link::Softmax => "MODEL_LINK_SOFTMAX",
     };
-    flag.into_iter().for_each(|flag| c.flag(flag, true));
+    c.flag(flag, true);
     let has_link = !matches!(link, Link::Identity | Link::Margin | Link::Softmax);
     c.flag("MODEL_HAS_LINK", has_link);
     c.flag("MODEL_IS_OF_TWO_CLASSES", is_of_two_classes);
-    c.flag("MODEL_HAS_LINK_OF_EACH", has_link && !is_of_two_classes);
     c.flag("MODEL_IS_DIVIDED", has_link && link != Link::Log && !outputs.is_empty());
     c.flag("MODEL_HAS_SOFTMAX", link == Link::Softmax);
     match link {
@@ -168,7 +170,7 @@ impl<'w> C<'w> {
     }
 
     /// Writes a table of the numbers with which `items` calls a function.
-    pub(super) fn table(&mut self, of: &str, name: &str, items: &mut dyn FnMut(Each<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn table(&mut self, of: &str, name: &str, items: Items<'_>) -> Result<()> {
         self.rows(of, name, &mut |row| items(&mut |number| row(&[number])))
     }
 
@@ -178,7 +180,7 @@ impl<'w> C<'w> {
         &mut self,
         of: &str,
         name: &str,
-        items: &mut dyn FnMut(&mut dyn FnMut(&[Number]) -> Result<()>) -> Result<()>,
+        items: &mut dyn FnMut(EachRow<'_>) -> Result<()>,
     ) -> Result<()> {
         let (most, text) = (self.most_items, &mut self.text);
         text.put(format_args!(

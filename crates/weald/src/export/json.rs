@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::text::{Number, Text};
-use super::{About, Exported, Kind, List};
+use super::{About, Exported, Items, Kind, List};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::Result;
@@ -101,7 +101,7 @@ impl<'w> Json<'w> {
     }
 
     /// Writes a list of the numbers with which `items` calls a function.
-    pub(super) fn numbers(&mut self, name: &str, items: &mut dyn FnMut(super::Each<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn numbers(&mut self, name: &str, items: Items<'_>) -> Result<()> {
         self.key(name)?;
         self.open('[')?;
         items(&mut |number| {

@@ -209,12 +209,17 @@ trait Kind {
 /// Is called with one number after another.
 type Each<'e> = &'e mut dyn FnMut(Number) -> Result<()>;
 
+/// Calls a function with one number after another.
+type Items<'i> = &'i mut dyn FnMut(Each<'_>) -> Result<()>;
+
+/// The same with the numbers of a tree.
+type OfTree<'a> = Box<dyn Fn(usize, Each<'_>) -> Result<()> + 'a>;
+
 /// A list of numbers of each tree.
 struct List<'a> {
     name: &'static str,
     of: Of,
-    /// Calls a function with the numbers of a tree.
-    items: Box<dyn Fn(usize, Each<'_>) -> Result<()> + 'a>,
+    items: OfTree<'a>,
 }
 
 /// What a list holds.

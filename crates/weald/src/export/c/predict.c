@@ -30,6 +30,10 @@ void model_predict(const float *x, double *out)
 #endif
 #else
     model_scores(x, out);
+#ifdef MODEL_HAS_LINK
+    for (uint32_t j = 0; j < MODEL_N_SCORES; j++)
+        out[j] = model_of_score(out[j]);
+#endif
 #endif
 #ifdef MODEL_LINK_MARGIN
     for (uint32_t j = 0; j < MODEL_N_SCORES; j++)
@@ -37,10 +41,6 @@ void model_predict(const float *x, double *out)
 #endif
 #ifdef MODEL_LINK_SOFTMAX
     model_softmax(out);
-#endif
-#ifdef MODEL_HAS_LINK_OF_EACH
-    for (uint32_t j = 0; j < MODEL_N_SCORES; j++)
-        out[j] = model_of_score(out[j]);
 #endif
 #ifdef MODEL_IS_DIVIDED
     for (uint32_t o = 0; o < MODEL_N_OUTPUTS; o++) {
