@@ -69,8 +69,6 @@ numpydoc_show_class_members = False
 # Methods inherit docstrings, which it does not see; ruff and tests/test_docstrings.py look for those that are missing.
 numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "SS05", "GL08"}
 numpydoc_validation_exclude = {
-    # What a function returns: its constructor is not public.
-    r"\.JsonModel(\.\w+)?$",
     # Options that are handed on to scikit-learn, whose documentation describes them.
     r"\.(cross_val_predict|cross_validate)$",
     r"\.partial_dependence$",

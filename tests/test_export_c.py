@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import exports
 import numpy as np
@@ -51,6 +53,17 @@ def check_same(model, X, folder):
     scores, predict = compiled(to_c(model), folder)
     # Sums are the same to the bit; the functions for exponentials round in their own ways.
     exports.check_same(model, X, scores=scores(X), columns=predict(X))
+
+
+@pytest.mark.parametrize("name", ["common", "linear_alone", "trees", "centroids", "label_trees", "predict"])
+def test_the_functions_of_exports_are_c_as_they_stand(name):
+    """With none and with all of the flags that a model may have."""
+    folder = Path(__file__).parents[1] / "crates/weald/src/export/c"
+    flags = sorted({flag for file in folder.glob("*.c") for flag in re.findall("#ifdef (MODEL_.*)", file.read_text())})
+    unused = ["-Wno-unused-function", "-Wno-unused-const-variable", "-fsyntax-only"]
+    for some in (["MODEL_HAS_PRODUCTS"], flags):
+        defined = [f"-D{flag}=" for flag in some]
+        subprocess.run([COMPILER, *FLAGS, *unused, *defined, folder / f"{name}.c"], check=True)
 
 
 @pytest.mark.parametrize("case", CASES)

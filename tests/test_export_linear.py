@@ -1,4 +1,4 @@
-"""Linear models, and boosting from them, as JSON, C and ONNX: scores are those of the engine; contradictions are not read."""
+"""Linear models, and boosting from them, as JSON, C and ONNX: scores are those of the engine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import weald
 from conftest import make, make_data
-from scipy import sparse
+from json_models import predictions_of_json, scores_of_json
 from test_linear_start import boosting, words
-from weald.export import from_json, to_c, to_json, to_onnx, to_sklearn, to_treelite
+from weald.export import to_c, to_json, to_onnx, to_sklearn, to_treelite
 from weald.export._ensemble import ensemble_of
 
 FEATURES = ["given", "normalized", "tfidf", "standardized"]
@@ -39,16 +39,16 @@ def columns_of(found):
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("features", FEATURES)
-def test_json_that_is_read_predicts_the_same_bits(features, outputs):
+def test_a_reader_of_json_computes_the_same_scores(features, outputs):
     model, X = fitted(features, outputs)
     text = to_json(model)
     assert text == to_json(model)
-    read = from_json(text)
-    for Z in (X, sparse.csr_array(X), X.astype(float)):
-        np.testing.assert_array_equal(read.predict_scores(Z), model._model.predict_scores(X))
-        np.testing.assert_array_equal(columns_of(read.predict_proba(Z)), columns_of(model.predict_proba(X)))
-        np.testing.assert_array_equal(read.predict(Z), model.predict(X))
-    assert repr(read) == "<LinearClassifier, read by weald.export.from_json>"
+    content = json.loads(text)
+    scores = scores_of_json(content, X)
+    np.testing.assert_array_equal(scores, model._model.predict_scores(X))
+    # The rounding of exp.
+    expected = columns_of(model.predict_proba(X))
+    np.testing.assert_allclose(predictions_of_json(content, scores), expected, rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
@@ -101,56 +101,21 @@ def test_onnx_computes_the_same_probabilities(features, outputs, ml_opset):
     np.testing.assert_array_equal(found["predictions"][clear], model.predict(X)[clear])
 
 
-def test_a_calibration_is_part_of_the_scores(tmp_path):
-    model, X = fitted("normalized", "labels", calibrate=False)
-    content = json.loads(to_json(model))
-    content["linear"] |= {"slopes": [1.5, 2.0, 0.25], "offsets": [0.5, -0.125, 0.0]}
-    scores = from_json(json.dumps(content)).predict_scores(X)
-    expected = model._model.predict_scores(X) * [1.5, 2.0, 0.25] + np.array([0.25, -0.0625, 0.0])
-    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
-    again = weald._weald.LinearModel.from_bytes(from_json(json.dumps(content))._engine.to_bytes())
-    np.testing.assert_array_equal(again.predict_scores(X), scores)
+def test_a_calibration_is_part_of_the_scores():
+    model, _ = fitted("normalized", "labels")
+    linear = json.loads(to_json(model))["linear"]
+    assert set(linear["slopes"]) != {1.0}
+    assert any(linear["offsets"])
+    plain = json.loads(to_json(fitted("normalized", "labels", calibrate=False)[0]))["linear"]
+    assert (plain["slopes"], plain["offsets"]) == ([1.0] * 3, [0.0] * 3)
 
 
 def test_names_of_features_and_labels_are_kept():
     X, Y = make_data("LinearClassifier", outputs="labels")
     frame = pd.DataFrame(X, columns=[f"word{j}" for j in range(X.shape[1])])
-    model = make("LinearClassifier").fit(frame, Y, label_names=["a", "b", "c"])
-    read = from_json(to_json(model))
-    assert read.feature_names_in_.tolist() == list(frame.columns)
-    assert read.target_names_in_.tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(read.predict_proba(frame), model.predict_proba(frame))
-    with pytest.raises(ValueError, match="NaN"):
-        read.predict(frame * np.nan)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda content: content["linear"].update(columns=[9] * 99), "number of weights"),
-        (lambda content: content["linear"]["columns"].__setitem__(0, 7), "out of range or not in increasing order"),
-        (lambda content: content["linear"]["columns"].__setitem__(0, -1), '"columns" must have numbers from 0'),
-        (lambda content: content["linear"]["values"].__setitem__(0, 0.0), "a weight is zero or not finite"),
-        (lambda content: content["linear"]["values"].__setitem__(0, 0.1), '"values" must have float32 numbers'),
-        (lambda content: content["linear"]["values"].pop(), "as many weights as columns"),
-        (lambda content: content["linear"]["ptr"].pop(), "do not add up"),
-        (lambda content: content["linear"]["intercepts"].pop(), "one finite number for each column"),
-        (lambda content: content["linear"]["slopes"].pop(), "one finite number for each column"),
-        (lambda content: content["linear"].update(idf=None), "if and only if features are tf-idf"),
-        (lambda content: content["linear"].update(features="counts"), '"features" must be'),
-        (lambda content: content["linear"].update(features="given"), "if and only if features are tf-idf"),
-        (lambda content: content.update(linear=3), '"linear" must be an object'),
-        (lambda content: content.update(link="one_against_rest"), '"link" must be "logistic" with "linear"'),
-        (lambda content: content.update(divisor=2.0), '"divisor" must be 1'),
-        (lambda content: content.update(threshold=0.5), '"threshold" must be 0'),
-        (lambda content: content.update(n_features=5), "do not add up|number of weights|must have length 5"),
-    ],
-)
-def test_what_contradicts_itself_is_not_read(change, message):
-    content = json.loads(to_json(fitted("tfidf", "labels")[0]))
-    change(content)
-    with pytest.raises(ValueError, match=f"text is not a valid model: .*{message}"):
-        from_json(json.dumps(content))
+    content = json.loads(to_json(make("LinearClassifier").fit(frame, Y, label_names=["a", "b", "c"])))
+    assert content["feature_names"] == list(frame.columns)
+    assert content["output_names"] == ["a", "b", "c"]
 
 
 def test_a_dense_matrix_that_is_too_large_for_onnx_is_refused(monkeypatch):
@@ -200,23 +165,17 @@ OF_PROBABILITIES = 1e-9
 
 
 @pytest.mark.parametrize(("outputs", "init", "features", "at"), BOOSTED)
-def test_boosting_from_a_linear_model_has_the_same_bits_in_json(outputs, init, features, at):
+def test_a_reader_of_json_adds_trees_to_a_linear_model(outputs, init, features, at):
     model, X = boosted(outputs, init, features, at)
     text = to_json(model)
     assert text == to_json(model)
-    read = from_json(text)
-    for Z in (X, sparse.csr_array(X)):
-        np.testing.assert_array_equal(read.predict_scores(Z), model._scores(X))
-        np.testing.assert_array_equal(columns_of(read.predict_proba(Z)), columns_of(model.predict_proba(X)))
-        np.testing.assert_array_equal(read.predict(Z), model.predict(X))
-    assert (
-        repr(read)
-        == f"<GradientBoostingClassifier of {model._model.forest.n_trees} trees, read by weald.export.from_json>"
-    )
-    hostile = X.copy()
-    hostile[0, 0] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        read.predict(hostile)
+    content = json.loads(text)
+    scores = scores_of_json(content, X)
+    if content["linear"]["added"] == "scores":
+        np.testing.assert_array_equal(scores, model._scores(X))
+    np.testing.assert_allclose(scores, model._scores(X), rtol=1e-13, atol=OF_PROBABILITIES)
+    expected = columns_of(model.predict_proba(X))
+    np.testing.assert_allclose(predictions_of_json(content, scores), expected, rtol=1e-5, atol=OF_PROBABILITIES)
 
 
 @pytest.mark.parametrize(("outputs", "init", "features", "at"), BOOSTED)
@@ -260,14 +219,13 @@ def test_boosting_that_took_no_linear_start_and_stages_of_a_warm_start_are_expor
     plain = boosting(init="auto").fit(X, y)
     assert plain._init is None
     assert "linear" not in json.loads(to_json(plain))
-    np.testing.assert_array_equal(from_json(to_json(plain)).predict_proba(X), plain.predict_proba(X))
+    np.testing.assert_array_equal(scores_of_json(json.loads(to_json(plain)), X), plain._scores(X))
     X, Y = words()
     model = boosting(init="linear", warm_start=True).set_params(n_estimators=3).fit(X, Y)
     for n in (3, 5):
         model.set_params(n_estimators=n).fit(X, Y) if n > 3 else None
-        np.testing.assert_array_equal(from_json(to_json(model)).predict_proba(X), model.predict_proba(X))
         for stage, scores in enumerate(model.staged_decision_function(X), start=1):
-            at_stage = from_json(to_json(model.truncated(stage))).predict_scores(X)
+            at_stage = scores_of_json(json.loads(to_json(model.truncated(stage))), X.toarray())
             np.testing.assert_array_equal(at_stage * model._unit(), scores)
     loaded = weald.loads(weald.dumps(model))
     assert to_json(loaded) == to_json(model)
@@ -278,26 +236,6 @@ def test_formats_of_trees_alone_say_why_they_do_not_have_a_linear_start(exporter
     message = r"starts? from a linear model: it has weights.*trees alone.*use to_json, to_c or to_onnx, or fit it with init=None"
     with pytest.raises(ValueError, match=message):
         exporter(boosted("labels", "linear")[0])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda content: content["linear"].update(added="odds"), '"added" must be "scores", "log" or "half_logit"'),
-        (lambda content: content["linear"].update(link="softmax"), '"link" of "linear" must be "logistic"'),
-        (lambda content: content.update(link="share"), '"link" must be one of logistic, softmax, one_against_rest'),
-        (lambda content: content.update(trees=[], link="logistic"), '"start" must be empty and "added" "scores"'),
-        (lambda content: content.update(divisor=2.0), '"divisor" must be 1'),
-        (lambda content: content["linear"]["intercepts"].pop(), "one finite number for each column"),
-        (lambda content: content["trees"][0]["left"].pop(), ""),
-    ],
-)
-def test_a_linear_start_that_contradicts_itself_is_not_read(change, message):
-    content = json.loads(to_json(boosted("labels", "linear")[0]))
-    content["start"] = [0.5] * 5
-    change(content)
-    with pytest.raises(ValueError, match=f"text is not a valid model: .*{message}"):
-        from_json(json.dumps(content))
 
 
 @pytest.mark.parametrize("ml_opset", [3, 5])

@@ -21,8 +21,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from weald import _weald, export
-from weald.export import _columns, _ensemble, _links
+from weald import export
+from weald.export import _columns, _ensemble
 from weald.multilabel import TunedThresholds
 
 EXPORTERS = [export.to_json, export.to_c, export.to_onnx, export.to_treelite, export.to_sklearn]
@@ -213,7 +213,3 @@ def test_a_tree_for_each_column_adds_the_same():
                 exports.add_leaves(one, X, parts)
                 assert (one.feature >= 0).sum() + 1 == (one.feature < 0).sum()
             np.testing.assert_array_equal(parts, whole)
-
-
-def test_links_have_the_constants_of_the_engine():
-    assert (_links.BENT, _links.LARGEST_LOG) == (_weald.BENT, _weald.LARGEST_LOG)

@@ -10,13 +10,13 @@ __all__ = [
     "BENT",
     "FEW_OUTPUTS",
     "LARGEST_LOG",
+    "LEAST_PROBABILITY",
     "ZEROS_TO_ONE",
     "Boosted",
     "CentroidForest",
     "CentroidTree",
     "Compressed",
     "CompressionPath",
-    "DescribedModel",
     "Forest",
     "LabelTreeModel",
     "LinearModel",
@@ -80,6 +80,8 @@ __all__ = [
     "stored_draws",
     "stored_quantiles",
     "stored_weights",
+    "to_c",
+    "to_json",
     "weights_by_row",
     "write_file",
     "write_model",
@@ -89,6 +91,7 @@ __all__ = [
 __version__: str
 BENT: float
 LARGEST_LOG: float
+LEAST_PROBABILITY: float
 # Trees and forests keep numerical y sparse from this number of outputs on, if at most one entry in this many is not zero.
 FEW_OUTPUTS: int
 ZEROS_TO_ONE: int
@@ -735,23 +738,15 @@ def draw_projection(
 def count_projections(n_outputs: int, count: int | None = None, share: float | None = None) -> int: ...
 def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int: ...
 
-@final
-class DescribedModel:
-    def __new__(
-        cls,
-        n_features: int,
-        kind: str,
-        n_outputs: int,
-        n_classes: Sequence[int],
-        n_scores: int,
-        start: Sequence[float],
-        divisor: float,
-        link: str,
-        trees: Sequence[Any],
-    ) -> DescribedModel: ...
-    def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
-    def predict(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
-    def __eq__(self, other: object, /) -> bool: ...
+# What `to_c` writes, of trees that may start from a linear model: what of it is added to their sums.
+def to_c(
+    model: _Model, name: str, estimator: str, threshold: float, start: tuple[LinearModel, str] | None = None
+) -> str: ...
+
+# `members` are further members of the object, as JSON without braces.
+def to_json(
+    model: _Model, estimator: str, threshold: float, members: str, start: tuple[LinearModel, str] | None = None
+) -> str: ...
 
 @final
 class Forest:
@@ -996,34 +991,6 @@ class LabelTreeModel:
     def features(self) -> str: ...
     @staticmethod
     def merge(parts: list[LabelTreeModel]) -> LabelTreeModel: ...
-    # From what exports have: `kind`, the numbers of classes, what is done with X, inverse document frequencies, the width of the
-    # search, and the arrays of each tree.
-    @staticmethod
-    def of_arrays(
-        n_features: int,
-        kind: str,
-        n_outputs: int,
-        n_classes: Sequence[int],
-        features: str,
-        idf: NDArray[np.float32] | None,
-        beam_width: int,
-        trees: Sequence[tuple[Sequence[Any], ...]],
-    ) -> LabelTreeModel: ...
-    # Whether nodes are leaves, offsets of their columns, targets, intercepts, offsets of their features, features, offsets of
-    # weights, columns, weights.
-    def tree_arrays(
-        self, tree: int
-    ) -> tuple[
-        NDArray[np.bool_],
-        NDArray[np.uint64],
-        NDArray[np.uint32],
-        NDArray[np.float32],
-        NDArray[np.uint64],
-        NDArray[np.uint32],
-        NDArray[np.uint64],
-        NDArray[np.uint16],
-        NDArray[np.float32],
-    ]: ...
     # Of each tree.
     def depths(self) -> list[int]: ...
     def n_leaves(self) -> list[int]: ...

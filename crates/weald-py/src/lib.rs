@@ -26,6 +26,7 @@ mod config;
 mod elementary;
 mod enter;
 mod error;
+mod export;
 mod input;
 mod label_files;
 mod loss;
@@ -49,6 +50,8 @@ mod _weald {
     #[pymodule_export]
     use crate::elementary::{exp, log, log1p};
     #[pymodule_export]
+    use crate::export::{to_c, to_json};
+    #[pymodule_export]
     use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
     #[pymodule_export]
     use crate::loss::{loss_cells, losses};
@@ -67,8 +70,6 @@ mod _weald {
     use crate::models::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
     #[pymodule_export]
     use crate::models::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
-    #[pymodule_export]
-    use crate::models::described::PyDescribed;
     #[pymodule_export]
     use crate::models::forest::{PyForest, fit_forest, fit_tree};
     #[pymodule_export]
@@ -103,6 +104,7 @@ mod _weald {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("LARGEST_LOG", weald::Link::LARGEST_LOG)?;
         module.add("BENT", weald::Link::BENT)?;
+        module.add("LEAST_PROBABILITY", weald::export::Added::LEAST_PROBABILITY)?;
         module.add("FEW_OUTPUTS", weald::SparseTargets::FEW_OUTPUTS)?;
         module.add("ZEROS_TO_ONE", weald::SparseTargets::ZEROS_TO_ONE)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))

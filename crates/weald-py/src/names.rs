@@ -1,7 +1,10 @@
 //! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
+use pyo3::PyResult;
 use weald::{Additive, Criterion, Domain, Features, LinearLoss, Link, Outputs, StepDtype, Term};
+
+use crate::config::one_of;
 
 const UNNAMED: &str = "without a name";
 
@@ -21,13 +24,10 @@ pub(crate) const STEP_DTYPES: [(&str, StepDtype); 2] = [("float64", StepDtype::F
 pub(crate) const LINEAR_LOSSES: [(&str, LinearLoss); 2] =
     [("squared_hinge", LinearLoss::SquaredHinge), ("log_loss", LinearLoss::LogLoss)];
 
-/// The names of the ways to prepare X for linear models.
-pub(crate) const FEATURES: [(&str, Features); 4] = [
-    ("given", Features::Given),
-    ("normalized", Features::Normalized),
-    ("tfidf", Features::TfIdf),
-    ("standardized", Features::Standardized),
-];
+/// Returns the way to prepare X for linear models that has this name.
+pub(crate) fn features(name: &str) -> PyResult<Features> {
+    one_of("features", name, Features::ALL.map(|features| (features.name(), features)))
+}
 
 fn name_in<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
     names.iter().find(|(_, known)| *known == value).map_or(UNNAMED, |(name, _)| name)
@@ -36,11 +36,6 @@ fn name_in<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str 
 /// Returns the name of a criterion as models report it. With projected outputs, it is that of the variance.
 pub(crate) fn name_of(criterion: Criterion) -> &'static str {
     name_in(&CRITERIA, criterion)
-}
-
-/// Returns the name of a way to prepare X.
-pub(crate) fn name_of_features(features: Features) -> &'static str {
-    name_in(&FEATURES, features)
 }
 
 /// Returns the name of the type of step sizes.
@@ -65,20 +60,6 @@ pub(crate) const LINKS_OF_LOSSES: [(Link, Option<&str>); 4] = [
     (Link::Logistic, Some("half_logit")),
     (Link::Margin, None),
 ];
-
-/// Returns the name of a link, that is, of how scores are turned into predictions.
-pub(crate) fn name_of_link(link: Link) -> &'static str {
-    match link {
-        Link::Identity => "identity",
-        Link::Log => "log",
-        Link::Margin => "margin",
-        Link::Share => "share",
-        Link::Logistic => "logistic",
-        Link::OneAgainstRest => "one_against_rest",
-        Link::Softmax => "softmax",
-        _ => UNNAMED,
-    }
-}
 
 /// Returns how the leaves of a model's trees are added to scores. It is the same for all trees; for a model without
 /// trees, it is "leaf".

@@ -45,6 +45,7 @@
 //! | [`linear`] | linear models of many labels, fitted sixteen labels at a time |
 //! | [`label_tree`] | linear models of very many labels, in trees of labels |
 //! | [`compress`] | sparse linear models over the nodes of a forest, and the smaller forests made from them |
+//! | [`export`] | models as C or JSON, for programs without this crate |
 //! | [`memory`] | the memory of a fit, estimated from the shapes of its data before it starts |
 //! | [`model_file`] | reading and writing models as bytes and files; every tree is validated before use |
 //!
@@ -138,6 +139,7 @@ pub mod data;
 pub mod elementary;
 mod error;
 mod exact;
+pub mod export;
 pub mod folds;
 pub mod forest;
 pub mod label_files;
@@ -186,7 +188,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
-pub use label_tree::{LabelTree, LabelTreeArrays, LabelTreeConfig, LabelTreeModel, LabelTreeModelArrays};
+pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
 pub use linear::{
     Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearArrays, LinearConfig, LinearLoss, LinearModel,
     LinearScorer, LinearScratch,

@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["boost", "centroid"],
     &["compress", "linear"],
     &["label_tree"],
-    &["memory", "model_file"],
+    &["export", "memory", "model_file"],
 ];
 
 /// Modules that may import from all layers, and from which no layer imports: the root of the crate, tests, and the

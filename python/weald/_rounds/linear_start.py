@@ -30,7 +30,7 @@ N_FOLDS = 3
 # What stages add their values to: the scores of the linear model, or a function of its probabilities, which are at least
 # `LEAST_PROBABILITY` from 0 and 1: "log", their logarithms, or "half_logit", half their log-odds.
 Added: TypeAlias = Literal["scores", "log", "half_logit"]
-LEAST_PROBABILITY = 1e-6
+LEAST_PROBABILITY = _weald.LEAST_PROBABILITY
 
 
 def scores_of_proba(proba: Float, added: Added) -> Float:

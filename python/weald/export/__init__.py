@@ -3,11 +3,11 @@
 Every exporter uses the same description of a model: `score = (start + sum of leaf values) / divisor + weights of features`,
 of which a model may have one part alone, and a link function. The docstring of each function states how accurately predictions
 are reproduced. See docs/export.md for a table of the models that each format supports, and for the use of MLflow and skops.
-Centroid forests and label trees have descriptions of their own.
+The engine writes JSON and C, of centroid forests and label trees too.
 
 | function | result |
 |---|---|
-| `to_json`, `from_json` | a JSON object with full precision, and a predictor that reads it |
+| `to_json` | a JSON object with full precision |
 | `to_c` | a C source file without memory allocation |
 | `to_sklearn` | a tree or forest of scikit-learn |
 | `to_onnx` | an ONNX model, for onnxruntime and other runtimes |
@@ -18,11 +18,9 @@ depend on models of other libraries. Linear models, and boosting that starts fro
 centroid forests and label trees, whose nodes do not test single features, by JSON and C.
 """
 
-from weald.export._c import to_c
-from weald.export._json import from_json, to_json
 from weald.export._onnx import to_onnx
-from weald.export._predictor import JsonModel
 from weald.export._sklearn import to_sklearn
+from weald.export._text import to_c, to_json
 from weald.export._treelite import to_treelite
 
-__all__ = ["JsonModel", "from_json", "to_c", "to_json", "to_onnx", "to_sklearn", "to_treelite"]
+__all__ = ["to_c", "to_json", "to_onnx", "to_sklearn", "to_treelite"]

@@ -73,8 +73,8 @@ class EnsembleTree:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Head:
-    """All of a model but its trees, as described in the docstring of this module."""
+class Ensemble:
+    """A model, as described in the docstring of this module."""
 
     # The name of the class of the estimator.
     estimator: str
@@ -91,6 +91,8 @@ class Head:
     # The score above which a label, or the second of two classes, is predicted; 0 for regression targets.
     threshold: float
     n_trees: int
+    # Returns tree t.
+    tree: Callable[[int], EnsembleTree]
     # What is added to the sums over trees; the only part of a linear model.
     linear: Linear | None
     feature_names: list[str] | None
@@ -130,14 +132,6 @@ class Head:
         ends = np.cumsum(self.n_classes).tolist()
         return [slice(end - n, end) for end, n in zip(ends, self.n_classes, strict=True)]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Ensemble(Head):
-    """A model."""
-
-    # Returns tree t.
-    tree: Callable[[int], EnsembleTree]
-
     def trees(self) -> Iterator[EnsembleTree]:
         """Iterate over all trees, each of which is created when it is reached."""
         return map(self.tree, range(self.n_trees))
@@ -147,22 +141,42 @@ class Ensemble(Head):
         return (np.abs(self.start) + largest_of(self.trees(), self.n_scores)) / self.divisor
 
 
-def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
-    """The description of a fitted estimator of weald. Error messages contain the name `exporter`."""
-    name = type(model).__name__
+def fitted_of(model: BaseEstimator, exporter: str) -> Estimator:
+    """A fitted estimator of weald whose predictions are those of the engine, with the attributes of one fit.
+
+    Error messages contain the name `exporter`.
+    """
     if not isinstance(model, BaseModel):
         raise TypeError(_refusal(model, exporter))
     check_is_fitted(model)
-    if isinstance(model._engine, _weald.LinearModel):
-        return _of_linear(model._twin())
-    if not model._tests_features:
+    name, fitted = type(model).__name__, model._twin()
+    if not isinstance(fitted._engine, _weald.Boosted):
+        return fitted
+    if fitted._weak is not None:
         raise ValueError(
-            f"{exporter} does not support {name}: {model._why_no_tests}; use {model._exported_by}weald.save and weald.load, "
-            "or export a RandomForest or ExtraTrees estimator fitted to the same data"
+            f"{exporter} does not support {name} with estimator=: its weak models are not trees of weald; fit it "
+            "with estimator=None, or pickle it"
         )
-    fitted = model._twin()
+    if fitted._init is not None and fitted._linear_part() is None:
+        raise ValueError(
+            f"{exporter} does not support {name} with init=: its scores start from those of another model, "
+            f'{type(fitted._init).__name__}; fit it with init=None or init="linear", or pickle it'
+        )
+    return fitted
+
+
+def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
+    """The description of a fitted estimator of weald. Error messages contain the name `exporter`."""
+    fitted = fitted_of(model, exporter)
+    if isinstance(fitted._engine, _weald.LinearModel):
+        return _of_linear(fitted)
+    if not fitted._tests_features:
+        raise ValueError(
+            f"{exporter} does not support {type(model).__name__}: {fitted._why_no_tests}; use {fitted._exported_by}"
+            "weald.save and weald.load, or export a RandomForest or ExtraTrees estimator fitted to the same data"
+        )
     if isinstance(fitted._engine, _weald.Boosted):
-        return _of_boosting(fitted, exporter)
+        return _of_boosting(fitted)
     compressed = fitted._engine if isinstance(fitted._engine, _weald.Compressed) else None
     forest = fitted._forest
     return _described(
@@ -215,19 +229,8 @@ def _refusal(model: BaseEstimator, exporter: str) -> str:
     return message if instead is None else f"{message}; {instead}"
 
 
-def _of_boosting(fitted: Estimator, exporter: str) -> Ensemble:
-    name, model = type(fitted).__name__, fitted._model
-    if fitted._weak is not None:
-        raise ValueError(
-            f"{exporter} does not support {name} with estimator=: its weak models are not trees of weald; fit it "
-            "with estimator=None, or pickle it"
-        )
-    linear = fitted._linear_part()
-    if fitted._init is not None and linear is None:
-        raise ValueError(
-            f"{exporter} does not support {name} with init=: its scores start from those of another model, "
-            f'{type(fitted._init).__name__}; fit it with init=None or init="linear", or pickle it'
-        )
+def _of_boosting(fitted: Estimator) -> Ensemble:
+    model, linear = fitted._model, fitted._linear_part()
     forest, term = model.forest, model.term
     steps = model.learning_rate * model.step_sizes() if term == "rank_one" else None
 

@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from weald import _weald
+
 # Scores less than `BENT` from the ends of [0, 1] are mapped into it; predictions are at most exp(`LARGEST_LOG`).
-BENT, LARGEST_LOG = 1e-3, 709.78
+BENT, LARGEST_LOG = _weald.BENT, _weald.LARGEST_LOG
 
 
 class Operations(Protocol):
@@ -51,24 +53,12 @@ def _share(graph: Operations, scores: str) -> str:
     return graph._op("Where", graph._op("Less", scores, bent), below, upper)
 
 
-_LOG_IN_C = f"exp(score < {LARGEST_LOG!r} ? score : {LARGEST_LOG!r})"
-_SHARE_IN_C = (
-    f"score < {BENT!r} ? {BENT!r} * {BENT!r} / ({BENT!r} + ({BENT!r} - score))\n"
-    f"         : score > 1.0 - {BENT!r} ? 1.0 - {BENT!r} * {BENT!r} / ({BENT!r} + (score - (1.0 - {BENT!r})))\n"
-    "         : score"
-)
-_LOGISTIC_IN_C = "score >= 0.0 ? 1.0 / (1.0 + exp(-2.0 * score)) : exp(2.0 * score) / (1.0 + exp(2.0 * score))"
-
-
 @dataclass(frozen=True)
 class Link:
     """A link in each format."""
 
-    # Whether predictions are probabilities. Those of the classes of an output then sum to 1.
-    has_probabilities: bool = False
-    # The function of a single score, as an expression in C and as ONNX operations; None if predictions are scores, or if
-    # the scores of an output are read together.
-    in_c: str | None = None
+    # The function of a single score as ONNX operations; None if predictions are scores, or if the scores of an output are
+    # read together.
     in_onnx: Callable[[Operations, str], str] | None = None
     # The name in treelite and the factor that it applies to scores; None if treelite does not have the link.
     in_treelite: tuple[str, float] | None = None
@@ -76,10 +66,10 @@ class Link:
 
 LINKS = {
     "identity": Link(in_treelite=("identity", 1.0)),
-    "log": Link(in_c=_LOG_IN_C, in_onnx=_log, in_treelite=("exponential", 1.0)),
+    "log": Link(in_onnx=_log, in_treelite=("exponential", 1.0)),
     "margin": Link(in_treelite=("identity", 1.0)),
-    "share": Link(has_probabilities=True, in_c=_SHARE_IN_C, in_onnx=_share),
-    "logistic": Link(has_probabilities=True, in_c=_LOGISTIC_IN_C, in_onnx=_logistic, in_treelite=("sigmoid", 2.0)),
-    "one_against_rest": Link(has_probabilities=True, in_c=_LOGISTIC_IN_C, in_onnx=_logistic),
-    "softmax": Link(has_probabilities=True, in_treelite=("softmax", 1.0)),
+    "share": Link(in_onnx=_share),
+    "logistic": Link(in_onnx=_logistic, in_treelite=("sigmoid", 2.0)),
+    "one_against_rest": Link(in_onnx=_logistic),
+    "softmax": Link(in_treelite=("softmax", 1.0)),
 }

@@ -19,7 +19,7 @@ use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::models::forest::PyForest;
 use crate::models::model::{compacting, copies, grown, model, properties, scores, vectors};
-use crate::names::{name_of_dtype, name_of_link, name_of_term};
+use crate::names::{name_of_dtype, name_of_term};
 use crate::output;
 
 /// The approximate number of steps per stage for each stored value of X, over the levels of a tree.
@@ -412,7 +412,7 @@ impl PyBoosted {
     /// The link, that is, how scores are turned into predictions.
     #[getter]
     fn link(&self) -> &'static str {
-        name_of_link(self.0.link())
+        self.0.link().name()
     }
 
     /// How leaves are added to scores. "leaf": a leaf has one value for each score. "column": a leaf has one value for

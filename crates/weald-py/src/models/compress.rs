@@ -18,7 +18,6 @@ use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
 use crate::models::forest::PyForest;
 use crate::models::model::{copies, model, of_trees, properties, scores};
-use crate::names::name_of_link;
 use crate::output;
 
 /// The keys of the dictionary of compression's parameters. Parameters of other methods are ignored.
@@ -257,7 +256,7 @@ impl PyCompressed {
     /// The link, that is, how scores are turned into predictions.
     #[getter]
     fn link(&self) -> PyResult<&'static str> {
-        self.0.additive().map(|model| name_of_link(model.link())).map_err(raise)
+        self.0.additive().map(|model| model.link().name()).map_err(raise)
     }
 
     /// The forest of scores, which has one numerical output for each score. Its trees are shared with this model.

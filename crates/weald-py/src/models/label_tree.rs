@@ -3,20 +3,14 @@
 use std::sync::Arc;
 
 use numpy::PyArray1;
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
-use weald::{
-    Dataset, LabelTree, LabelTreeArrays, LabelTreeConfig, LabelTreeModel, LabelTreeModelArrays, Matrix, Targets,
-};
+use weald::{Dataset, LabelTree, LabelTreeConfig, LabelTreeModel, Matrix, Targets};
 
-use crate::config::one_of;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
-use crate::models::described::{outputs_of, refused};
 use crate::models::model::{model, properties};
-use crate::names::{FEATURES, name_of_features};
+use crate::names::features;
 use crate::output;
 
 const WHAT: &str = "the weights of a label tree";
@@ -44,7 +38,7 @@ impl PyLabelTreeConfig {
     pub(crate) fn into_config(self) -> PyResult<LabelTreeConfig> {
         Ok(LabelTreeConfig::default()
             .c(self.c)
-            .features(one_of("features", &self.features, FEATURES)?)
+            .features(features(&self.features)?)
             .n_trees(self.n_trees)
             .first_tree(self.first_tree)
             .max_children(self.max_children)
@@ -58,10 +52,6 @@ impl PyLabelTreeConfig {
             .seed(self.seed))
     }
 }
-
-/// Whether the columns of nodes are labels, offsets of the columns of nodes, the target and the intercept of each column,
-/// offsets of the features of nodes, features, offsets of their weights, columns of weights, and weights.
-type PyTreeArrays = (Vec<bool>, Vec<usize>, Vec<u32>, Vec<f32>, Vec<usize>, Vec<u32>, Vec<usize>, Vec<u16>, Vec<f32>);
 
 /// The approximate number of passes over the stored entries of X for each tree: those of clusters and of some levels.
 const PASSES: usize = 64;
@@ -142,58 +132,6 @@ impl PyLabelTree {
         self.0.n_labels()
     }
 
-    /// Builds a model from arrays, as exports of models have them. `kind` is that of y, "labels" or "classes".
-    #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
-    fn of_arrays(
-        n_features: usize,
-        kind: &str,
-        n_outputs: usize,
-        n_classes: Vec<u32>,
-        features: &str,
-        idf: Option<Vec<f32>>,
-        beam_width: usize,
-        trees: Vec<PyTreeArrays>,
-    ) -> PyResult<Self> {
-        let outputs = outputs_of(kind, n_outputs, n_classes)?;
-        let features = one_of("features", features, FEATURES)?;
-        let trees = trees.into_iter().map(|arrays| {
-            let (is_leaf, column_ptr, targets, intercepts, feature_ptr, features, weight_ptr, columns, values) = arrays;
-            LabelTreeArrays {
-                is_leaf,
-                column_ptr,
-                targets,
-                intercepts,
-                feature_ptr,
-                features,
-                weight_ptr,
-                columns,
-                values,
-            }
-        });
-        let trees = trees.collect();
-        let arrays = LabelTreeModelArrays { n_features, outputs, features, idf, beam_width, trees };
-        LabelTreeModel::try_new(arrays).map(PyLabelTree::from).map_err(refused)
-    }
-
-    /// The arrays of a tree, in the form and the order of `of_arrays`.
-    fn tree_arrays<'py>(&self, py: Python<'py>, tree: usize) -> PyResult<Bound<'py, PyTuple>> {
-        let tree = self.0.trees().get(tree).ok_or_else(|| PyIndexError::new_err("there is no such tree"))?;
-        let arrays = tree.to_arrays();
-        (
-            output::vector(py, arrays.is_leaf),
-            output::vector(py, arrays.column_ptr),
-            output::vector(py, arrays.targets),
-            output::vector(py, arrays.intercepts),
-            output::vector(py, arrays.feature_ptr),
-            output::vector(py, arrays.features),
-            output::vector(py, arrays.weight_ptr),
-            output::vector(py, arrays.columns),
-            output::vector(py, arrays.values),
-        )
-            .into_pyobject(py)
-    }
-
     /// The number of trees.
     #[getter]
     fn n_trees(&self) -> usize {
@@ -203,7 +141,7 @@ impl PyLabelTree {
     /// What is done with X: "given", "normalized" or "tfidf".
     #[getter]
     fn features(&self) -> &'static str {
-        name_of_features(self.0.features())
+        self.0.features().name()
     }
 
     /// The largest number of edges between the root and a leaf of each tree.

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use weald::{Calibration, Dataset, FoldModels, Grid, LinearArrays, LinearConfig, LinearModel, Matrix, Targets};
+use weald::{
+    Calibration, Dataset, FoldModels, Grid, LinearArrays, LinearConfig, LinearModel, Matrix, Outputs, Targets,
+};
 
 use crate::array::Read2;
-use crate::config::one_of;
+use crate::config::{one_of, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected};
-use crate::models::described::{outputs_of, refused};
 use crate::models::model::{model, properties, scores};
-use crate::names::{FEATURES, LINEAR_LOSSES, name_of_features, name_of_link};
+use crate::names::{self, LINEAR_LOSSES};
 use crate::output;
 
 const WHAT: &str = "the weights of a linear model";
@@ -40,7 +41,7 @@ pub(crate) struct PyLinearConfig {
 impl PyLinearConfig {
     /// Returns the configuration, and what is chosen by held-out samples.
     pub(crate) fn into_config(self) -> PyResult<(LinearConfig, Option<Grid>)> {
-        let features = self.features.map(|name| one_of("features", &name, FEATURES)).transpose()?;
+        let features = self.features.map(|name| names::features(&name)).transpose()?;
         let loss = one_of("loss", &self.loss, LINEAR_LOSSES)?;
         let (plain, mut grid) = (LinearConfig::default().loss(loss), Grid::of(loss));
         let is_chosen = self.c.is_none() || features.is_none();
@@ -194,7 +195,7 @@ impl PyLinear {
     /// What is done with X: "given", "normalized", "tfidf" or "standardized".
     #[getter]
     fn features(&self) -> &'static str {
-        name_of_features(self.0.features())
+        self.0.features().name()
     }
 
     /// Returns a model of parts, each with the first of its columns and one past the last, in increasing order.
@@ -218,13 +219,17 @@ impl PyLinear {
         arrays: PyLinearArrays,
     ) -> PyResult<Self> {
         let (ptr, columns, values, intercepts, slopes, offsets) = arrays;
-        let outputs = outputs_of(kind, n_outputs, n_classes)?;
-        let features = one_of("features", features, FEATURES)?;
+        let outputs = match kind {
+            "numbers" => Outputs::Real { n_outputs },
+            "labels" => Outputs::Labels { n_labels: n_outputs },
+            "classes" => Outputs::Classes { n_classes },
+            other => return Err(unknown("kind", other)),
+        };
         let calibration = Some((slopes, offsets));
         let model = LinearModel::try_new(LinearArrays {
             n_features,
             outputs,
-            features,
+            features: names::features(features)?,
             idf,
             ptr,
             columns,
@@ -232,7 +237,7 @@ impl PyLinear {
             intercepts,
             calibration,
         });
-        model.map(PyLinear::from).map_err(refused)
+        model.map(PyLinear::from).map_err(raise)
     }
 
     /// Offsets, columns (uint32) and values (float32) of the weights of features, with a row for each feature; intercepts
@@ -259,7 +264,7 @@ impl PyLinear {
     /// The link, that is, how scores are turned into predictions.
     #[getter]
     fn link(&self) -> &'static str {
-        name_of_link(self.0.link())
+        self.0.link().name()
     }
 
     /// (n_samples, n_columns) float64: the probabilities that scores mean.

@@ -4,14 +4,12 @@
 //! |------|---------------|
 //! | `tree`, `forest`, `boost`, `centroid`, `linear`, `label_tree`, `compress` | a learner each |
 //! | `part` | boosting with samples on several workers |
-//! | `described` | models that are described by arrays |
 //! | `one_sample`, `one_linear` | scores of one sample at a time |
 //! | `model` | what the classes have in common |
 
 pub(crate) mod boost;
 pub(crate) mod centroid;
 pub(crate) mod compress;
-pub(crate) mod described;
 pub(crate) mod forest;
 pub(crate) mod label_tree;
 pub(crate) mod linear;

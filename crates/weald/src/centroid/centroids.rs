@@ -50,7 +50,7 @@ impl Centroids {
 
     /// Calls `each` with the features and weights of the centroid of a node, with increasing features.
     #[inline(always)]
-    pub(super) fn try_for_each(&self, node: usize, mut each: impl FnMut(u32, f32) -> Result<()>) -> Result<()> {
+    pub(crate) fn try_for_each(&self, node: usize, mut each: impl FnMut(u32, f32) -> Result<()>) -> Result<()> {
         let entries = self.ptr[node] as usize..self.ptr[node + 1] as usize;
         let features = self.features.of(node, entries.len());
         match &self.codes {

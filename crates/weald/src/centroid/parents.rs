@@ -78,7 +78,7 @@ impl Parents {
 
     /// Returns the weight of a leaf's own values, and the table and row of its parent, which has the rest of the
     /// weight.
-    pub(super) fn of(&self, leaf: usize) -> (f64, &LeafTable, usize) {
+    pub(crate) fn of(&self, leaf: usize) -> (f64, &LeafTable, usize) {
         (self.own[leaf], &self.table, self.of_leaf[leaf] as usize)
     }
 }

@@ -1,7 +1,5 @@
 //! What the arrays of a model must fulfil, wherever they come from.
 
-use std::sync::Arc;
-
 use super::config::{MOST_COLUMNS, check_beam_width};
 use super::{LabelTree, LabelTreeModel};
 use crate::data::{MOST_FEATURES, Outputs};
@@ -10,92 +8,7 @@ use crate::linear::Features;
 
 const PURPOSE: Purpose = Purpose("the labels of a label tree");
 
-/// The arrays of a model of label trees. [`LabelTreeModel::try_new`] checks them.
-#[derive(Clone, Debug)]
-pub struct LabelTreeModelArrays {
-    /// The number of features.
-    pub n_features: usize,
-    /// Labels, or one output of classes.
-    pub outputs: Outputs,
-    /// How X is prepared.
-    pub features: Features,
-    /// The inverse document frequency of each feature, for [`Features::TfIdf`] alone.
-    pub idf: Option<Vec<f32>>,
-    /// The number of nodes of a tree that predictions follow at a time.
-    pub beam_width: usize,
-    /// The trees.
-    pub trees: Vec<LabelTreeArrays>,
-}
-
-/// The arrays of a label tree. Nodes are numbered breadth first, and the root is node 0.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LabelTreeArrays {
-    /// Whether the columns of a node are labels, and not nodes.
-    pub is_leaf: Vec<bool>,
-    /// The columns of node i are those from `column_ptr[i]` to `column_ptr[i + 1]`.
-    pub column_ptr: Vec<usize>,
-    /// The node of each column, or in a leaf its label. The nodes of a node are consecutive, the labels of a leaf increasing.
-    pub targets: Vec<u32>,
-    /// The intercept of each column.
-    pub intercepts: Vec<f32>,
-    /// The features with a weight in node i are those from `feature_ptr[i]` to `feature_ptr[i + 1]` in `features`.
-    pub feature_ptr: Vec<usize>,
-    /// Features, which are increasing in each node.
-    pub features: Vec<u32>,
-    /// The weights of the i-th of `features` are those from `weight_ptr[i]` to `weight_ptr[i + 1]`.
-    pub weight_ptr: Vec<usize>,
-    /// Columns, counted from the first one of the node, and increasing for each feature.
-    pub columns: Vec<u16>,
-    /// Weights.
-    pub values: Vec<f32>,
-}
-
-impl LabelTree {
-    /// Returns a copy of the arrays.
-    pub fn to_arrays(&self) -> LabelTreeArrays {
-        LabelTreeArrays {
-            is_leaf: self.is_leaf.clone(),
-            column_ptr: self.column_ptr.clone(),
-            targets: self.targets.clone(),
-            intercepts: self.intercepts.clone(),
-            feature_ptr: self.feature_ptr.clone(),
-            features: self.features.clone(),
-            weight_ptr: self.weight_ptr.clone(),
-            columns: self.columns.clone(),
-            values: self.values.clone(),
-        }
-    }
-
-    fn of_arrays(arrays: LabelTreeArrays) -> Self {
-        let LabelTreeArrays { is_leaf, column_ptr, targets, intercepts, .. } = arrays;
-        let LabelTreeArrays { feature_ptr, features, weight_ptr, columns, values, .. } = arrays;
-        LabelTree {
-            is_leaf,
-            column_ptr,
-            targets,
-            intercepts,
-            feature_ptr,
-            features,
-            weight_ptr,
-            columns,
-            values,
-            n_unfinished: 0,
-            n_iter: 0,
-        }
-    }
-}
-
 impl LabelTreeModel {
-    /// Checks and builds a model. It has no passes of a fit.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Corrupt`] with the rule that is broken.
-    pub fn try_new(arrays: LabelTreeModelArrays) -> Result<Self> {
-        let LabelTreeModelArrays { n_features, outputs, features, idf, beam_width, trees } = arrays;
-        let trees = trees.into_iter().map(LabelTree::of_arrays).collect();
-        LabelTreeModel { n_features, outputs, features, idf: idf.map(Arc::new), beam_width, trees }.checked()
-    }
-
     /// Returns the model if its arrays fit one another.
     pub(crate) fn checked(self) -> Result<Self> {
         if let Some(why) = self.fault() {

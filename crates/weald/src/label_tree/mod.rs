@@ -56,7 +56,7 @@ mod tree;
 
 use std::sync::Arc;
 
-pub use arrays::{LabelTreeArrays, LabelTreeModelArrays};
+pub(crate) use beam::SHARE_OF_PATH;
 pub use config::LabelTreeConfig;
 pub use tree::LabelTree;
 

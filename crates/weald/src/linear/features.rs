@@ -45,6 +45,19 @@ pub(crate) struct Standard {
 }
 
 impl Features {
+    /// All of them.
+    pub const ALL: [Features; 4] = [Features::Given, Features::Normalized, Features::TfIdf, Features::Standardized];
+
+    /// Returns the name, as files and exports have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Features::Given => "given",
+            Features::Normalized => "normalized",
+            Features::TfIdf => "tfidf",
+            Features::Standardized => "standardized",
+        }
+    }
+
     /// Learns from the samples of X, of which `units` returns the weight as a multiple of `unit`.
     pub(super) fn learn(
         self,

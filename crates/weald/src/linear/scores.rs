@@ -37,7 +37,7 @@ impl LinearModel {
     }
 
     /// Returns the factor from logits to scores.
-    fn unit(&self) -> f64 {
+    pub(crate) fn unit(&self) -> f64 {
         if self.link() == Link::Softmax { 1.0 } else { 0.5 }
     }
 

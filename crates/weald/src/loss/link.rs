@@ -51,6 +51,19 @@ impl Link {
     /// The distance from 0 and 1 below which [`Link::Share`] maps scores along a hyperbola.
     pub const BENT: f64 = BENT;
 
+    /// Returns the name, as files and exports have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Link::Identity => "identity",
+            Link::Log => "log",
+            Link::Margin => "margin",
+            Link::Share => "share",
+            Link::Logistic => "logistic",
+            Link::OneAgainstRest => "one_against_rest",
+            Link::Softmax => "softmax",
+        }
+    }
+
     /// Returns the link of losses whose scores are half the log-odds of −1 and +1.
     pub fn of_half_log_odds(outputs: &Outputs) -> Self {
         match outputs {

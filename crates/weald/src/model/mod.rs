@@ -55,14 +55,12 @@
 //! | `step_sizes` | the factors of directions, stored in eight bytes or in one |
 //! | `matrix` | allocation of row-major results |
 //! | `methods` | methods that several kinds of models have |
-//! | `described` | models that are described by arrays, as exports are |
 //!
 //! A prediction costs O(n · trees · depth) steps, plus one step for each stored value of the leaves that are reached.
 //! Memory is that of the result and of one scratch area for each thread.
 
 mod at_least;
 pub(crate) mod bounds;
-pub(crate) mod described;
 mod importance;
 mod matrix;
 pub(crate) mod means;
@@ -81,7 +79,6 @@ pub(crate) mod touched;
 mod true_ranks;
 
 pub use at_least::SparseScores;
-pub use described::{AddsTo, DescribedModel, Description, TreeArrays};
 pub use importance::TreeWeighting;
 pub(crate) use matrix::into_array;
 pub(crate) use methods::{best_columns, plain_fit};

@@ -152,7 +152,6 @@ mod kinds;
 mod leaves;
 mod lengths;
 mod model;
-mod names;
 mod places;
 mod read;
 mod rows;

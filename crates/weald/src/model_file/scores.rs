@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::header::{Field, Fields, encode_outputs};
-use super::names::{LINKS, name_of, value_of};
 use crate::data::Outputs;
 use crate::data::targets::is_binary;
 use crate::error::{Error, Result};
@@ -20,14 +19,16 @@ pub(super) struct ScoreMeaning {
 impl ScoreMeaning {
     /// Returns the fields of the header, in alphabetical order.
     pub(super) fn encode(&self) -> impl Iterator<Item = (Cow<'static, str>, Field)> {
-        let link = Field::Text(name_of(&LINKS, &self.link).into());
+        let link = Field::Text(self.link.name().into());
         std::iter::once(("link".into(), link)).chain(encode_outputs(&self.outputs))
     }
 
     /// Reads this from the fields of the header, for a kind of model that can have these links.
     pub(super) fn decode(fields: &Fields, links: &[Link]) -> Result<Self> {
         let outputs = fields.outputs()?;
-        let link = value_of(&LINKS, "link", fields.text("link")?)?;
+        let link = fields.text("link")?;
+        let link = Link::ALL.into_iter().find(|known| known.name() == link);
+        let link = link.ok_or_else(|| Error::corrupt("`link` is unknown"))?;
         if links.contains(&link) && fits(link, &outputs) {
             Ok(ScoreMeaning { outputs, link })
         } else {

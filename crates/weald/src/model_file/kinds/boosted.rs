@@ -27,7 +27,6 @@ use crate::model::step_sizes::StepSizes;
 use crate::model_file::codec::{About, Codec, Names};
 use crate::model_file::header::{Field, Fields, Head, Header};
 use crate::model_file::lengths::{NUMBERS, OF_LEAVES, OF_TESTS, check_lengths};
-use crate::model_file::names::{name_of, value_of};
 use crate::model_file::read::File;
 use crate::model_file::scores::{ScoreMeaning, infinite_scores};
 use crate::model_file::tensor::{PURPOSE, Tensor, bytes, narrowest};
@@ -72,14 +71,17 @@ impl Codec for Boosted {
         let fields = head.header.form_of(KEY)?;
         fields.check_names(&["combine", "link", "loss", "outputs", "sizes"])?;
         let ScoreMeaning { outputs, link } = ScoreMeaning::decode(fields, &LINKS)?;
-        let combine = value_of(&COMBINES, "combine", fields.text("combine")?)?;
+        let combine = fields.text("combine")?;
+        let combine = COMBINES.iter().find(|(_, name)| *name == combine).map(|(combine, _)| *combine);
+        let combine = combine.ok_or_else(|| Error::corrupt("`combine` is unknown"))?;
         let loss =
             fields.optional_text("loss")?.map(|name| Purpose("the name of the loss").string(name)).transpose()?;
         Ok((outputs, (link, combine, loss)))
     }
 
     fn header(&self) -> Result<Header> {
-        let combine = ("combine".into(), Field::Text(name_of(&COMBINES, &self.combine).into()));
+        let (_, combine) = COMBINES.iter().find(|(combine, _)| *combine == self.combine).expect("all are listed");
+        let combine = ("combine".into(), Field::Text((*combine).into()));
         let loss = self.loss.clone().map(|name| ("loss".into(), Field::Text(name.into())));
         let meaning = ScoreMeaning { outputs: self.outputs.clone(), link: self.link };
         let mut fields: Vec<_> = [combine].into_iter().chain(loss).chain(meaning.encode()).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use safetensors::Dtype;
 
-use super::linear::{features, name, singles, weight_values};
+use super::linear::{features, singles, weight_values};
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{Error, Purpose, Result};
@@ -49,7 +49,7 @@ impl Codec for LabelTreeModel {
     }
 
     fn header(&self) -> Result<Header> {
-        let features = ("features".into(), Field::Text(name(self.features).into()));
+        let features = ("features".into(), Field::Text(self.features.name().into()));
         let form = Some((KEY.into(), Fields(vec![features])));
         // The criterion of trees for such y.
         Ok(Header { n_features: self.n_features, outputs: self.outputs.clone(), criterion: Criterion::Gini, form })

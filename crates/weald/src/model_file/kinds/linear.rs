@@ -31,24 +31,11 @@ const TENSORS: Names = &[
     ("weight_values", &[Dtype::F16, Dtype::F32]),
 ];
 
-/// The names of the ways to prepare X.
-const FEATURES: [(Features, &str); 4] = [
-    (Features::Given, "given"),
-    (Features::Normalized, "normalized"),
-    (Features::TfIdf, "tfidf"),
-    (Features::Standardized, "standardized"),
-];
-
-/// Returns the name of a way to prepare X.
-pub(super) fn name(features: Features) -> &'static str {
-    FEATURES.iter().find(|(known, _)| *known == features).map_or("unknown", |(_, name)| name)
-}
-
 /// Reads the way to prepare X.
 pub(super) fn features(fields: &Fields) -> Result<Features> {
     let features = fields.text("features")?;
-    let features = FEATURES.iter().find(|(_, name)| *name == features).map(|(features, _)| *features);
-    features.ok_or_else(|| Error::corrupt("`features` is unknown"))
+    let found = Features::ALL.into_iter().find(|known| known.name() == features);
+    found.ok_or_else(|| Error::corrupt("`features` is unknown"))
 }
 
 impl Codec for LinearModel {
@@ -70,7 +57,7 @@ impl Codec for LinearModel {
     }
 
     fn header(&self) -> Result<Header> {
-        let features = ("features".into(), Field::Text(name(self.features).into()));
+        let features = ("features".into(), Field::Text(self.features.name().into()));
         let form = Some((KEY.into(), Fields(vec![features])));
         // The criterion of trees for such y.
         Ok(Header { n_features: self.n_features, outputs: self.outputs.clone(), criterion: Criterion::Gini, form })

@@ -1,0 +1,7 @@
+#include "linear.c"
+
+void model_scores(const float *x, double *scores)
+{
+    model_linear(x, scores);
+}
+
