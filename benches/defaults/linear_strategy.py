@@ -29,7 +29,6 @@ import _data
 STRATEGIES = ["one_vs_rest", "tree"]
 SETS = ["bibtex", "corel5k", "delicious", "eisen_go", "seq_go", "finna_en"]
 SETS += [f"finna_en_large 60000 {most}" for most in (1000, 2000, 5000, 10_000, 20_000)]
-SETS += ["finna_en_large 150000 20000"]
 
 
 def training_part(case: str) -> tuple[Any, Any]:
