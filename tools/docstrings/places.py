@@ -22,7 +22,6 @@ from docstrings.estimators import (
     TREE_CLASSIFIERS,
     TREE_REGRESSORS,
     TREES,
-    share_of_words,
 )
 from docstrings.label_tree import LABEL_TREES
 from docstrings.linear import LINEAR
@@ -44,17 +43,7 @@ ESTIMATORS = {
         "InducedForestRegressor": SHARED | COMPRESSION | COMPRESSION_REGRESSORS | INDUCED | INDUCED_REGRESSORS,
     },
     "forest.py": {
-        "ExtraTreesClassifier": TREES
-        | CLASSIFIERS
-        | FORESTS
-        | FOREST_CLASSIFIERS
-        | share_of_words("four of five", "1.5 to 3.3"),
-        "ExtraTreesRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
-        "RandomForestClassifier": TREES
-        | CLASSIFIERS
-        | FORESTS
-        | FOREST_CLASSIFIERS
-        | share_of_words("all five", "up to 3.2"),
+        "RandomForestClassifier": TREES | CLASSIFIERS | FORESTS | FOREST_CLASSIFIERS,
         "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
     },
     "label_tree.py": {
@@ -66,8 +55,6 @@ ESTIMATORS = {
     "tree.py": {
         "DecisionTreeClassifier": TREES | CLASSIFIERS | TREE_CLASSIFIERS,
         "DecisionTreeRegressor": TREES | REGRESSORS | TREE_REGRESSORS,
-        "ExtraTreeClassifier": TREES | CLASSIFIERS | TREE_CLASSIFIERS,
-        "ExtraTreeRegressor": TREES | REGRESSORS | TREE_REGRESSORS,
     },
 }
 
