@@ -1,21 +1,10 @@
 """How sure predictions are: intervals, regions and sets that hold the true value with a probability that is promised.
 
 A model predicts calibration samples that it was not fitted to, and the errors that it makes there tell how wide an
-interval, or how large a set, must be. Forests have such predictions for each training sample, by the trees that have not
-drawn it, so that no second fit and no held-out samples are needed. All other regressors and classifiers are calibrated by
-folds, or on samples that are held out.
-
-`ConformalRegressor`
-    Intervals of numerical outputs, and regions that hold all outputs of a sample together.
-`ConformalClassifier`
-    Sets of classes.
-`ConformalLabels`
-    Sets of labels with a controlled recall or precision.
-`coverage`, `size`
-    How often intervals and sets hold the true value, and how large they are; `make_coverage_scorer` and
-    `make_size_scorer` make scorers of them.
-`CoverageDisplay`
-    Coverage against the level that was asked for, with sizes.
+interval, or how large a set, must be. Forests have such predictions for each training sample, by the trees that have
+not drawn it. All other regressors and classifiers are calibrated by folds, or on samples that are held out:
+`ConformalRegressor` for numbers, `ConformalClassifier` for classes and `ConformalLabels` for labels. `coverage` and
+`size` measure what they predict. See `docs/intervals.md`.
 """
 
 from __future__ import annotations

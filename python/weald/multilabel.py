@@ -1,18 +1,8 @@
 """Meta-estimators and displays that turn scores of many labels into decisions and calibrated probabilities.
 
-Labels may be dense or sparse. Everything here works on the scores that `predict_sparse` stores, and creates no array of
-size n_samples × n_labels unless dense labels or dense predictions are asked for.
-
-`TunedThresholds`
-    A classifier that predicts the labels whose scores reach a threshold, with thresholds tuned for an objective.
-`CalibratedLabels`
-    A classifier whose probabilities are calibrated separately for each label.
-`LabelHierarchy`
-    A directed acyclic graph of labels: closed label sets, consistent scores, weights of labels.
-`HierarchicalLabels`
-    A classifier whose scores and label sets respect a hierarchy.
-`LabelReliabilityDisplay`
-    Calibration curves of multi-label probabilities.
+`TunedThresholds` and `CalibratedLabels` work on the scores that `predict_sparse` stores, and create no array of size
+n_samples × n_labels unless dense labels or dense predictions are asked for. `LabelHierarchy` and `HierarchicalLabels`
+respect a hierarchy of labels, and `LabelReliabilityDisplay` draws calibration curves.
 """
 
 from __future__ import annotations
