@@ -465,18 +465,8 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
             Training samples, in any form that the estimator accepts.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes. Those of samples of weight zero are not read.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
-            zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN, for the fit of the estimator, too. Each
-            output is calibrated on its known values.
-        label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
-            columns.
-        groups : array-like of shape (n_samples,) or None, default=None
-            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`.
-            With any other `cv` they raise an error.
+        sample_weight, y_mask, label_names, groups : as in `ConformalRegressor.fit`
+            Weights, unknown values, names of the labels and groups of samples, for the fit and the calibration.
 
         Returns
         -------
@@ -699,17 +689,8 @@ class ConformalLabels(WithScores):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
-            zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
-        label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
-            columns.
-        groups : array-like of shape (n_samples,) or None, default=None
-            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`.
-            With any other `cv` they raise an error.
+        sample_weight, y_mask, label_names, groups : as in `ConformalRegressor.fit`
+            Weights, unknown values, names of the labels and groups of samples, for the fit and the calibration.
 
         Returns
         -------

@@ -61,7 +61,6 @@ ESTIMATORS = {
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
     "_labels/hierarchical.py": {
-        "HierarchicalLabels.fit": "label_names",
         "HierarchicalLabels.predict_proba": "X_of_estimator",
         "HierarchicalLabels.decision_function": "X_of_estimator",
         "HierarchicalLabels.predict_sparse": "X_of_estimator",
@@ -168,8 +167,6 @@ SHARED_TEXTS = {
     },
     "conformal.py": {
         "ConformalRegressor.fit": "sample_weight_of_calibration label_names groups",
-        "ConformalClassifier.fit": "sample_weight_of_calibration label_names groups",
-        "ConformalLabels.fit": "sample_weight_of_calibration y_mask_of_calibration label_names groups",
         "ConformalRegressor.predict": "X_of_estimator",
         "ConformalRegressor.predict_interval": "X_of_estimator alpha_of_method",
         "ConformalRegressor.predict_region": "X_of_estimator alpha_of_method",
@@ -187,7 +184,6 @@ SHARED_TEXTS = {
     },
     "multilabel.py": {
         "TunedThresholds.fit": "sample_weight_of_calibration y_mask_of_calibration label_names",
-        "CalibratedLabels.fit": "sample_weight_of_calibration y_mask_of_calibration label_names",
         "TunedThresholds.predict": "X_of_estimator",
         "TunedThresholds.score": "scored_where_known",
         "CalibratedLabels.predict_sparse": "X_of_estimator",

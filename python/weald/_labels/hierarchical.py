@@ -116,14 +116,9 @@ class HierarchicalLabels(LabelsAround):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, besides those that are NaN. What the hierarchy says about them becomes
-            known, and the mask of the others is passed to the `fit` of the estimator.
-        label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
-            columns.
+        sample_weight, y_mask, label_names : as in the `fit` of the estimator
+            Weights, unknown entries and names of the labels. What the hierarchy says about unknown entries becomes
+            known.
 
         Returns
         -------
