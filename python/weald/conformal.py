@@ -88,8 +88,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, n_outputs_, n_features_in_, target_names_in_ : estimator, int, int and ndarray of str
+        The estimator, fitted on all samples or frozen, the numbers of outputs and features, and names of y, if any.
     scale_ : ndarray of shape (n_outputs,)
         The root mean square of the scores of each output, by which boxes are scaled.
     covariance_ : ndarray of shape (n_outputs, n_outputs) or None
@@ -98,10 +98,6 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         1000 outputs.
     n_calibration_ : ndarray of shape (n_outputs,)
         The number of calibration samples of each output, or the sum of their weights.
-    n_outputs_, n_features_in_ : int
-        The numbers of outputs and of features.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y has names.
     """
 
     _fitted = ("scale_", "covariance_", "_offset", "_scores")
@@ -407,16 +403,12 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, n_outputs_, n_features_in_, target_names_in_ : estimator, int, int and ndarray of str
+        The estimator, fitted on all samples or frozen, the numbers of outputs and features, and names of y, if any.
     classes_ : ndarray or list of ndarray
         The classes of the fitted estimator, in its order; for several outputs, a list of one array for each output.
     n_calibration_ : ndarray of shape (n_outputs,)
         The number of calibration samples of each output, or the sum of their weights.
-    n_outputs_, n_features_in_ : int
-        The numbers of outputs and of features.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y has names.
     """
 
     _fitted = ("_seed", "_scores")
@@ -626,8 +618,8 @@ class ConformalLabels(WithScores):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, classes_, n_outputs_, n_features_in_ : estimator, ndarray, int and int
+        The estimator, fitted on all samples or frozen, the indices of the labels, and the numbers of labels and features.
     threshold_ : float
         Labels whose score is at least this are predicted. 0 are all with a score of at least `min_score`. Infinite if
         no threshold is sure to have the precision, so that no label is predicted; `fit` then warns.
@@ -635,10 +627,6 @@ class ConformalLabels(WithScores):
         The labels that are predicted for every sample, because the stored scores do not reach the recall. Mostly empty.
     n_calibration_ : float
         The number of calibration samples, or the sum of their weights; for recall, of those that have a label.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
     """
 
     _fitted = ("threshold_", "frequent_", "n_calibration_")

@@ -95,8 +95,8 @@ class TunedThresholds(WithScores):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, classes_, n_outputs_, n_features_in_ : estimator, ndarray, int and int
+        The estimator, fitted on all samples or frozen, the indices of the labels, and the numbers of labels and features.
     threshold_ : ndarray of shape (n_labels,)
         The threshold of each label, from which on it is predicted; infinite for labels that are never predicted.
     common_threshold_ : float
@@ -104,10 +104,6 @@ class TunedThresholds(WithScores):
     tuned_score_, n_labels_named_ : float
         The value of the objective on the scores that thresholds were chosen on, which is optimistic for other samples,
         and the mean number of labels per sample that they predict there.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
     """
 
     _fitted = ("threshold_", "common_threshold_", "tuned_score_", "n_labels_named_")
@@ -316,14 +312,10 @@ class CalibratedLabels(LabelsOnUnseen):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, classes_, n_outputs_, n_features_in_ : estimator, ndarray, int and int
+        The estimator, fitted on all samples or frozen, the indices of the labels, and the numbers of labels and features.
     is_calibrated_ : bool ndarray of shape (n_labels,)
         Whether each label is calibrated.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
     """
 
     _fitted = ("is_calibrated_", "_knots")

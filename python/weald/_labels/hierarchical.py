@@ -68,14 +68,9 @@ class HierarchicalLabels(LabelsAround):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on closed label sets, or the frozen estimator.
-    hierarchy_ : LabelHierarchy
-        The hierarchy.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
+    estimator_, hierarchy_, classes_, n_outputs_, n_features_in_ : estimator, LabelHierarchy, ndarray, int and int
+        The estimator, fitted on closed label sets or frozen, the hierarchy, the indices of the labels, and the numbers
+        of labels and features.
     """
 
     _fitted = ("hierarchy_",)
