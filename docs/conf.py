@@ -291,7 +291,10 @@ def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
 
 def _link_pages(app: Any, doctree: nodes.document, page: str) -> None:
     """Let `docs/page.md#heading` in a docstring lead to the page."""
-    for named in [*doctree.findall(nodes.title_reference), *doctree.findall(nodes.literal)]:
+    for named in [
+        *doctree.findall(nodes.title_reference),
+        *doctree.findall(nodes.literal),
+    ]:
         found = re.fullmatch(r"docs/([\w/-]+)\.md(#[\w-]+)?", named.astext())
         if found and found[1] in app.env.found_docs:
             uri = app.builder.get_relative_uri(page, found[1]) + (found[2] or "")
