@@ -69,6 +69,8 @@ numpydoc_show_class_members = False
 # Methods inherit docstrings, which it does not see; ruff and tests/test_docstrings.py look for those that are missing.
 numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "SS05", "GL08"}
 numpydoc_validation_exclude = {
+    # Their parameters are those of another class, which they name (tests/test_docstrings.py).
+    r"weald\.ExtraTree\w+$",
     # Options that are handed on to scikit-learn, whose documentation describes them.
     r"\.(cross_val_predict|cross_validate)$",
     r"\.partial_dependence$",
@@ -283,7 +285,10 @@ def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
 
 def _link_pages(app: Any, doctree: nodes.document, page: str) -> None:
     """Let `docs/page.md#heading` in a docstring lead to the page."""
-    for named in [*doctree.findall(nodes.title_reference), *doctree.findall(nodes.literal)]:
+    for named in [
+        *doctree.findall(nodes.title_reference),
+        *doctree.findall(nodes.literal),
+    ]:
         found = re.fullmatch(r"docs/([\w/-]+)\.md(#[\w-]+)?", named.astext())
         if found and found[1] in app.env.found_docs:
             uri = app.builder.get_relative_uri(page, found[1]) + (found[2] or "")

@@ -57,13 +57,34 @@ def test_examples_are_found():
     assert all(written_examples(module) > 0 for module in estimators)
 
 
+# What differs from these only in defaults names them in place of its parameters.
+AS_IN = {
+    weald.ExtraTreesClassifier: weald.RandomForestClassifier,
+    weald.ExtraTreesRegressor: weald.RandomForestRegressor,
+    weald.ExtraTreeClassifier: weald.DecisionTreeClassifier,
+    weald.ExtraTreeRegressor: weald.DecisionTreeRegressor,
+}
+
+
+@pytest.mark.parametrize("estimator", AS_IN)
+def test_estimators_with_parameters_of_another_name_what_differs(estimator):
+    doc = " ".join(inspect.getdoc(estimator).split())
+    own, others = (inspect.signature(cls).parameters for cls in (estimator, AS_IN[estimator]))
+    assert f"The parameters and attributes are those of `{AS_IN[estimator].__name__}`" in doc
+    assert set(own) <= set(others)
+    assert all(f"without `{name}`" in doc for name in set(others) - set(own))
+    differing = {name: p.default for name, p in own.items() if p.default != others[name].default}
+    assert all(f"`{name}={default!r}`".replace("'", '"') in doc for name, default in differing.items())
+
+
 @pytest.mark.parametrize("estimator", PUBLIC)
 def test_every_parameter_is_described_below_an_example(estimator):
     doc = inspect.getdoc(estimator)
     before = doc.partition("Parameters\n----------")[0]
     assert ">>> " in before or ("Examples\n--------" in doc and estimator.__module__ in LATER)
+    described = inspect.getdoc(AS_IN.get(estimator, estimator))
     for parameter in inspect.signature(estimator).parameters:
-        assert parameter in doc, parameter
+        assert parameter in described, parameter
 
 
 @pytest.mark.parametrize("estimator", PUBLIC)
@@ -182,7 +203,7 @@ def test_pages_and_headings_that_docstrings_name_exist():
         assert not anchor or anchor in [heading.replace(" ", "-") for heading in headings], (page, anchor)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", [cls for cls in ESTIMATORS if cls not in AS_IN])
 def test_defaults_that_are_described_are_those_of_the_constructor(estimator):
     doc = inspect.getdoc(estimator)
     for name, parameter in inspect.signature(estimator).parameters.items():

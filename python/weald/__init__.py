@@ -45,9 +45,6 @@ Functions
     The highest-scoring labels of samples, also for pipelines and in chunks.
 
 `Predictor` predicts single samples with low latency.
-
-An argument or parameter that is not as its docstring says raises a ValueError or TypeError, which names it, what came and
-what is accepted, and leaves the estimator as it was. Docstrings name the other errors.
 """
 
 from weald import (

@@ -1,14 +1,8 @@
 """Centroid forests: trees whose nodes send samples to the nearest of several centroids, for sparse X and many labels.
 
-A test of a single word separates few of many texts, so that decision trees on text are deep and unbalanced. The trees
-of a centroid forest work differently. A node clusters its samples by their labels, projected on a few random
-directions. The mean of the samples of each cluster, a few words with weights, becomes the centroid of a child, and each
-sample goes to the child with the nearest centroid. Trees have about six levels, no feature is searched, and the time is
-in proportion to the stored entries of X.
-
-Sources: Prabhu and Varma, "FastXML: a fast, accurate and stable tree-classifier for extreme multi-label learning", KDD
-2014; Siblini, Kuntz and Meyer, "CRAFTML, an efficient clustering-based random forest for extreme multi-label learning",
-ICML 2018. CRAFTML projects the features as well; here they are kept, so that centroids can be interpreted.
+A node clusters its samples by their labels, projected on a few random directions. The mean of the samples of each
+cluster, a few words with weights, becomes the centroid of a child. Trees have about six levels, no feature is searched,
+and the time is in proportion to the stored entries of X. `docs/centroid-forests.md` has the sources.
 """
 
 from __future__ import annotations

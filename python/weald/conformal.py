@@ -1,21 +1,10 @@
 """How sure predictions are: intervals, regions and sets that hold the true value with a probability that is promised.
 
 A model predicts calibration samples that it was not fitted to, and the errors that it makes there tell how wide an
-interval, or how large a set, must be. Forests have such predictions for each training sample, by the trees that have not
-drawn it, so that no second fit and no held-out samples are needed. All other regressors and classifiers are calibrated by
-folds, or on samples that are held out.
-
-`ConformalRegressor`
-    Intervals of numerical outputs, and regions that hold all outputs of a sample together.
-`ConformalClassifier`
-    Sets of classes.
-`ConformalLabels`
-    Sets of labels with a controlled recall or precision.
-`coverage`, `size`
-    How often intervals and sets hold the true value, and how large they are; `make_coverage_scorer` and
-    `make_size_scorer` make scorers of them.
-`CoverageDisplay`
-    Coverage against the level that was asked for, with sizes.
+interval, or how large a set, must be. Forests have such predictions for each training sample, by the trees that have
+not drawn it. All other regressors and classifiers are calibrated by folds, or on samples that are held out:
+`ConformalRegressor` for numbers, `ConformalClassifier` for classes and `ConformalLabels` for labels. `coverage` and
+`size` measure what they predict. See `docs/intervals.md`.
 """
 
 from __future__ import annotations
@@ -99,8 +88,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, n_outputs_, n_features_in_, target_names_in_ : estimator, int, int and ndarray of str
+        The estimator, fitted on all samples or frozen, the numbers of outputs and features, and names of y, if any.
     scale_ : ndarray of shape (n_outputs,)
         The root mean square of the scores of each output, by which boxes are scaled.
     covariance_ : ndarray of shape (n_outputs, n_outputs) or None
@@ -109,10 +98,6 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         1000 outputs.
     n_calibration_ : ndarray of shape (n_outputs,)
         The number of calibration samples of each output, or the sum of their weights.
-    n_outputs_, n_features_in_ : int
-        The numbers of outputs and of features.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y has names.
     """
 
     _fitted = ("scale_", "covariance_", "_offset", "_scores")
@@ -418,16 +403,12 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, n_outputs_, n_features_in_, target_names_in_ : estimator, int, int and ndarray of str
+        The estimator, fitted on all samples or frozen, the numbers of outputs and features, and names of y, if any.
     classes_ : ndarray or list of ndarray
         The classes of the fitted estimator, in its order; for several outputs, a list of one array for each output.
     n_calibration_ : ndarray of shape (n_outputs,)
         The number of calibration samples of each output, or the sum of their weights.
-    n_outputs_, n_features_in_ : int
-        The numbers of outputs and of features.
-    target_names_in_ : ndarray of shape (`n_outputs_`,)
-        The names of the outputs. It exists only if y has names.
     """
 
     _fitted = ("_seed", "_scores")
@@ -476,18 +457,8 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
             Training samples, in any form that the estimator accepts.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes. Those of samples of weight zero are not read.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
-            zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN, for the fit of the estimator, too. Each
-            output is calibrated on its known values.
-        label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
-            columns.
-        groups : array-like of shape (n_samples,) or None, default=None
-            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`.
-            With any other `cv` they raise an error.
+        sample_weight, y_mask, label_names, groups : as in `ConformalRegressor.fit`
+            Weights, unknown values, names of the labels and groups of samples, for the fit and the calibration.
 
         Returns
         -------
@@ -647,8 +618,8 @@ class ConformalLabels(WithScores):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, classes_, n_outputs_, n_features_in_ : estimator, ndarray, int and int
+        The estimator, fitted on all samples or frozen, the indices of the labels, and the numbers of labels and features.
     threshold_ : float
         Labels whose score is at least this are predicted. 0 are all with a score of at least `min_score`. Infinite if
         no threshold is sure to have the precision, so that no label is predicted; `fit` then warns.
@@ -656,10 +627,6 @@ class ConformalLabels(WithScores):
         The labels that are predicted for every sample, because the stored scores do not reach the recall. Mostly empty.
     n_calibration_ : float
         The number of calibration samples, or the sum of their weights; for recall, of those that have a label.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
     """
 
     _fitted = ("threshold_", "frequent_", "n_calibration_")
@@ -710,17 +677,8 @@ class ConformalLabels(WithScores):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
-            zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
-        label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
-            columns.
-        groups : array-like of shape (n_samples,) or None, default=None
-            The groups of samples, for a `cv` that keeps them together, such as `sklearn.model_selection.GroupKFold`.
-            With any other `cv` they raise an error.
+        sample_weight, y_mask, label_names, groups : as in `ConformalRegressor.fit`
+            Weights, unknown values, names of the labels and groups of samples, for the fit and the calibration.
 
         Returns
         -------

@@ -87,10 +87,8 @@ def fit(
         A forest, label tree or `LinearClassifier` of labels with an integer `random_state`, whose `n_jobs` is that of
         each worker; or an estimator of `weald.conformal`, `TunedThresholds`, `CalibratedLabels` or `HierarchicalLabels`
         around any estimator, with a part for each fold and for those of the fit to all samples.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples, in any form that the `fit` of the estimator accepts.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, in any form that the `fit` of the estimator accepts.
+    X, y : as in the `fit` of the estimator
+        Training samples and targets, dense or sparse.
     executor : concurrent.futures.Executor
         An executor, or any object with a method `submit` that returns `concurrent.futures.Future`.
     n_parts : int or None, default=None
@@ -277,10 +275,8 @@ def cross_validate(
     ----------
     estimator : estimator
         Any estimator with the interface of scikit-learn, such as a forest, boosting, a compressed forest or a pipeline.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training samples, in any form that the `fit` of the estimator accepts.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        Targets, in any form that the `fit` of the estimator accepts, including sparse matrices.
+    X, y : as in the `fit` of the estimator
+        Training samples and targets, dense or sparse.
     executor : concurrent.futures.Executor
         An executor, as in `fit`. Each task is one setting on one fold.
     settings : sequence of dict, default=({},)

@@ -1,18 +1,8 @@
 """Meta-estimators and displays that turn scores of many labels into decisions and calibrated probabilities.
 
-Labels may be dense or sparse. Everything here works on the scores that `predict_sparse` stores, and creates no array of
-size n_samples × n_labels unless dense labels or dense predictions are asked for.
-
-`TunedThresholds`
-    A classifier that predicts the labels whose scores reach a threshold, with thresholds tuned for an objective.
-`CalibratedLabels`
-    A classifier whose probabilities are calibrated separately for each label.
-`LabelHierarchy`
-    A directed acyclic graph of labels: closed label sets, consistent scores, weights of labels.
-`HierarchicalLabels`
-    A classifier whose scores and label sets respect a hierarchy.
-`LabelReliabilityDisplay`
-    Calibration curves of multi-label probabilities.
+`TunedThresholds` and `CalibratedLabels` work on the scores that `predict_sparse` stores, and create no array of size
+n_samples × n_labels unless dense labels or dense predictions are asked for. `LabelHierarchy` and `HierarchicalLabels`
+respect a hierarchy of labels, and `LabelReliabilityDisplay` draws calibration curves.
 """
 
 from __future__ import annotations
@@ -105,8 +95,8 @@ class TunedThresholds(WithScores):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, classes_, n_outputs_, n_features_in_ : estimator, ndarray, int and int
+        The estimator, fitted on all samples or frozen, the indices of the labels, and the numbers of labels and features.
     threshold_ : ndarray of shape (n_labels,)
         The threshold of each label, from which on it is predicted; infinite for labels that are never predicted.
     common_threshold_ : float
@@ -114,10 +104,6 @@ class TunedThresholds(WithScores):
     tuned_score_, n_labels_named_ : float
         The value of the objective on the scores that thresholds were chosen on, which is optimistic for other samples,
         and the mean number of labels per sample that they predict there.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
     """
 
     _fitted = ("threshold_", "common_threshold_", "tuned_score_", "n_labels_named_")
@@ -326,14 +312,10 @@ class CalibratedLabels(LabelsOnUnseen):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on all samples, or the frozen estimator.
+    estimator_, classes_, n_outputs_, n_features_in_ : estimator, ndarray, int and int
+        The estimator, fitted on all samples or frozen, the indices of the labels, and the numbers of labels and features.
     is_calibrated_ : bool ndarray of shape (n_labels,)
         Whether each label is calibrated.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
     """
 
     _fitted = ("is_calibrated_", "_knots")
@@ -379,14 +361,8 @@ class CalibratedLabels(LabelsOnUnseen):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
-            zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
-        label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
-            columns.
+        sample_weight, y_mask, label_names : as in `TunedThresholds.fit`
+            Weights, unknown entries and names of the labels, for the fit and the calibration.
 
         Returns
         -------

@@ -317,96 +317,13 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomized tree classifier for classes and labels, a part of `ExtraTreesClassifier`.
 
-    It is a `DecisionTreeClassifier` with other defaults: each node draws features at random, and one random threshold
-    for each of them.
+    Each node draws features at random, and one random threshold for each of them. The parameters and attributes are
+    those of `DecisionTreeClassifier`, with `splitter="random"` and `max_features="sqrt"` as defaults.
 
     >>> import weald
     >>> X, y = [[0.0], [1.0], [2.0]], ["a", "b", "b"]
     >>> weald.ExtraTreeClassifier(random_state=0).fit(X, y).predict([[2.0]])
     array(['b'], dtype='<U1')
-
-    Parameters
-    ----------
-    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
-        Impurity that splits decrease, averaged over the outputs: the Gini index, or the entropy in bits ("entropy",
-        "log_loss"), which projections do not support; with them "squared_error" means "gini".
-    splitter : {"best", "random"}, default="random"
-        How the threshold of a split is chosen: "best", the best one of each feature that the node draws; "random", one
-        for each of these features, drawn uniformly between the smallest and the largest value in the node.
-    max_depth : int or None, default=None
-        Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
-    min_samples_split : int or float, default=2
-        Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
-    min_samples_leaf : int or float, default=1
-        Minimum number of samples on either side of a split; a float is a fraction of the training samples, rounded up.
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2", "half"} or None, default="sqrt"
-        Number of features that each node draws at random: a number, a fraction, their square root, their binary
-        logarithm, or "half" of them, rounded up and at least four. None: all. Features that are constant in the node do
-        not count.
-    random_state : int, RandomState instance or None, default=None
-        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
-    max_leaf_nodes : int or None, default=None
-        Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
-    class_weight : dict, list of dict, "balanced" or None, default=None
-        Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
-        "balanced" raises a ValueError for more than 10 labels: see `label_weight`.
-    multi_label : {"auto", True, False}, default="auto"
-        What several columns of y are: labels of 0 and 1 (True), outputs of classes (False), or labels if y is sparse or
-        has 0 and 1 alone ("auto"), which a fold may change. See `docs/scikit-learn.md#labels-and-outputs`.
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
-        none.
-    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
-        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
-        more classes, categories, projections or unknown values of y.
-    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
-        Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
-        are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
-        `weald.projection` describes. None: none, as for one output of classes. See `docs/projections.md`.
-    n_projections : int, float or "log", default="log"
-        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
-        at most 65,535 categories to the left: see `docs/categories.md`.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
-        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
-    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
-        Weight of each label in the search for splits: "balanced", 1 / (p (1 - p)) for a label with a fraction p of the
-        known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not negative, of which
-        only ratios matter; None, all the same. Predictions are unweighted. Only for labels and "gini", not with
-        `monotonic_cst`. See `docs/tagging.md#weights-for-rare-tags`.
-    n_jobs : int or None, default=None
-        Number of threads, for subtrees and predictions: None is 1, or that of a joblib context, -1 all processors.
-        Results do not depend on it. One thread grows a tree with `max_leaf_nodes`, `monotonic_cst` or
-        `interaction_cst`.
-    max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
-        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
-        random thresholds.
-
-    Attributes
-    ----------
-    categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are such features, of which `is_categorical_` is the mask.
-    classes_, n_classes_ : ndarray and int, or list of ndarray and list of int
-        The classes in increasing order, or the indices of labels, and their number; for several outputs, of each.
-    max_features_ : int
-        The number of features that each node draws.
-    n_outputs_, n_features_in_ : int
-        The numbers of outputs and of features.
-    feature_names_in_, target_names_in_ : ndarray of str
-        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    tree_ : Tree
-        The fitted tree as arrays with the names that scikit-learn uses, for its `export_text`, `plot_tree` and the
-        like.
     """
 
     def __init__(
@@ -440,94 +357,13 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 class ExtraTreeRegressor(DecisionTreeRegressor):
     """An extremely randomized tree regressor for one or several numerical outputs, a part of `ExtraTreesRegressor`.
 
-    It is a `DecisionTreeRegressor` with other defaults: each node draws features at random, and one random threshold
-    for each of them.
+    Each node draws one random threshold for each feature. The parameters and attributes are those of
+    `DecisionTreeRegressor`, with `splitter="random"` and `max_features=1.0` as defaults.
 
     >>> import weald
     >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0]
     >>> weald.ExtraTreeRegressor(random_state=0).fit(X, y).predict([[2.0]])
     array([4.])
-
-    Parameters
-    ----------
-    criterion : {"squared_error", "poisson", "absolute_error"}, default="squared_error"
-        Impurity that splits decrease, averaged over the outputs: the variance; half the mean Poisson deviance, for y ≥
-        0 with a positive sum; or the mean absolute deviation from the weighted median, which leaves then predict. The
-        last takes several times log(n_samples) as much time, and about 44 bytes for each value of y and tree that
-        grows; it may miss the best set of categories. See `docs/scikit-learn.md#trees-and-forests`.
-    splitter : {"best", "random"}, default="random"
-        How the threshold of a split is chosen: "best", the best one of each feature that the node draws; "random", one
-        for each of these features, drawn uniformly between the smallest and the largest value in the node.
-    max_depth : int or None, default=None
-        Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
-    min_samples_split : int or float, default=2
-        Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
-    min_samples_leaf : int or float, default=1
-        Minimum number of samples on either side of a split; a float is a fraction of the training samples, rounded up.
-    min_weight_fraction_leaf : float, default=0.0
-        Minimum fraction of the total sample weight on either side of a split.
-    max_features : int, float, {"sqrt", "log2", "half"} or None, default=1.0
-        Number of features that each node draws at random: a number, a fraction, their square root, their binary
-        logarithm, or "half" of them, rounded up and at least four. None: all. Features that are constant in the node do
-        not count.
-    random_state : int, RandomState instance or None, default=None
-        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
-    max_leaf_nodes : int or None, default=None
-        Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
-    min_impurity_decrease : float, default=0.0
-        Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
-    ccp_alpha : float, default=0.0
-        Complexity parameter of minimal cost-complexity pruning of each tree: see `cost_complexity_pruning_path`. 0:
-        none.
-    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
-        For each feature, or by name, 1 or -1 if predictions never decrease or increase as the feature increases, and 0
-        without constraint, for all outputs or for each. Of two classes, it is on the probability of the second. Not for
-        more classes, categories, projections or unknown values of y.
-    output_projection : str, Projection, callable, matrix of shape (q, n_outputs) or None, default=None
-        Search splits by the variance of a few combinations of the outputs; leaves still predict all outputs. Accepted
-        are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
-        `weald.projection` describes. None: no projection. See `docs/projections.md`.
-    n_projections : int, float or "log", default="log"
-        Number q of combinations: a number, a fraction of the outputs, or for "log" ⌊½ + ln d⌋ of d outputs.
-    categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Features to treat as unordered categories: a mask, indices or names; "from_dtype", the categorical and text
-        columns of frames; None, none. Numbers are codes from 0, and negative ones are missing. A split sends a set of
-        at most 65,535 categories to the left: see `docs/categories.md`.
-    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
-        Which features may be on one path: those of a group of indices or names (groups may overlap, and the features in
-        none are one more), pairs, or each alone. Nodes draw from those that are allowed. None: all.
-    output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
-        Scale by which each output is divided in the search for splits: "variance", its weighted standard deviation, or
-        1 if it is constant; positive numbers; None, none, so that outputs with large values decide. Predictions are in
-        the units of y; impurities, importances, `min_impurity_decrease` and `ccp_alpha` are scaled. Only for
-        "squared_error".
-    output_weights : array-like of shape (n_outputs,) or None, default=None
-        Weight of each output in the search for splits, after `output_scaling`: numbers that are not negative, one of
-        them positive; only their ratios matter. An output with weight zero is predicted like the others. Only for
-        `criterion="squared_error"`.
-    n_jobs : int or None, default=None
-        Number of threads, for subtrees and predictions: None is 1, or that of a joblib context, -1 all processors.
-        Results do not depend on it. One thread grows a tree with `max_leaf_nodes`, `monotonic_cst` or
-        `interaction_cst`.
-    max_bins : int or None, default=None
-        Maximum number of bins for each feature, from 2 to 255, of about equal weights and the same for all trees.
-        Features with no more distinct values, and categories, are split exactly; None: all are. Not supported with
-        random thresholds.
-
-    Attributes
-    ----------
-    categories_ : list of length n_features
-        The categories of each categorical feature, in the order of their codes, and None for other features. It exists
-        only if there are such features, of which `is_categorical_` is the mask.
-    max_features_ : int
-        The number of features that each node draws.
-    n_outputs_, n_features_in_ : int
-        The numbers of outputs and of features.
-    feature_names_in_, target_names_in_ : ndarray of str
-        The names of features and outputs, if the columns of X and y are strings. `label_names` of `fit` are names of y.
-    tree_ : Tree
-        The fitted tree as arrays with the names that scikit-learn uses, for its `export_text`, `plot_tree` and the
-        like.
     """
 
     def __init__(

@@ -22,7 +22,6 @@ from docstrings.estimators import (
     TREE_CLASSIFIERS,
     TREE_REGRESSORS,
     TREES,
-    share_of_words,
 )
 from docstrings.linear import LINEAR
 
@@ -43,17 +42,7 @@ ESTIMATORS = {
         "InducedForestRegressor": SHARED | COMPRESSION | COMPRESSION_REGRESSORS | INDUCED | INDUCED_REGRESSORS,
     },
     "forest.py": {
-        "ExtraTreesClassifier": TREES
-        | CLASSIFIERS
-        | FORESTS
-        | FOREST_CLASSIFIERS
-        | share_of_words("four of five", "1.5 to 3.3"),
-        "ExtraTreesRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
-        "RandomForestClassifier": TREES
-        | CLASSIFIERS
-        | FORESTS
-        | FOREST_CLASSIFIERS
-        | share_of_words("all five", "up to 3.2"),
+        "RandomForestClassifier": TREES | CLASSIFIERS | FORESTS | FOREST_CLASSIFIERS,
         "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS,
     },
     "linear.py": {
@@ -62,15 +51,12 @@ ESTIMATORS = {
     "tree.py": {
         "DecisionTreeClassifier": TREES | CLASSIFIERS | TREE_CLASSIFIERS,
         "DecisionTreeRegressor": TREES | REGRESSORS | TREE_REGRESSORS,
-        "ExtraTreeClassifier": TREES | CLASSIFIERS | TREE_CLASSIFIERS,
-        "ExtraTreeRegressor": TREES | REGRESSORS | TREE_REGRESSORS,
     },
 }
 
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
     "_labels/hierarchical.py": {
-        "HierarchicalLabels.fit": "label_names",
         "HierarchicalLabels.predict_proba": "X_of_estimator",
         "HierarchicalLabels.decision_function": "X_of_estimator",
         "HierarchicalLabels.predict_sparse": "X_of_estimator",
@@ -170,8 +156,6 @@ SHARED_TEXTS = {
     },
     "conformal.py": {
         "ConformalRegressor.fit": "sample_weight_of_calibration label_names groups",
-        "ConformalClassifier.fit": "sample_weight_of_calibration label_names groups",
-        "ConformalLabels.fit": "sample_weight_of_calibration y_mask_of_calibration label_names groups",
         "ConformalRegressor.predict": "X_of_estimator",
         "ConformalRegressor.predict_interval": "X_of_estimator alpha_of_method",
         "ConformalRegressor.predict_region": "X_of_estimator alpha_of_method",
@@ -189,7 +173,6 @@ SHARED_TEXTS = {
     },
     "multilabel.py": {
         "TunedThresholds.fit": "sample_weight_of_calibration y_mask_of_calibration label_names",
-        "CalibratedLabels.fit": "sample_weight_of_calibration y_mask_of_calibration label_names",
         "TunedThresholds.predict": "X_of_estimator",
         "TunedThresholds.score": "scored_where_known",
         "CalibratedLabels.predict_sparse": "X_of_estimator",

@@ -78,10 +78,8 @@ def permutation_importance(
         Number of threads, each of which scores one feature at a time. Each thread needs memory for a copy of X.
     random_state : int, RandomState instance or None, default=None
         Controls the permutations.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Sample weights, which are passed to the scorer.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of several columns of y, for which the scorer gets NaN.
+    sample_weight, y_mask : as in the scorer, or None, default=None
+        Sample weights, and unknown values of several columns of y, for which the scorer gets NaN.
 
     Returns
     -------

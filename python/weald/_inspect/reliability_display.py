@@ -116,10 +116,8 @@ class LabelReliabilityDisplay:
             A classifier that was fitted on labels.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            The true labels, 0 and 1. NaN marks unknown entries.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks further unknown entries. Unknown entries are left out.
+        y, y_mask : as y_true and y_mask in `from_predictions`
+            The true labels.
         labels, n_bins, strategy : list of int, int, str
             As in `from_predictions`.
         min_score : float, default=0

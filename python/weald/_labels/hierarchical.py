@@ -68,14 +68,9 @@ class HierarchicalLabels(LabelsAround):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The estimator, fitted on closed label sets, or the frozen estimator.
-    hierarchy_ : LabelHierarchy
-        The hierarchy.
-    classes_ : ndarray
-        The indices of the labels, as in `weald.RandomForestClassifier`.
-    n_outputs_, n_features_in_ : int
-        The numbers of labels and of features.
+    estimator_, hierarchy_, classes_, n_outputs_, n_features_in_ : estimator, LabelHierarchy, ndarray, int and int
+        The estimator, fitted on closed label sets or frozen, the hierarchy, the indices of the labels, and the numbers
+        of labels and features.
     """
 
     _fitted = ("hierarchy_",)
@@ -116,14 +111,9 @@ class HierarchicalLabels(LabelsAround):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Sample weights for the fit.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, besides those that are NaN. What the hierarchy says about them becomes
-            known, and the mask of the others is passed to the `fit` of the estimator.
-        label_names : array-like of shape (n_labels,) of str or None, default=None
-            Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
-            columns.
+        sample_weight, y_mask, label_names : as in the `fit` of the estimator
+            Weights, unknown entries and names of the labels. What the hierarchy says about unknown entries becomes
+            known.
 
         Returns
         -------

@@ -34,7 +34,7 @@ fn fits_are_those_of_python() {
     let labels = LabelView::try_new(ptr, (0..90).flat_map(on).collect::<Vec<_>>(), 12).unwrap();
     let found = [
         fitted(&x, Targets::from(&one)),
-        fitted(&x, Targets::classes(&codes, [4])),
+        fitted(&x, Targets::classes(&codes, [3])),
         fitted(&x, Targets::from(&y)),
         fitted(&x, labels.into()),
     ];
