@@ -79,7 +79,8 @@ fn what_c_has_no_room_for_is_refused() {
     let forest = models::some_forest(5);
     let (control, mut text) = (Control::default(), Vec::new());
     let model = Exported::Trees(forest.additive().unwrap(), None);
-    let few = C { most_items: 2, ..C::new("model", &mut text, &control) };
+    let mut few = C::new("model", &mut text, &control);
+    few.most_items = 2;
     let found = c::write(&model, &ABOUT, few).unwrap_err();
     assert!(matches!(found.kind(), ErrorKind::TooMany { limit: 2, .. }), "{found}");
     // Thirty labels, of which a search in tests may find no more than twenty.
