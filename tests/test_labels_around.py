@@ -504,7 +504,7 @@ def test_a_frozen_estimator_has_outputs_of_the_names_of_y(around):
             "calibration": CalibratedLabels(frozen, too_few="keep"),
             "hierarchy": HierarchicalLabels(frozen, LabelHierarchy([(1, 0)], n_labels=len(names))),
             "conformal": ConformalLabels(frozen, alpha=0.5),
-            "mean": weald.Mean([("only", frozen)]),
+            "mean": weald.VotingClassifier([("only", frozen)]),
         }[around]
     model.fit(X, frame)
     with pytest.raises(ValueError, match="y must have the name 'label 0' at position 0"):

@@ -12,8 +12,8 @@ Modules
     Losses of boosting with their parameters, and losses of your own.
 `weald.projection`
     Random projections of the outputs.
-`weald.mean`
-    Estimators whose predictions are averaged.
+`weald.voting`
+    Estimators that average what others predict.
 `weald.quantiles`
     Several quantiles of each output by boosting.
 `weald.multilabel`
@@ -48,25 +48,17 @@ Functions
 """
 
 from weald import (
-    boosting,
-    centroid,
     compression,
     conformal,
     datasets,
     distribute,
     export,
-    forest,
     inspection,
-    label_tree,
-    linear,
     loss,
-    mean,
     metrics,
     model_selection,
     multilabel,
     projection,
-    quantiles,
-    tree,
 )
 from weald._files.model_file import dumps, inspect_model, load, loads, save
 from weald._tools.memory import estimate_fit_memory
@@ -90,7 +82,6 @@ from weald.forest import (
 )
 from weald.label_tree import LabelTreeClassifier
 from weald.linear import LinearClassifier
-from weald.mean import Mean
 from weald.quantiles import QuantileBoostingRegressor
 from weald.tree import (
     DecisionTreeClassifier,
@@ -98,6 +89,7 @@ from weald.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
+from weald.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
     "CentroidForestClassifier",
@@ -116,15 +108,14 @@ __all__ = [
     "InducedForestRegressor",
     "LabelTreeClassifier",
     "LinearClassifier",
-    "Mean",
     "Predictor",
     "QuantileBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
-    "boosting",
     "build_info",
-    "centroid",
     "compression",
     "conformal",
     "datasets",
@@ -132,23 +123,17 @@ __all__ = [
     "dumps",
     "estimate_fit_memory",
     "export",
-    "forest",
     "inspect_model",
     "inspection",
-    "label_tree",
-    "linear",
     "load",
     "loads",
     "loss",
-    "mean",
     "merge",
     "metrics",
     "model_selection",
     "multilabel",
     "projection",
-    "quantiles",
     "save",
     "topk",
     "topk_chunks",
-    "tree",
 ]

@@ -182,15 +182,19 @@ SHARED_TEXTS = {
         "LinearClassifier.predict_proba": "X_as_in_predict probabilities",
         "LinearClassifier.decision_function": "X_as_in_predict decisions",
     },
-    "mean.py": {
-        "Mean.fit": "label_names",
-        "Mean.predict": "X_of_estimators",
-        "Mean.predict_proba": "X_of_estimators probabilities",
-        "Mean.predict_log_proba": "X_of_estimators",
-        "Mean.decision_function": "X_of_estimators",
-        "Mean.predict_sparse": "X_of_estimators",
-        "Mean.predict_topk": "X_of_estimators labels_to_return ranked_labels errors_of_topk",
-        "Mean.score": "X_of_estimators y_mask_of_score",
+    "_around/members.py": {
+        "BaseVoting.fit": "label_names",
+    },
+    "voting.py": {
+        "VotingClassifier.predict": "X_of_estimators",
+        "VotingClassifier.predict_proba": "X_of_estimators probabilities",
+        "VotingClassifier.predict_log_proba": "X_of_estimators",
+        "VotingClassifier.decision_function": "X_of_estimators",
+        "VotingClassifier.predict_sparse": "X_of_estimators",
+        "VotingClassifier.predict_topk": "X_of_estimators labels_to_return ranked_labels errors_of_topk",
+        "VotingClassifier.score": "X_of_estimators y_mask_of_score",
+        "VotingRegressor.predict": "X_of_estimators",
+        "VotingRegressor.score": "X_of_estimators y_mask_of_score",
     },
     "metrics.py": {
         "one_error": "y_true_and_score y_mask_of_metrics",

@@ -60,12 +60,12 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     ----------
     estimator : estimator or Pipeline
         A fitted tree, forest, centroid forest, linear, boosted or compressed model of weald; `TunedThresholds`,
-        `CalibratedLabels`, `HierarchicalLabels` or an estimator of `weald.conformal` around any model; a `Mean` of any
-        estimators; a `QuantileBoostingRegressor`; or a fitted
-        `sklearn.pipeline.Pipeline`. Pipelines, and objects of scikit-learn inside a model, are written in the format of
-        skops, see the notes. As in a pickle, compressed forests are saved without the forest before
-        compression, and without their path unless `keep_path=True`; a loss of your own is saved as its name, domain and link;
-        and a fitted model that is a parameter, which a fit would clone, is saved unfitted.
+        `CalibratedLabels`, `HierarchicalLabels` or an estimator of `weald.conformal` around any model; `Voting*` of any
+        estimators; a `QuantileBoostingRegressor`; or a fitted `sklearn.pipeline.Pipeline`. Pipelines, and objects of
+        scikit-learn inside a model, are written in the format of skops, see the notes. As in a pickle, compressed forests are
+        saved without the forest before compression, and without their path unless `keep_path=True`; a loss of your own is
+        saved as its name, domain and link; and a fitted model that is a parameter, which a fit would clone, is saved
+        unfitted.
     path : str, os.PathLike or binary file object
         The path of the file, or an object with a method `write`, which is called once with all bytes of the file.
 

@@ -43,8 +43,9 @@ class Predictor:
     ----------
     estimator : fitted estimator of weald or Pipeline
         A tree, forest, centroid forest, linear model, label tree, boosted or compressed model; `TunedThresholds` or
-        `CalibratedLabels`; a `Mean`; or a `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps
-        before it in a pipeline are. Fitting `estimator` again later does not change the predictor.
+        `CalibratedLabels`; a `VotingClassifier` or `VotingRegressor`; or a `sklearn.pipeline.Pipeline` that ends in one of these.
+        The model is not copied, the steps before it in a pipeline are. Fitting `estimator` again later does not change the
+        predictor.
     absent : {"error", "zero"}, default="error"
         What a mapping means that does not name all features of the model: an error, or that the others are zero, as words are
         that a text does not have. "zero" is not for pipelines, whose first step reads the sample.
@@ -77,8 +78,8 @@ class Predictor:
     fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
     the model: centroid forests, label trees, boosted models with weak models other than trees or with an `init` that is not a
     linear model of weald, `predict_topk` and sparse predictions of models without weights of features, other sparse matrices and
-    data frames, pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. A `Mean` takes the sum of the times of
-    its estimators; those of scikit-learn get the sample as a matrix with one row, and may round otherwise than for many rows.
+    data frames, pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. Means of estimators take the sum of their
+    times; those of scikit-learn get the sample as a matrix with one row, and may round otherwise than for many rows.
 
     For linear models, mappings are fast too if they are dictionaries of Python's numbers and `absent` is "zero", and CSR
     matrices may hold int64. A linear model multiplies each value that is not zero by all stored weights of its feature, which
