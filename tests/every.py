@@ -23,8 +23,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from weald._around.members import BaseVoting
-from weald._conformal.around import BaseConformal
+from weald._around.conformal import BaseConformal
+from weald._around.voting import BaseVoting
 from weald.conformal import ConformalClassifier, ConformalLabels, ConformalRegressor
 from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
 

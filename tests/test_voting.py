@@ -567,17 +567,22 @@ def at(content, *keys):
     return content
 
 
+def values(*numbers):
+    return {"array": {"dtype": "<f8", "shape": [len(numbers)], "values": list(numbers)}}
+
+
 FAULTS = [
     (("params", "weights"), [1], r"weights must have shape \(2,\)"),
     (("params", "estimators"), [], "estimators must be a list of pairs"),
-    (("params", "estimators"), 3, "estimators must be a list of pairs, got 3"),
+    (("params", "estimators"), 3, r"estimators must be a list of pairs \(name, estimator\), got 3"),
     (("params", "other"), 3, "must have the parameters"),
     (("fitted", "n_outputs_"), 2, "y must have 1 outputs|_classes must"),
     (("fitted", "n_outputs_"), -1, "n_outputs_ must be a positive integer, got -1"),
-    (("fitted", "weights_"), [1.0], "weights_ must be 2 floats"),
-    (("fitted", "weights_"), [0.5, 0.5], "weights_ must be 2 floats from 0 to 1, the largest of them 1"),
-    (("fitted", "weights_"), [1.0, -1.0], "weights_ must be 2 floats"),
-    (("fitted", "_classes"), [3], "_classes must have 1 arrays of classes"),
+    (("fitted", "weights_"), values(1.0), "weights_ must be 2 floats"),
+    (("fitted", "weights_"), values(0.5, 0.5), "weights_ must be 2 floats from 0 to 1, the largest of them 1"),
+    (("fitted", "weights_"), [1.0, 1.0], "weights_ must be 2 floats"),
+    (("fitted", "weights_"), values(1.0, -1.0), "weights_ must be 2 floats"),
+    (("fitted", "_classes"), [3], "_classes must be 1 arrays of classes"),
     (
         ("fitted", "_classes", 0),
         {"array": {"dtype": "<i8", "shape": [2], "values": [1, 0]}},
@@ -586,16 +591,20 @@ FAULTS = [
     (
         ("fitted", "_classes", 0),
         {"array": {"dtype": "<i8", "shape": [1], "values": [1]}},
-        "_classes must have all classes of the estimators",
+        "_classes must be all classes of the estimators",
     ),
     (("fitted", "other"), 1, "attributes must be"),
     (("members",), [], "an array that is not used"),
     (("members",), 1, "an array that is not used"),
-    (("members", 0), 1, "must have members with a name"),
-    (("members", 0, "name"), "part1", "_names must be those of the estimators"),
-    (("fitted", "_names"), {"dict": [["part0", True]]}, "_names must be those of the estimators"),
-    (("fitted", "_names"), 1, "_names must be those of the estimators, got 1"),
-    (("members", 1, "frozen"), 0, "must have members with a string as name, and true or false as frozen"),
+    (("members", 0), 1, "must have members with an estimator"),
+    (
+        ("params", "estimators", 1),
+        {"tuple": ["part1", 2]},
+        "must have estimators_ for each frozen parameter, got none for 2",
+    ),
+    (("fitted", "_names"), {"dict": [["part0", True]]}, "_names must be a name for each of estimators_"),
+    (("fitted", "_names"), 1, "_names must be a name for each of estimators_, got 1"),
+    (("members", 1, "frozen"), 0, "must have members with an estimator, and true or false as frozen"),
     (("members", 1, "inner", "class"), "RandomForestClassifier", "."),
     (("members", 1, "inner"), {"class": "RandomForestClassifier", "params": {}, "fitted": {}}, "."),
 ]
@@ -665,10 +674,10 @@ BAD = [
     ({"weights": [np.nan, 1]}, ValueError, "weights must be finite .* got nan"),
     ({"weights": [0, 0]}, ValueError, "weights must be positive for at least one estimator"),
     ({"weights": ["a", "b"]}, ValueError, "weights"),
-    ({"voting": "hard"}, ValueError, "voting must be 'soft', as probabilities are averaged, got 'hard'"),
+    ({"voting": "hard"}, ValueError, "'voting' parameter of VotingClassifier must be a str among {'soft'}. Got 'hard'"),
     ({"verbose": -1}, ValueError, "verbose"),
-    ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
-    ({"n_jobs": 1.5}, ValueError, "n_jobs must be an integer or None, got 1.5"),
+    ({"n_jobs": 0}, ValueError, "'n_jobs' parameter .* must be an int in the range .* or None. Got 0"),
+    ({"n_jobs": 1.5}, ValueError, "'n_jobs' parameter .* must be an int in the range .* or None. Got 1.5"),
 ]
 
 

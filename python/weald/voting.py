@@ -14,17 +14,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, is_regressor
 
-from weald._around.voting import BaseVotingClassifier, BaseVotingRegressor
+from weald._around.base import Fit
+from weald._around.voting import BaseVoting, BaseVotingClassifier
+from weald._fit.base import keep
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import accuracy_of, logarithms_of, r2_of, ranks_columns
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
+from weald._input import checks, targets
 from weald._input.checks import Float
 from weald._input.sparse import is_sparse
+from weald._input.targets import Target
 from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
-from weald._ranking import best, ranks
+from weald._ranking import best, outputs, ranks
 
 __all__ = ["VotingClassifier", "VotingRegressor"]
 
@@ -121,11 +125,7 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):  # type: ignore[m
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.estimators = estimators
-        self.voting = voting
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep(self, locals())
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
@@ -153,8 +153,8 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):  # type: ignore[m
         mean = self._mean(X)
         if self.n_outputs_ == 1:
             return self.classes_.take(mean.argmax(axis=1))
-        outputs = zip(self.classes_, mean, strict=True)
-        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in outputs], axis=1)
+        pairs = zip(self.classes_, mean, strict=True)
+        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in pairs], axis=1)
 
     @of_one_fit
     def predict_proba(self, X: MatrixLike) -> Prediction:
@@ -320,7 +320,7 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):  # type: ignore[m
         return accuracy_of(self, self.predict(X), y, sample_weight, y_mask)
 
 
-class VotingRegressor(RegressorMixin, BaseVotingRegressor):  # type: ignore[misc]
+class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
     """Averages the numbers that several regressors predict.
 
     The mean of models that err differently often errs less than each of them. This is `sklearn.ensemble.VotingRegressor`, also
@@ -380,6 +380,9 @@ class VotingRegressor(RegressorMixin, BaseVotingRegressor):  # type: ignore[misc
     (442,)
     """
 
+    _is_kind = staticmethod(is_regressor)
+    _kinds = "regressors", "VotingClassifier is for classifiers"
+
     def __init__(
         self,
         estimators: Sequence[tuple[str, Any]],
@@ -388,10 +391,7 @@ class VotingRegressor(RegressorMixin, BaseVotingRegressor):  # type: ignore[misc
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep(self, locals())
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
@@ -435,3 +435,16 @@ class VotingRegressor(RegressorMixin, BaseVotingRegressor):  # type: ignore[misc
             The score, as of `weald.RandomForestRegressor`.
         """
         return r2_of(self, self._mean(X), y, sample_weight, y_mask)
+
+    def _target(self, given: Fit) -> Target:
+        rules: dict[str, Any] = {"weights": given.sample_weight, "y_mask": given.y_mask, "masks": True}
+        n = checks.count_samples(given.X)
+        return targets.numbers(given.y, n, type(self).__name__, warn_column=False, keeps_sparse=True, **rules)
+
+    def _of_member(self, model: Any, name: str, X: Any) -> Any:
+        found = model.predict(X)
+        if is_sparse(found):
+            outputs.check_values(found.data, outputs.called(model, "predict"), is_proba=False)
+            return self._checked_width(found, name)
+        found = outputs.checked(model, "predict", found, self._n_samples(X))
+        return self._checked_width(found.reshape(len(found), -1), name)

@@ -81,7 +81,7 @@ SHARED_TEXTS = {
         "BaseCompressedClassifier.predict_proba": "X_as_in_predict probabilities",
         "BaseCompressedClassifier.decision_function": "X_as_in_predict decisions",
     },
-    "_labels/hierarchical.py": {
+    "_around/hierarchical.py": {
         "HierarchicalLabels.fit": "label_names",
         "HierarchicalLabels.predict_proba": "X_of_estimator",
         "HierarchicalLabels.decision_function": "X_of_estimator",
@@ -114,14 +114,12 @@ SHARED_TEXTS = {
     "_fit/named_outputs.py": {
         "NamedLabels.topk_names": "X_as_in_predict",
     },
-    "_labels/around.py": {
-        "LabelsAround.predict_log_proba": "X_of_estimator",
-        "LabelsAround.predict_topk": "X_of_estimator labels_to_return ranked_labels errors_of_topk",
-    },
-    "_labels/unseen.py": {
+    "_around/labels.py": {
         "WithScores.predict_proba": "X_of_estimator",
         "WithScores.decision_function": "X_of_estimator",
         "WithScores.predict_sparse": "X_of_estimator",
+        "LabelsAround.predict_log_proba": "X_of_estimator",
+        "LabelsAround.predict_topk": "X_of_estimator labels_to_return ranked_labels errors_of_topk",
     },
     "_tools/predictor.py": {
         "Predictor.predict_topk": "scores_of_labels",
@@ -182,7 +180,7 @@ SHARED_TEXTS = {
         "LinearClassifier.predict_proba": "X_as_in_predict probabilities",
         "LinearClassifier.decision_function": "X_as_in_predict decisions",
     },
-    "_around/members.py": {
+    "_around/voting.py": {
         "BaseVoting.fit": "label_names",
     },
     "voting.py": {

@@ -119,7 +119,7 @@ class Predictor:
             self._steps = _AfterSteps(before, Predictor(estimator))
         elif hasattr(estimator, "_inside") and not isinstance(estimator, type):
             self._steps = _AroundModel(estimator, absent)
-        elif hasattr(estimator, "_parts_of_members") and not isinstance(estimator, type):
+        elif getattr(estimator, "_held", None) == "estimators_" and not isinstance(estimator, type):
             self._steps = _OfMembers(estimator, absent)
         if self._steps is not None:
             first = estimator if before is None else before
