@@ -121,7 +121,7 @@ def test_the_quantile_is_that_of_all_copies_in_order(cells, alpha):
     else:
         assert found.quantile(0, alpha / 100, "", "") == expected
     copies = ranked.ranked([(np.repeat(scores, counts), np.ones(counts.sum()))])
-    for one, two in zip(found.arrays().values(), copies.arrays().values(), strict=True):
+    for one, two in zip(vars(found).values(), vars(copies).values(), strict=True):
         np.testing.assert_array_equal(one, two)
     turned = ranked.ranked([(scores[::-1], counts[::-1].astype(float))])
     np.testing.assert_array_equal(turned.score, found.score)
@@ -1013,7 +1013,7 @@ def test_bad_input_is_named():
         ({"control": "f1"}, "'control' parameter .* must be a str among {.*'recall'.*}. Got 'f1'"),
         ({"delta": 0}, "delta must be a number above 0 and below 1, got 0"),
         ({"alpha": 0.001}, "that have a label: all labels would be predicted"),
-        ({"min_score": 2}, "min_score must be a number from 0 to 1"),
+        ({"min_score": 2}, "min_score must be 'auto' or a number from 0 to 1"),
     ):
         refused(ConformalLabels(trees_of_classes(), **params), ValueError, message, X, Y)
 

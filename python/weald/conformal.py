@@ -31,7 +31,7 @@ from sklearn.utils import Tags
 from weald._around import class_scores, label_risk, measures, ranked, unseen
 from weald._around.base import Checked, Claims, Fit, need
 from weald._around.conformal import BaseConformalClassifier, BaseConformalRegressor, Region, Scores
-from weald._around.labels import WithScores, without
+from weald._around.labels import WithScores
 from weald._around.measures import Scorer
 from weald._around.ranked import Ranked as Ranked
 from weald._fit.base import keep
@@ -970,10 +970,7 @@ class ConformalLabels(WithScores):
             fraction of true labels that are predicted, minus max(0, wrong − alpha) / alpha, where the mean fraction of the
             predicted labels of a sample is wrong. NaN if no sample has a label.
         """
-        named = self._named(X)
-        truth, mask = self._read(y, y_mask, named.shape[0])
-        named = without(named, mask)
-        weights = checks.score_weights(sample_weight, named.shape[0])
+        named, truth, mask, weights = self._compared(X, y, sample_weight, y_mask)
         weights = np.ones(named.shape[0]) if weights is None else weights
         if mask is not None:  # samples of which nothing is known do not count
             weights = np.where(np.diff(mask.indptr) == mask.shape[1], 0.0, weights)

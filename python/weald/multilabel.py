@@ -28,7 +28,7 @@ from sklearn.metrics import f1_score, precision_score
 from weald._around import unseen
 from weald._around.base import Checked, Claims, Fit, is_array, need, number
 from weald._around.hierarchical import HierarchicalLabels
-from weald._around.labels import LabelsOnUnseen, WithScores, n_positive_rows, without
+from weald._around.labels import LabelsOnUnseen, WithScores, n_positive_rows
 from weald._fit.base import keep
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
@@ -328,10 +328,7 @@ class TunedThresholds(WithScores):
             for any sample has 0; the precision of all predicted entries for "precision>=…"; and the F1 score of all
             entries for "micro_f1" and "label_count".
         """
-        named = self._named(X)
-        truth, mask = self._read(y, y_mask, named.shape[0])
-        named = without(named, mask)
-        weights = checks.score_weights(sample_weight, named.shape[0])
+        named, truth, _, weights = self._compared(X, y, sample_weight, y_mask)
         rules: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
@@ -596,8 +593,10 @@ class CalibratedLabels(LabelsOnUnseen):
         {ndarray, CSR matrix} of shape (n_samples, n_labels)
             The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
         """
-        found = self.predict_sparse(X, min_score=0.5)
-        return self._built(sparse.csr_array(found > 0.5))
+        return self._built(self._named(X))
+
+    def _named(self, X: MatrixLike) -> sparse.csr_array:
+        return sparse.csr_array(self.predict_sparse(X, min_score=0.5) > 0.5)
 
     @of_one_fit
     def score(
@@ -623,11 +622,8 @@ class CalibratedLabels(LabelsOnUnseen):
             The fraction. If some labels are left out, it is the fraction of the samples with other labels for which
             all of these are right.
         """
-        named = sparse.csr_array(self.predict(X)).astype(np.bool_)
-        truth, mask = self._read(y, y_mask, named.shape[0])
-        weights = checks.score_weights(sample_weight, named.shape[0])
-        wrong: Matrix = truth != named
-        return masks.accuracy(wrong, mask, weights)
+        named, truth, mask, weights = self._compared(X, y, sample_weight, y_mask)
+        return masks.accuracy(truth != named, mask, weights)
 
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         if as_margins:

@@ -404,6 +404,5 @@ class HierarchicalLabels(LabelsAround):
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
         truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, mask=mask))
-        weights = checks.score_weights(sample_weight, named.shape[0])
         wrong: Matrix = truth != named
-        return masks.accuracy(wrong, mask, weights)
+        return masks.accuracy(wrong, mask, checks.score_weights(sample_weight, named.shape[0]))

@@ -113,6 +113,16 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, AroundOne):  # ty
         target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
         return target.read(y, n_samples, type(self).__name__, y_mask=y_mask)
 
+    @abstractmethod
+    def _named(self, X: MatrixLike) -> sparse.csr_array:
+        """The labels that are predicted, as CSR."""
+
+    def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None) -> Any:
+        """The known labels that are predicted, those that are true, the pattern of unknown ones, and sample weights."""
+        named = self._named(X)
+        truth, mask = self._read(y, y_mask, named.shape[0])
+        return without(named, mask), truth, mask, checks.score_weights(sample_weight, named.shape[0])
+
     # --- predictions of all of them ----------------------------------------------------------------------------------
 
     @available_if(has_probabilities)
