@@ -155,7 +155,7 @@ def labels(name: str, n_splits: int, n_trees: int, table: Table) -> None:
 
 def many_labels(n: int, d: int, table: Table) -> None:
     """Seconds of the calibration alone, for generated scores."""
-    from weald._conformal import label_risk
+    from weald._around import label_risk
 
     rng = np.random.default_rng(0)
     truth = sparse.csr_array(sparse.random_array((n, d), density=5 / d, random_state=rng, format="csr").astype(bool))

@@ -23,7 +23,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from weald._conformal.around import BaseConformal
+from weald._around.conformal import BaseConformal
+from weald._around.voting import BaseVoting
 from weald.conformal import ConformalClassifier, ConformalLabels, ConformalRegressor
 from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
 
@@ -65,7 +66,7 @@ class Entry:
     def is_meta(self) -> bool:
         """Whether the estimator is around others, whose models it holds."""
         around = TunedThresholds | CalibratedLabels | HierarchicalLabels | BaseConformal | ConformalLabels
-        return issubclass(self.cls, around | weald.Mean | weald.QuantileBoostingRegressor)
+        return issubclass(self.cls, around | BaseVoting | weald.QuantileBoostingRegressor)
 
 
 @dataclass
@@ -346,18 +347,30 @@ def _add_means(table: _Table) -> None:
 
     add = table.add
     dense = {"missing": False, "categories": False}
-    add(weald.Mean, outputs=CLASSES, params=mean(forest, forest, weights=[1, 3]))
-    add(weald.Mean, "boosting", outputs=CLASSES, params=mean(boosting, forest, forest, weights=[2, 1, 0]))
-    add(weald.Mean, "linear", outputs=CLASSES, **dense, params=mean(linear, centroids, boosting))
-    add(weald.Mean, "pipeline", outputs=CLASSES, categories=False, params=mean(forest, piped))
-    add(weald.Mean, "frozen", outputs=LABELS, categories=False, refits=False, params=mean(_fitted_forest, forest))
+    add(weald.VotingClassifier, outputs=CLASSES, params=mean(forest, forest, weights=[1, 3]))
+    add(weald.VotingClassifier, "boosting", outputs=CLASSES, params=mean(boosting, forest, forest, weights=[2, 1, 0]))
+    add(weald.VotingClassifier, "linear", outputs=CLASSES, **dense, params=mean(linear, centroids, boosting))
+    add(weald.VotingClassifier, "pipeline", outputs=CLASSES, categories=False, params=mean(forest, piped))
+    add(
+        weald.VotingClassifier,
+        "frozen",
+        outputs=LABELS,
+        categories=False,
+        refits=False,
+        params=mean(_fitted_forest, forest),
+    )
     others: dict[str, Any] = {"masks": (), **dense}
     one_by_one = mean(lambda: OneVsRestClassifier(LogisticRegression(solver="liblinear")), forest)
-    add(weald.Mean, "others", outputs=(*LABELS, "class"), weights=False, **others, params=one_by_one)
-    add(weald.Mean, "numbers", outputs=NUMBERS, params=mean(numbers, numbers))
-    add(weald.Mean, "boosted numbers", outputs=NUMBERS, params=mean(boosted_numbers, numbers))
+    add(weald.VotingClassifier, "others", outputs=(*LABELS, "class"), weights=False, **others, params=one_by_one)
+    add(weald.VotingRegressor, outputs=NUMBERS, params=mean(numbers, numbers))
+    add(weald.VotingRegressor, "boosted numbers", outputs=NUMBERS, params=mean(boosted_numbers, numbers))
     others |= {"outputs": ("number", "numbers")}
-    add(weald.Mean, "numbers of others", **others, params=mean(lambda: LinearRegression(), numbers, weights=[0.1, 0.3]))
+    add(
+        weald.VotingRegressor,
+        "numbers of others",
+        **others,
+        params=mean(lambda: LinearRegression(), numbers, weights=[0.1, 0.3]),
+    )
 
 
 def problem(kind: str, refit: int = 0, n: int = 60) -> tuple[np.ndarray, Any]:

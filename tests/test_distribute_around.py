@@ -121,7 +121,7 @@ CASES = {
     "pipeline of labels out of bag": (TunedThresholds(TFIDF), LABELS, {"y_mask": UNKNOWN}),
     "frozen labels": (TunedThresholds(frozen(LINEAR, LABELS)), LABELS, {"sample_weight": WEIGHTS}),
     "mean": (
-        TunedThresholds(weald.Mean([("forest", FOREST), ("linear", LINEAR)])),
+        TunedThresholds(weald.VotingClassifier([("forest", FOREST), ("linear", LINEAR)])),
         LABELS,
         {"sample_weight": WEIGHTS},
     ),
@@ -394,7 +394,7 @@ class Failing(Ridge):
             TypeError,
             "estimator must be one of forests, .* or the estimators around another one of .* got a Quantile",
         ),
-        (weald.Mean([("forest", FOREST)]), LABELS, {}, TypeError, "got a Mean"),
+        (weald.VotingClassifier([("forest", FOREST)]), LABELS, {}, TypeError, "got a VotingClassifier"),
     ],
 )
 def test_errors_leave_the_estimator_as_it_was(model, y, options, error, message):

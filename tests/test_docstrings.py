@@ -28,12 +28,11 @@ PUBLIC += [weald.conformal.ConformalRegressor, weald.conformal.ConformalClassifi
 PUBLIC += [weald.projection.KernelProjection]
 ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 # Modules and parameters that are about to go.
-LATER = ("weald.label_tree", "weald.mean", "weald.quantiles", "weald.voting")
+LATER = ("weald.quantiles",)
 LONG = {
     *itertools.product(
         ("GradientBoostingClassifier", "GradientBoostingRegressor"), ("cv", "init_cv", "refit", "step_dtype")
     ),
-    ("LabelTreeClassifier", "features"),
 }
 
 

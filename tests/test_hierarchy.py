@@ -644,10 +644,18 @@ def test_names_of_labels_are_those_of_the_hierarchy():
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"method": "mean"}, ValueError, "method must be 'max', 'min' or 'isotonic', got 'mean'"),
-        ({"not_closed": "keep"}, ValueError, "not_closed must be 'close' or 'raise', got 'keep'"),
-        ({"label_weight": "deep"}, ValueError, "label_weight must be 'depth', "),
-        ({"hierarchy": [(1, 0)]}, TypeError, "hierarchy must be a LabelHierarchy or None, got"),
+        ({"method": "mean"}, ValueError, "'method' parameter .* must be a str among {.*'isotonic'.*}. Got 'mean'"),
+        ({"not_closed": "keep"}, ValueError, "'not_closed' parameter .* must be a str among {.*'raise'.*}. Got 'keep'"),
+        (
+            {"label_weight": "deep"},
+            ValueError,
+            "'label_weight' parameter .* must be a str among {.*'depth'.*} or None. Got 'deep'",
+        ),
+        (
+            {"hierarchy": [(1, 0)]},
+            TypeError,
+            "'hierarchy' parameter .* must be an instance of .*LabelHierarchy' or None. Got",
+        ),
         ({"hierarchy": ANIMALS}, ValueError, "y must have 4 columns, one for each label of the hierarchy, got 5"),
         ({"estimator": forest}, TypeError, "estimator must be a classifier with predict_proba or decision_function"),
         ({"estimator": weald.RandomForestClassifier}, TypeError, "estimator must be an instance"),

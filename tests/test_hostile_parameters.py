@@ -182,7 +182,7 @@ def meta_estimators():
     yield conformal.ConformalRegressor, {"estimator": of_numbers}, X, y
     boosting = make("GradientBoostingRegressor", n_estimators=2)
     yield weald.QuantileBoostingRegressor, {"estimator": boosting}, X, y
-    yield weald.Mean, {"estimators": [("a", of_numbers), ("b", boosting)]}, X, y
+    yield weald.VotingRegressor, {"estimators": [("a", of_numbers), ("b", boosting)]}, X, y
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -270,7 +270,7 @@ def calls():
     for model in (of_labels, boosting, compressed, centroids, *around):
         yield model.predict_topk, {"X": X, "k": 2}, ["k", "names", "scores", "min_score", "exclude"]
         yield model.predict_sparse, {"X": X}, ["min_score"]
-    mean = weald.Mean([("a", make("RandomForestClassifier"))]).fit(X, labels)
+    mean = weald.VotingClassifier([("a", make("RandomForestClassifier"))]).fit(X, labels)
     for method in (mean.predict, mean.predict_proba, mean.predict_sparse, tuned.predict_sparse):
         yield method, {"X": X}, ["X"]
     yield forest.predict_topk, {"X": X, "k": 2}, ["k", "names", "scores", "min_score", "exclude"]
@@ -563,7 +563,7 @@ def numerical():
     quantiles = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor")).fit(X, y)
     hierarchy = LabelHierarchy([(1, 0)], n_labels=3)
     of_kernel = projection.KernelProjection("linear").fit(Y)
-    mean = weald.Mean([("a", make("DecisionTreeRegressor")), ("b", make("DecisionTreeRegressor"))])
+    mean = weald.VotingRegressor([("a", make("DecisionTreeRegressor")), ("b", make("DecisionTreeRegressor"))])
     for name in EVERY:
         data = make_data(name, n=24)
         small = few_trees(name)
@@ -651,7 +651,7 @@ def scored():
     yield lambda model: weald.estimate_fit_memory(model, X, y)
     yield lambda model: weald.dumps(model)
     yield weald.Predictor
-    yield lambda model: weald.Mean([("a", model)]).fit(X, y)
+    yield lambda model: weald.VotingClassifier([("a", model)]).fit(X, y)
     for function in ("cross_validate", "cross_val_predict"):
         yield lambda model, name=function: getattr(model_selection, name)(model, X, y)
 

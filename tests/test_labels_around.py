@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -337,13 +338,15 @@ def values(*numbers, dtype="<f8"):
 FAULTS = [
     (0, ("class",), "Thresholds", "an estimator must be an object with the keys"),
     (0, ("class",), "CalibratedLabels", "CalibratedLabels must have the parameters"),
-    (0, ("frozen",), True, "must have the parameters"),
-    (0, ("frozen",), 1, "must have true or false as frozen, got 1"),
+    (0, ("members", 0, "frozen"), 1, "must have members with an estimator, and true or false as frozen"),
+    (0, ("members",), [], "members must be a list of estimators, got a list of length 0"),
+    (0, ("members", 0), None, "must have members with an estimator"),
+    (0, ("params", "estimator"), 1, "must have estimator_ for each frozen parameter, got none for 1"),
     (0, ("params", "shrinkage"), -1.0, r"shrinkage must be a number of at least 0, or infinity, got -1\.0"),
     (0, ("params", "objective"), "best", "objective must be 'f1',.*got 'best'"),
     (0, ("params", "min_score"), 2, "min_score"),
     (0, ("params", "estimator"), None, "must be a classifier with predict_proba or decision_function"),
-    (0, ("params", "estimator"), 3, "must be a classifier with predict_proba or decision_function"),
+    (0, ("params", "estimator"), 3.0, "must be a classifier with predict_proba or decision_function"),
     (0, ("fitted",), [], "params and fitted must be objects"),
     (0, ("fitted", "threshold_"), values(*[0.5] * 14), "threshold_ must be a float64 array of length 15"),
     (
@@ -355,15 +358,25 @@ FAULTS = [
     (0, ("fitted", "threshold_"), values(*[1] * 15, dtype="<i8"), "threshold_ must be a float64 array of length 15"),
     (0, ("fitted", "threshold_"), [0.5] * 15, "threshold_ must be a float64 array of length 15"),
     (0, ("fitted", "common_threshold_"), "0.5", "common_threshold_ must be a float, got '0.5'"),
-    (0, ("fitted", "n_outputs_"), 14, "n_outputs_ must be the number of labels of estimator_, got 14"),
+    (0, ("fitted", "n_outputs_"), 14, "n_outputs_ must be the number of outputs of estimator_, got 14"),
     (0, ("fitted", "n_outputs_"), 15.0, "n_outputs_ must be a positive integer, got 15.0"),
     (0, ("fitted", "_label_format"), None, "_label_format must be a format of labels, got None"),
-    (0, ("fitted", "target_names_in_"), values(*"ab", dtype="|O"), "must have 15 strings, one name for each label"),
-    (0, ("fitted", "target_names_in_"), values(*["a"] * 15, dtype="|O"), "must have distinct names"),
+    (
+        0,
+        ("fitted", "target_names_in_"),
+        values(*"ab", dtype="|O"),
+        "must be 15 distinct strings, one name for each output",
+    ),
+    (0, ("fitted", "target_names_in_"), values(*["a"] * 15, dtype="|O"), "must be 15 distinct strings"),
     (0, ("fitted", "estimator_"), 3, "attributes must be .*, got .*estimator_"),
-    (0, ("inner",), None, "an estimator must be an object with the keys"),
-    (0, ("inner", "class"), "RandomForestRegressor", "does not support the parameter|must have the parameter"),
-    (0, ("inner", "fitted", "n_outputs_"), 14, "n_outputs_ must be 15, as in the model, got 14"),
+    (0, ("members", 0, "inner"), None, "an estimator must be an object with the keys"),
+    (
+        0,
+        ("members", 0, "inner", "class"),
+        "RandomForestRegressor",
+        "does not support the parameter|must have the parameter",
+    ),
+    (0, ("members", 0, "inner", "fitted", "n_outputs_"), 14, "n_outputs_ must be 15, as in the model, got 14"),
     (
         5,
         ("fitted", "is_calibrated_"),
@@ -376,8 +389,15 @@ FAULTS = [
         values(*[1] * 15, dtype="<i8"),
         "is_calibrated_ must be a bool array of length 15",
     ),
-    (5, ("fitted", "_knots"), {"dict": []}, "must have the keys a and b, or ptr, x and y"),
-    (5, ("fitted", "_knots"), 3, "_knots must be a dict of arrays"),
+    (5, ("fitted", "_maps"), {"part": ["Sigmoids", {"dict": []}]}, "a part must be of a known class with its fields"),
+    (5, ("fitted", "_maps"), {"part": ["LabelHierarchy", {"dict": []}]}, "a part must be of a known class"),
+    (
+        5,
+        ("fitted", "_maps"),
+        {"part": ["Sigmoids", {"dict": [["a", 1], ["b", 2]]}]},
+        "must be Maps or Sigmoids of arrays",
+    ),
+    (5, ("fitted", "_maps"), 3, "_maps must be Maps or Sigmoids of arrays, got 3"),
 ]
 
 
@@ -398,7 +418,7 @@ def test_faults_of_files_are_told(which, keys, value, message, saved, tmp_path):
         weald.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("part", ["class", "params", "fitted", "inner", "frozen"])
+@pytest.mark.parametrize("part", ["class", "params", "fitted", "members"])
 def test_parts_that_are_missing_are_told(part, saved, tmp_path):
     header, content, data = taken_apart(saved / "0")
     del content[part]
@@ -423,18 +443,21 @@ def test_functions_of_labels_are_proven(name, value, message):
     X, Y = problem()
     method = "sigmoid" if name in "ab" else "isotonic"
     model = CalibratedLabels(forest(), too_few="keep", method=method).fit(X, Y)
-    inner, is_frozen, _, parts = model._parts()
-    knots = {n: array.copy() for n, array in parts["_knots"].items()}
-    knots[name] = knots[name][:-1] if not value else np.append(value, knots[name][1:])
+    members, params, fitted = model._parts()
+    given = getattr(fitted["_maps"], name)
+    spoiled = replace(fitted["_maps"], **{name: given[:-1] if not value else np.append(value, given[1:])})
     with pytest.raises(ValueError, match=message):
-        CalibratedLabels(forest())._put_together(inner, is_frozen, parts | {"_knots": knots})
+        CalibratedLabels._of_parts(members, params, fitted | {"_maps": spoiled})
+    model._maps = spoiled
+    with pytest.raises(ValueError, match=message):
+        pickle.loads(pickle.dumps(model))
 
 
 def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
     """After any value of a file is replaced, loading gives an estimator that predicts, or raises a ValueError."""
     X, _ = problem()
     header, content, data = taken_apart(saved / "5")
-    del content["inner"]["fitted"]
+    del content["members"][0]["inner"]["fitted"]
 
     def places(value, path=()):
         yield path
@@ -442,12 +465,12 @@ def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
         for key, item in items:
             yield from places(item, (*path, key))
 
-    inner = taken_apart(saved / "5")[1]["inner"]
+    inner = taken_apart(saved / "5")[1]["members"][0]["inner"]
     # The inner estimator is left unchanged, since its parameters (`n_jobs`) affect how it predicts.
-    for path in [path for path in places(content) if path and path[0] != "inner"][:300]:
+    for path in [path for path in places(content) if path and "inner" not in path][:300]:
         for value in (None, -1, "x", [], {}, {"int": "0x0"}):
             changed = json.loads(json.dumps(content))
-            changed["inner"] = json.loads(json.dumps(inner))
+            changed["members"][0]["inner"] = json.loads(json.dumps(inner))
             at(changed, *path[:-1])[path[-1]] = value
             put_together(tmp_path / "model", header, changed, data)
             try:
@@ -506,7 +529,7 @@ def test_a_frozen_estimator_has_outputs_of_the_names_of_y(around):
             "calibration": CalibratedLabels(frozen, too_few="keep"),
             "hierarchy": HierarchicalLabels(frozen, LabelHierarchy([(1, 0)], n_labels=len(names))),
             "conformal": ConformalLabels(frozen, alpha=0.5),
-            "mean": weald.Mean([("only", frozen)]),
+            "mean": weald.VotingClassifier([("only", frozen)]),
         }[around]
     model.fit(X, frame)
     with pytest.raises(ValueError, match="y must have the name 'label 0' at position 0"):

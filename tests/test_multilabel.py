@@ -732,12 +732,12 @@ def test_bad_input_is_named(kind):
     refused(ValueError, "must have the values 0 and 1", y=Y.toarray() * 2)
     refused(ValueError, "inconsistent numbers of samples", y=Y[:5])
     if kind is TunedThresholds:
-        refused(ValueError, "toward must be 'share' or 'threshold', got 'all'", toward="all")
+        refused(ValueError, "'toward' parameter .* must be a str among {'\\w+', '\\w+'}. Got 'all'", toward="all")
         for bad in (-1, "a", np.nan, None, True):
             refused(ValueError, "shrinkage must be a number of at least 0.*got ", shrinkage=bad)
     else:
-        refused(ValueError, "method must be 'isotonic' or 'sigmoid', got 'platt'", method="platt")
-        refused(ValueError, "too_few must be 'raise' or 'keep', got 'drop'", too_few="drop")
+        refused(ValueError, "'method' parameter .* must be a str among {'\\w+', '\\w+'}. Got 'platt'", method="platt")
+        refused(ValueError, "'too_few' parameter .* must be a str among {'\\w+', '\\w+'}. Got 'drop'", too_few="drop")
         for bad in (0, 1.5, True, "a"):
             refused(ValueError, "min_positives must be a positive integer, got ", min_positives=bad)
         refused(

@@ -113,8 +113,12 @@ def boosted(y):
 
 # What is made of a model of classes.
 OF_CLASSES = {
-    "Mean": lambda model: weald.Mean([("a", model), ("b", weald.DecisionTreeClassifier(max_depth=2))]).fit(X, CLASSES),
-    "Mean of a frozen one": lambda model: weald.Mean([("a", FrozenEstimator(model.fit(X, CLASSES)))]).fit(X, CLASSES),
+    "VotingClassifier": lambda model: weald.VotingClassifier(
+        [("a", model), ("b", weald.DecisionTreeClassifier(max_depth=2))]
+    ).fit(X, CLASSES),
+    "VotingClassifier of a frozen one": lambda model: weald.VotingClassifier(
+        [("a", FrozenEstimator(model.fit(X, CLASSES)))]
+    ).fit(X, CLASSES),
     "lac": lambda model: ConformalClassifier(model, cv=3, random_state=0).fit(X, CLASSES),
     "lac, frozen": lambda model: ConformalClassifier(FrozenEstimator(model.fit(X, CLASSES))).fit(X, CLASSES),
     "aps": lambda model: ConformalClassifier(model, method="aps", randomized=False, cv=3, random_state=0).fit(
@@ -128,7 +132,9 @@ OF_CLASSES = {
 }
 # What is made of a model of labels.
 OF_LABELS = {
-    "Mean": lambda model: weald.Mean([("a", model), ("b", weald.DecisionTreeClassifier(max_depth=2))]).fit(X, LABELS),
+    "VotingClassifier": lambda model: weald.VotingClassifier(
+        [("a", model), ("b", weald.DecisionTreeClassifier(max_depth=2))]
+    ).fit(X, LABELS),
     "TunedThresholds": tuned("f1"),
     "TunedThresholds, counts": tuned("label_count"),
     "CalibratedLabels": lambda model: CalibratedLabels(model, cv=3, random_state=0).fit(X, LABELS),
@@ -136,7 +142,7 @@ OF_LABELS = {
     "ConformalLabels": lambda model: ConformalLabels(model, cv=3, alpha=0.3, random_state=0).fit(X, LABELS),
 }
 OF_NUMBERS = {
-    "Mean": lambda model: weald.Mean([("a", model), ("b", LinearRegression())]).fit(X, NUMBERS),
+    "VotingRegressor": lambda model: weald.VotingRegressor([("a", model), ("b", LinearRegression())]).fit(X, NUMBERS),
     "ConformalRegressor": lambda model: ConformalRegressor(model, cv=3, random_state=0).fit(X, NUMBERS),
     "ConformalRegressor, frozen": lambda model: ConformalRegressor(FrozenEstimator(model.fit(X, NUMBERS))).fit(
         X, NUMBERS
@@ -181,7 +187,7 @@ def test_classes_that_a_fold_lacks_or_a_member_has_in_addition():
     one, other = (ConformalClassifier(Other(each), cv=4, random_state=0).fit(X, y) for each in (order, sorted(order)))
     assert_same(answers(one), answers(other))
     known = FrozenEstimator(Other(["yes", "no", "perhaps"]).fit(X, CLASSES))
-    mean = weald.Mean([("a", known), ("b", weald.DecisionTreeClassifier(max_depth=2))]).fit(X, TWO)
+    mean = weald.VotingClassifier([("a", known), ("b", weald.DecisionTreeClassifier(max_depth=2))]).fit(X, TWO)
     assert mean.classes_.tolist() == ["no", "perhaps", "yes"]
     np.testing.assert_array_equal(mean.set_params(weights=[1, 0]).fit(X, TWO).predict(X), known.predict(X))
 
@@ -201,7 +207,7 @@ def test_numbers_and_text_are_never_the_same_class():
     for call in (
         lambda: ConformalClassifier(held).fit(X, numbers),
         lambda: ConformalClassifier(held).fit(X, CLASSES).score(X, numbers),
-        lambda: weald.Mean([("a", held)]).fit(X, numbers),
+        lambda: weald.VotingClassifier([("a", held)]).fit(X, numbers),
         lambda: weald.RandomForestClassifier(3).fit(X, CLASSES).score(X, numbers),
         lambda: weald.RandomForestClassifier(3).fit(X, numbers).score(X, numbers.astype(str).astype(object)),
     ):
@@ -268,7 +274,7 @@ def test_what_is_no_probability_of_a_label_is_refused(door, wrong, columns):
 
 
 @pytest.mark.parametrize("wrong", ["NaN", "infinity", "a row less", "text"])
-@pytest.mark.parametrize("door", [name for name in OF_LABELS if name not in ("Mean", "HierarchicalLabels")])
+@pytest.mark.parametrize("door", [name for name in OF_LABELS if name not in ("VotingClassifier", "HierarchicalLabels")])
 def test_what_is_no_score_of_a_label_is_refused(door, wrong):
     spoil, message = WRONG[wrong]
     model = OtherLabels(columns=[0, 1, 2], method="decision_function", spoil=spoil)
@@ -287,7 +293,7 @@ def test_what_is_no_number_is_refused(door, wrong):
 
 
 def test_predictor_refuses_what_a_member_returns_for_one_sample():
-    fitted = weald.Mean([("a", Other()), ("b", Other(spoil=None))]).fit(X, CLASSES)
+    fitted = weald.VotingClassifier([("a", Other()), ("b", Other(spoil=None))]).fit(X, CLASSES)
     fitted.estimators_[1].spoil = at(np.nan)
     with pytest.raises(ValueError, match=r"Other\.predict_proba must return probabilities from 0 to 1, got nan"):
         weald.Predictor(fitted).predict_proba(X[0])
@@ -301,5 +307,5 @@ def test_best_labels_of_what_is_no_score_are_refused():
 
 def test_rounding_of_float32_is_no_fault():
     rounded = lambda found: np.float32(found) * np.float32(1.0000002)  # noqa: E731
-    mean = weald.Mean([("a", Other(spoil=rounded))]).fit(X, CLASSES).predict_proba(X)
+    mean = weald.VotingClassifier([("a", Other(spoil=rounded))]).fit(X, CLASSES).predict_proba(X)
     assert mean.max() <= 1

@@ -38,7 +38,7 @@ ESTIMATORS = {
     "linear": weald.LinearClassifier(random_state=0),
     "label tree": weald.LinearClassifier(strategy="tree", random_state=0),
     "boosting": weald.GradientBoostingClassifier(n_estimators=4, random_state=0),
-    "mean": weald.Mean(
+    "mean": weald.VotingClassifier(
         [
             ("forest", weald.RandomForestClassifier(4, random_state=0)),
             ("linear", weald.LinearClassifier(random_state=0)),

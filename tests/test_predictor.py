@@ -64,7 +64,7 @@ MODELS = {
         LABELS,
     ),
     "mean": (
-        weald.Mean(
+        weald.VotingClassifier(
             [
                 ("forest", weald.RandomForestClassifier(**SMALL)),
                 ("linear", weald.LinearClassifier(random_state=0)),

@@ -54,7 +54,7 @@ def model(name):
         "labels": lambda: weald.RandomForestClassifier(**SMALL).fit(X, LABELS),
         "numbers": lambda: weald.RandomForestRegressor(keep_rows=True, **SMALL).fit(X, NUMBER),
         "boosting": lambda: weald.GradientBoostingClassifier(**SMALL).fit(X, CLASSES),
-        "mean": lambda: weald.Mean(
+        "mean": lambda: weald.VotingClassifier(
             [("a", weald.RandomForestClassifier(**SMALL)), ("b", weald.GradientBoostingClassifier(**SMALL))]
         ).fit(X, LABELS),
         "compressed": lambda: weald.CompressedForestRegressor(random_state=0, l1_norm=5.0).fit(X, NUMBER),

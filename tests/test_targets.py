@@ -98,8 +98,10 @@ DOORS = {
     "boosting": of_fit(boosting),
     "stopped boosting": of_fit(lambda: boosting(n_iter_no_change=1, validation_fraction=0.3)),
     "CompressedForest": of_fit(lambda: weald.CompressedForestClassifier(forest(), cv=2, max_steps=3, random_state=0)),
-    "Mean": lambda y, y_mask: (
-        weald.Mean([("forest", forest()), ("boosting", boosting())]).fit(X, y, y_mask=y_mask).predict_proba(X)
+    "VotingClassifier": lambda y, y_mask: (
+        weald.VotingClassifier([("forest", forest()), ("boosting", boosting())])
+        .fit(X, y, y_mask=y_mask)
+        .predict_proba(X)
     ),
     "TunedThresholds": lambda y, y_mask: TunedThresholds(forest(n_estimators=8)).fit(X, y, y_mask=y_mask).threshold_,
     "TunedThresholds, folds": lambda y, y_mask: (
@@ -314,7 +316,7 @@ FITS = {
     "tree",
     "LinearClassifier",
     "label tree",
-    "Mean",
+    "VotingClassifier",
     "forest",
     "boosting",
     "stopped boosting",

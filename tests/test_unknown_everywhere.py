@@ -267,7 +267,7 @@ REFUSED = {
     r"GradientBoosting(Classifier|Regressor)-linear": "estimator does not support y with masked entries",
     r"(TunedThresholds|CalibratedLabels|HierarchicalLabels|Conformal\w+)-others": "does not support y with masked entries",
     # Their members are estimators of these kinds.
-    r"Mean-(others|numbers of others)": "mask",
+    r"Voting\w+-(others|numbers of others)": "mask",
 }
 
 

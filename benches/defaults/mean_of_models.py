@@ -1,7 +1,7 @@
 """Means of models of different kinds: do they rank labels better than each of the models?
 
 `python benches/defaults/mean_of_models.py` prints precision at 1, 3 and 5 on a fifth of the training samples of each data
-set, for models that are fitted to the other samples, and for `weald.Mean` of these models with equal weights.
+set, for models that are fitted to the other samples, and for `weald.VotingClassifier` of these models with equal weights.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
         fitted = [(told, FrozenEstimator(model.fit(X[kept], Y[kept]))) for told, model in MODELS.items()]
         for size in range(1, len(fitted) + 1):
             for some in itertools.combinations(fitted, size):
-                mean = weald.Mean(list(some)).fit(X[kept], Y[kept])
+                mean = weald.VotingClassifier(list(some)).fit(X[kept], Y[kept])
                 found, _ = mean.predict_topk(X[held], 5)
                 scores = " / ".join(f"{precision_at_k(Y[held], found, k):.3f}"[1:] for k in (1, 3, 5))
                 print(f"| {name} | {', '.join(told for told, _ in some)} | {scores} |", flush=True)

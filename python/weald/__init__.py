@@ -12,8 +12,8 @@ Modules
     Losses of boosting with their parameters, and losses of your own.
 `weald.projection`
     Random projections of the outputs.
-`weald.mean`
-    Estimators whose predictions are averaged.
+`weald.voting`
+    Estimators that average what others predict.
 `weald.quantiles`
     Several quantiles of each output by boosting.
 `weald.multilabel`
@@ -81,7 +81,6 @@ from weald.forest import (
     RandomForestRegressor,
 )
 from weald.linear import LinearClassifier
-from weald.mean import Mean
 from weald.quantiles import QuantileBoostingRegressor
 from weald.tree import (
     DecisionTreeClassifier,
@@ -89,6 +88,7 @@ from weald.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
+from weald.voting import VotingClassifier, VotingRegressor
 
 __all__ = [
     "CentroidForestClassifier",
@@ -106,11 +106,12 @@ __all__ = [
     "InducedForestClassifier",
     "InducedForestRegressor",
     "LinearClassifier",
-    "Mean",
     "Predictor",
     "QuantileBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
     "build_info",
     "compression",

@@ -9,7 +9,7 @@ not drawn it. All other regressors and classifiers are calibrated by folds, or o
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,23 +17,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
-from weald._conformal import class_scores, label_risk, measures, ranked
-from weald._conformal.classes import BaseConformalClassifier
-from weald._conformal.coverage_display import CoverageDisplay
-from weald._conformal.measures import Scorer
-from weald._conformal.numbers import BaseConformalRegressor, Region, Scores
-from weald._conformal.ranked import Ranked as Ranked
-from weald._fitted.around import Need
-from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.fits import HERE, Fits
+from weald._around import class_scores, label_risk, measures, ranked, unseen
+from weald._around.base import Checked, Claims, Fit, need
+from weald._around.conformal import BaseConformalClassifier, BaseConformalRegressor, Region, Scores
+from weald._around.labels import WithScores
+from weald._around.measures import Scorer
+from weald._around.ranked import Ranked as Ranked
+from weald._fit.base import keep
+from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, warned
 from weald._input.checks import Float
-from weald._input.described import described
+from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
-from weald._labels import label_scores
-from weald._labels.around import without
-from weald._labels.unseen import WithScores
+from weald._inspect.coverage_display import CoverageDisplay
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import outputs
 from weald.forest import RandomForestClassifier, RandomForestRegressor
@@ -100,7 +97,6 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         The number of calibration samples of each output, or the sum of their weights.
     """
 
-    _fitted = ("scale_", "covariance_", "_offset", "_scores")
     _default = RandomForestRegressor
     _too_few = "intervals would be infinite"
 
@@ -114,12 +110,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.alpha = alpha
-        self.conformity_score = conformity_score
-        self.cv = cv
-        self.random_state = random_state
-        self.verbose = verbose
+        keep(self, locals())
 
     def fit(
         self,
@@ -160,8 +151,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         self : ConformalRegressor
             The fitted regressor.
         """
-        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
-        return self
+        return self._run(Fit(X, y, sample_weight, y_mask, label_names, groups))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -411,7 +401,6 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         The number of calibration samples of each output, or the sum of their weights.
     """
 
-    _fitted = ("_seed", "_scores")
     _default = RandomForestClassifier
     _too_few = "sets would hold every class"
     # Probabilities are those of classes.
@@ -428,13 +417,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.alpha = alpha
-        self.method = method
-        self.randomized = randomized
-        self.cv = cv
-        self.random_state = random_state
-        self.verbose = verbose
+        keep(self, locals())
 
     def fit(
         self,
@@ -465,16 +448,13 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         self : ConformalClassifier
             The fitted classifier.
         """
-        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
-        return self
+        return self._run(Fit(X, y, sample_weight, y_mask, label_names, groups))
 
     @property
     @of_one_fit
     def classes_(self) -> Any:
         """The classes of the fitted estimator."""
-        if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{type(self).__name__} has no classes_ before it is fitted")
-        return self.estimator_.classes_
+        return self._first("classes_").classes_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -576,6 +556,21 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ig
         return -float(measures.averaged(n_in_sets + measures.beyond(missed, self._level(None)), "uniform_average"))
 
 
+def _check_delta(delta: object) -> None:
+    checks.number("delta", delta, lambda found: 0 < found < 1, "a number above 0 and below 1")
+
+
+def _is_count(_: Any, found: Any) -> None:
+    need(type(found) is float and found >= 0, "a float of at least 0", found)
+
+
+def _are_labels(around: Any, found: Any) -> None:
+    d = around.n_outputs_
+    is_list = isinstance(found, np.ndarray) and found.dtype == np.int64 and found.ndim == 1
+    is_list = is_list and bool((np.diff(found) > 0).all() and ((found >= 0) & (found < d)).all())
+    need(is_list, f"an ascending int64 array of indices of {d} labels", found)
+
+
 class ConformalLabels(WithScores):
     """Multi-label classifier with sets of labels whose recall or precision is controlled.
 
@@ -629,7 +624,18 @@ class ConformalLabels(WithScores):
         The number of calibration samples, or the sum of their weights; for recall, of those that have a label.
     """
 
-    _fitted = ("threshold_", "frequent_", "n_calibration_")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **WithScores._parameter_constraints,
+        "control": [StrOptions({"recall", "precision"})],
+        "alpha": [Checked(ranked.check_alpha)],
+        "delta": [Checked(_check_delta)],
+    }
+    FITTED: ClassVar[Claims] = {
+        **WithScores.FITTED,
+        "threshold_": _is_count,
+        "n_calibration_": _is_count,
+        "frequent_": _are_labels,
+    }
     _floor_of_sparse = 0.001
 
     threshold_: float
@@ -648,14 +654,7 @@ class ConformalLabels(WithScores):
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.control = control
-        self.alpha = alpha
-        self.delta = delta
-        self.cv = cv
-        self.min_score = min_score
-        self.random_state = random_state
-        self.verbose = verbose
+        keep(self, locals())
 
     def fit(
         self,
@@ -685,32 +684,12 @@ class ConformalLabels(WithScores):
         self : ConformalLabels
             The fitted classifier.
         """
-        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names, groups=groups)
-        return self
+        return self._run(Fit(X, y, sample_weight, y_mask, label_names, groups))
 
-    def _fit_by(
-        self,
-        fits: Fits,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object = None,
-        *,
-        y_mask: MatrixLike | None = None,
-        label_names: object = None,
-        groups: object = None,
-    ) -> None:
-        self._validate_params()
-        with fitted_at_once(self, anew=True) as new:
-            target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
-            scores, weights = new._unseen(fits, X, target, weights, cv, groups)
-            new._calibrate(scores, target, weights)
-
-    def _validate_params(self) -> None:
-        if not isinstance(self.control, str) or self.control not in ("recall", "precision"):
-            raise ValueError(f"control must be 'recall' or 'precision', got {self.control!r}")
-        ranked.check_alpha(self.alpha)
-        checks.number("delta", self.delta, lambda found: 0 < found < 1, "a number above 0 and below 1")
-        super()._validate_params()
+    def _fit(self, given: Fit) -> None:
+        given = self._seen(self._checked(given))
+        scores, weights = self._unseen(given)
+        self._calibrate(scores, given.target, weights)
 
     def _calibrate(self, scores: sparse.csr_array, target: Target, weights: Float) -> None:
         truth, alpha = target.original, float(self.alpha)
@@ -731,16 +710,6 @@ class ConformalLabels(WithScores):
         if np.isfinite(least):
             self.frequent_ = np.flatnonzero(frequency >= least).astype(np.int64)
 
-    def _prove(self, need: Need) -> None:
-        for name in ("threshold_", "n_calibration_"):
-            value = getattr(self, name)
-            is_number = type(value) is float and value >= 0
-            need(is_number, name, f"must be a float of at least 0, got {described(value)}")
-        found, d = self.frequent_, self.n_outputs_
-        is_list = isinstance(found, np.ndarray) and found.dtype == np.int64 and found.ndim == 1
-        is_list = is_list and bool((np.diff(found) > 0).all() and ((found >= 0) & (found < d)).all())
-        need(is_list, "frequent_", f"must be an ascending int64 array of indices of {d} labels, got {described(found)}")
-
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
         """Predict the set of labels of each sample.
@@ -760,7 +729,7 @@ class ConformalLabels(WithScores):
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         check_fitted(self)
         least = min(1.0, max(label_risk.reached(self.threshold_), self._floor()))
-        scores = label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
+        scores = unseen.scores_at_least(self.estimator_, X, least, self.n_outputs_)
         return label_risk.named_by(scores, self.threshold_, self.frequent_)
 
     @of_one_fit
@@ -784,10 +753,7 @@ class ConformalLabels(WithScores):
             true label of a sample. For precision, the mean fraction of true labels that are predicted, minus max(0,
             wrong − alpha) / alpha. NaN if no sample has a label.
         """
-        named = self._named(X)
-        truth, mask = self._read(y, y_mask, named.shape[0])
-        named = without(named, mask)
-        weights = checks.score_weights(sample_weight, named.shape[0])
+        named, truth, mask, weights = self._compared(X, y, sample_weight, y_mask)
         weights = np.ones(named.shape[0]) if weights is None else weights
         if mask is not None:  # samples of which nothing is known do not count
             weights = np.where(np.diff(mask.indptr) == mask.shape[1], 0.0, weights)

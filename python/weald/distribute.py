@@ -31,6 +31,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from weald import model_selection
+from weald._around.base import Around, Fit
 from weald._distribute.dask_samples import fit_samples
 from weald._distribute.executors import Call, OnExecutor, check_executor, count_columns
 from weald._distribute.samples_apart import fit_part
@@ -118,7 +119,7 @@ def fit(
         If a part was lost more than `max_retries` times, or the executor was shut down or is broken.
     """
     parts = estimator._parts_for(count_columns(y)) if isinstance(estimator, BaseModel) else None
-    is_around = hasattr(estimator, "_fit_by") and not isinstance(estimator, type)
+    is_around = isinstance(estimator, Around) and estimator._fits_apart
     if parts is None and not is_around:
         raise TypeError(f"estimator must be one of {MERGED}, or {_AROUND}, got a {type(estimator).__name__}")
     accepted = signature(estimator.fit).parameters
@@ -128,8 +129,7 @@ def fit(
         raise TypeError(f"fit of {type(estimator).__name__} accepts {known}, got {', '.join(unknown)}")
     with OnExecutor(executor, n_parts, timeout, max_retries) as fits:
         if is_around:
-            estimator._fit_by(fits, X, y, sample_weight, **fit_params)
-            return estimator
+            return estimator._run(Fit(X, y, sample_weight, fits=fits, **fit_params))
         assert parts is not None
         what, n = parts
         shape = np.shape(y)  # type: ignore[arg-type]

@@ -27,6 +27,7 @@ from sklearn.utils import Tags, check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 
 from weald import _weald
+from weald._around.labels import LabelsAround
 from weald._fit.predictions import BaseClassifier
 from weald._input import registry, targets
 from weald._input.checks import (
@@ -43,7 +44,6 @@ from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
 from weald._labels import group_folds
-from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import known_scorers
 from weald._ranking.scorers import predict_topk

@@ -7,8 +7,7 @@ respect a hierarchy of labels, and `LabelReliabilityDisplay` draws calibration c
 
 from __future__ import annotations
 
-from collections.abc import Set
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,23 +15,23 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import f1_score, precision_score
 
-from weald._fitted.around import Need, is_array
-from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.fits import HERE, Fits
+from weald._around import unseen
+from weald._around.base import Checked, Claims, Fit, is_array, need, number
+from weald._around.hierarchical import HierarchicalLabels
+from weald._around.labels import LabelsOnUnseen, WithScores, n_positive_rows
+from weald._fit.base import keep
+from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, warned
 from weald._input.checks import Float, Matrix
-from weald._input.described import described
+from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat as LabelFormat
 from weald._input.targets import Target
 from weald._inspect.reliability_display import LabelReliabilityDisplay
-from weald._labels import calibration, label_scores
-from weald._labels.around import n_positive_rows, without
+from weald._labels import calibration
 from weald._labels.calibration import METHODS, Maps, Sigmoids
-from weald._labels.hierarchical import HierarchicalLabels
 from weald._labels.hierarchy import LabelHierarchy
 from weald._labels.thresholds import Objective, tuned
-from weald._labels.unseen import LabelsOnUnseen, WithScores
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
@@ -44,6 +43,24 @@ __all__ = [
     "LabelReliabilityDisplay",
     "TunedThresholds",
 ]
+
+
+def _check_shrinkage(shrinkage: object) -> None:
+    checks.number("shrinkage", shrinkage, lambda found: found >= 0, "a number of at least 0, or infinity")
+
+
+def _are_thresholds(around: Any, found: Any) -> None:
+    is_list = is_array(found, np.float64, (around.n_outputs_,)) and not np.isnan(found).any()
+    need(is_list, f"a float64 array of length {around.n_outputs_} without NaN, one threshold for each label", found)
+
+
+def _are_flags(around: Any, found: Any) -> None:
+    is_mask = is_array(found, np.bool_, (around.n_outputs_,))
+    need(is_mask, f"a bool array of length {around.n_outputs_}, one value for each label", found)
+
+
+def _are_maps(around: Any, found: Any) -> None:
+    calibration.prove(found, around.is_calibrated_)
 
 
 class TunedThresholds(WithScores):
@@ -106,7 +123,19 @@ class TunedThresholds(WithScores):
         and the mean number of labels per sample that they predict there.
     """
 
-    _fitted = ("threshold_", "common_threshold_", "tuned_score_", "n_labels_named_")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **WithScores._parameter_constraints,
+        "objective": [Checked(Objective.parsed)],
+        "shrinkage": [Checked(_check_shrinkage)],
+        "toward": [StrOptions({"share", "threshold"})],
+    }
+    FITTED: ClassVar[Claims] = {
+        **WithScores.FITTED,
+        "threshold_": _are_thresholds,
+        "common_threshold_": number,
+        "tuned_score_": number,
+        "n_labels_named_": number,
+    }
 
     threshold_: Float
     common_threshold_: float
@@ -125,14 +154,7 @@ class TunedThresholds(WithScores):
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.objective = objective
-        self.shrinkage = shrinkage
-        self.toward = toward
-        self.cv = cv
-        self.min_score = min_score
-        self.random_state = random_state
-        self.verbose = verbose
+        keep(self, locals())
 
     def fit(
         self,
@@ -165,54 +187,25 @@ class TunedThresholds(WithScores):
         self : TunedThresholds
             The fitted classifier.
         """
-        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
-        return self
+        return self._run(Fit(X, y, sample_weight, y_mask, label_names))
 
-    def _fit_by(
-        self,
-        fits: Fits,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object = None,
-        *,
-        y_mask: MatrixLike | None = None,
-        label_names: object = None,
-    ) -> None:
-        self._validate_params()
-        objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
-        with fitted_at_once(self, anew=True) as new:
-            target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
-            scores, weights = new._unseen(fits, X, target, weights, cv)
-            floor = new._floor()
-            # Thresholds of consistent scores respect the same hierarchy.
-            hierarchy = getattr(apart(new.estimator_)[0], "_label_hierarchy", None)
-            ordered = None if hierarchy is None else hierarchy._ordered
-            labels = target.original
-            found = tuned(scores, labels, weights, objective, shrinkage, new.toward, floor, target.mask, ordered)
-            new.threshold_, new.common_threshold_ = found.of_labels, found.common
-            new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
-            if found.at_floor:
-                lower = f"a min_score below {floor:g} may predict more" if floor else "it has no further ones"
-                warned.warn(
-                    f"objective={new.objective!r} takes all stored scores of the estimator, {found.n_named:.3g} label(s) per "
-                    f"sample, and not all that it asks for: {lower}."
-                )
-
-    def _validate_params(self) -> None:
-        Objective.parsed(self.objective)
-        _checked_shrinkage(self.shrinkage)
-        if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
-            raise ValueError(f"toward must be 'share' or 'threshold', got {self.toward!r}")
-        super()._validate_params()
-
-    def _prove(self, need: Need) -> None:
-        found = self.threshold_
-        is_list = is_array(found, np.float64, (self.n_outputs_,)) and not np.isnan(found).any()
-        accepted = f"must be a float64 array of length {self.n_outputs_} without NaN, one threshold for each label"
-        need(is_list, "threshold_", f"{accepted}, got {described(found)}")
-        for name in self._fitted[1:]:
-            value = getattr(self, name)
-            need(isinstance(value, float), name, f"must be a float, got {described(value)}")
+    def _fit(self, given: Fit) -> None:
+        given = self._seen(self._checked(given))
+        scores, weights = self._unseen(given)
+        objective, shrinkage, floor = Objective.parsed(self.objective), float(self.shrinkage), self._floor()
+        # Thresholds of consistent scores respect the same hierarchy.
+        hierarchy = getattr(apart(self.estimator_)[0], "_label_hierarchy", None)
+        ordered = None if hierarchy is None else hierarchy._ordered
+        labels, mask = given.target.original, given.target.mask
+        found = tuned(scores, labels, weights, objective, shrinkage, self.toward, floor, mask, ordered)
+        self.threshold_, self.common_threshold_ = found.of_labels, found.common
+        self.tuned_score_, self.n_labels_named_ = found.score, found.n_named
+        if found.at_floor:
+            lower = f"a min_score below {floor:g} may predict more" if floor else "it has no further ones"
+            warned.warn(
+                f"objective={self.objective!r} takes all stored scores of the estimator, {found.n_named:.3g} label(s) per "
+                f"sample, and not all that it asks for: {lower}."
+            )
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:
@@ -234,7 +227,7 @@ class TunedThresholds(WithScores):
         check_fitted(self)
         # If all thresholds are infinite, a floor of 1 asks for the fewest scores.
         least = min(1.0, float(self.threshold_.min()))
-        scores = label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
+        scores = unseen.scores_at_least(self.estimator_, X, least, self.n_outputs_)
         named = scores.data >= self.threshold_[scores.indices]
         found = sparse.csr_array((named, scores.indices, scores.indptr), shape=scores.shape)
         found.eliminate_zeros()
@@ -258,19 +251,12 @@ class TunedThresholds(WithScores):
             precision of all predicted entries for "precision>=…"; and the F1 score of all entries for "micro_f1" and
             "label_count".
         """
-        named = self._named(X)
-        truth, mask = self._read(y, y_mask, named.shape[0])
-        named = without(named, mask)
-        weights = checks.score_weights(sample_weight, named.shape[0])
+        named, truth, _, weights = self._compared(X, y, sample_weight, y_mask)
         rules: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
             return float(precision_score(truth, named, average="micro", **rules))
         return float(f1_score(truth, named, average="macro" if kind in ("f1", "macro_f1") else "micro", **rules))
-
-
-def _checked_shrinkage(shrinkage: object) -> float:
-    return checks.number("shrinkage", shrinkage, lambda found: found >= 0, "a number of at least 0, or infinity")
 
 
 class CalibratedLabels(LabelsOnUnseen):
@@ -318,7 +304,17 @@ class CalibratedLabels(LabelsOnUnseen):
         Whether each label is calibrated.
     """
 
-    _fitted = ("is_calibrated_", "_knots")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LabelsOnUnseen._parameter_constraints,
+        "method": [StrOptions(set(METHODS))],
+        "min_positives": [Checked(lambda found: checks.integer("min_positives", found, 1))],
+        "too_few": [StrOptions({"raise", "keep"})],
+    }
+    FITTED: ClassVar[Claims] = {
+        **LabelsOnUnseen.FITTED,
+        "is_calibrated_": _are_flags,
+        "_maps": lambda around, found: calibration.prove(found, around.is_calibrated_),
+    }
 
     is_calibrated_: NDArray[np.bool_]
     _maps: Maps | Sigmoids
@@ -335,14 +331,7 @@ class CalibratedLabels(LabelsOnUnseen):
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.cv = cv
-        self.min_positives = min_positives
-        self.too_few = too_few
-        self.min_score = min_score
-        self.random_state = random_state
-        self.verbose = verbose
+        keep(self, locals())
 
     def fit(
         self,
@@ -369,56 +358,19 @@ class CalibratedLabels(LabelsOnUnseen):
         self : CalibratedLabels
             The fitted classifier.
         """
-        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
-        return self
+        return self._run(Fit(X, y, sample_weight, y_mask, label_names))
 
-    def _fit_by(
-        self,
-        fits: Fits,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object = None,
-        *,
-        y_mask: MatrixLike | None = None,
-        label_names: object = None,
-    ) -> None:
-        self._validate_params()
-        with fitted_at_once(self, anew=True) as new:
-            target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
-            if new.too_few == "raise":
-                new._check_positives(target, weights)
-            scores, weights = new._unseen(fits, X, target, weights, cv)
-            kept = n_positive_rows(target.original, weights) < int(new.min_positives)
-            new.is_calibrated_ = ~kept
-            if new.method == "sigmoid":
-                warned.of_tiny_weights(weights, {"the prior of method='sigmoid'": calibration.LEAST_WEIGHT})
-            new._maps = calibration.calibrated(scores, target.original, weights, new.method, kept, target.mask)
-
-    def _validate_params(self) -> None:
-        if not isinstance(self.method, str) or self.method not in METHODS:
-            raise ValueError(f"method must be 'isotonic' or 'sigmoid', got {self.method!r}")
-        if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
-            raise ValueError(f"too_few must be 'raise' or 'keep', got {self.too_few!r}")
-        checks.integer("min_positives", self.min_positives, 1)
-        super()._validate_params()
-
-    def _fitted_names(self) -> Set[str]:
-        return super()._fitted_names() | {"_maps"}
-
-    @property
-    def _knots(self) -> dict[str, NDArray[Any]]:
-        """The calibration functions as arrays, as model files hold them."""
-        return dict(vars(self._maps))
-
-    def _prove(self, need: Need) -> None:
-        is_calibrated = self.is_calibrated_
-        is_mask = is_array(is_calibrated, np.bool_, (self.n_outputs_,))
-        accepted = f"must be a bool array of length {self.n_outputs_}, one value for each label"
-        need(is_mask, "is_calibrated_", f"{accepted}, got {described(is_calibrated)}")
-        try:
-            self._maps = calibration.proven(self.__dict__.pop("_knots"), is_calibrated)
-        except ValueError as error:
-            need(False, "_knots", str(error))
+    def _fit(self, given: Fit) -> None:
+        given = self._seen(self._checked(given))
+        labels = given.target.original
+        if self.too_few == "raise":
+            self._check_positives(given.target, given.sample_weight)
+        scores, weights = self._unseen(given)
+        kept = n_positive_rows(labels, weights) < int(self.min_positives)
+        self.is_calibrated_ = ~kept
+        if self.method == "sigmoid":
+            warned.of_tiny_weights(weights, {"the prior of method='sigmoid'": calibration.LEAST_WEIGHT})
+        self._maps = calibration.calibrated(scores, labels, weights, self.method, kept, given.target.mask)
 
     def _check_positives(self, target: Target, weights: Float | None) -> None:
         n_positive = n_positive_rows(target.original, np.ones(target.original.shape[0]) if weights is None else weights)
@@ -483,7 +435,7 @@ class CalibratedLabels(LabelsOnUnseen):
         return calibration.with_rest(self._maps(scores), scores, rest, np.flatnonzero(rest >= least))
 
     def _stored(self, X: MatrixLike) -> sparse.csr_array:
-        return label_scores.scores_at_least(self.estimator_, X, self._floor(), self.n_outputs_)
+        return unseen.scores_at_least(self.estimator_, X, self._floor(), self.n_outputs_)
 
     @of_one_fit
     def decision_function(self, X: MatrixLike) -> Float:
@@ -516,8 +468,10 @@ class CalibratedLabels(LabelsOnUnseen):
         {ndarray, CSR matrix} of shape (n_samples, n_labels)
             The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
         """
-        found = self.predict_sparse(X, min_score=0.5)
-        return self._built(sparse.csr_array(found > 0.5))
+        return self._built(self._named(X))
+
+    def _named(self, X: MatrixLike) -> sparse.csr_array:
+        return sparse.csr_array(self.predict_sparse(X, min_score=0.5) > 0.5)
 
     @of_one_fit
     def score(
@@ -536,11 +490,8 @@ class CalibratedLabels(LabelsOnUnseen):
         float
             The fraction of samples all of whose known labels are right.
         """
-        named = sparse.csr_array(self.predict(X)).astype(np.bool_)
-        truth, mask = self._read(y, y_mask, named.shape[0])
-        weights = checks.score_weights(sample_weight, named.shape[0])
-        wrong: Matrix = truth != named
-        return masks.accuracy(wrong, mask, weights)
+        named, truth, mask, weights = self._compared(X, y, sample_weight, y_mask)
+        return masks.accuracy(truth != named, mask, weights)
 
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         if as_margins:

@@ -6,18 +6,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import Tags, get_tags
 
 from weald import loss as losses
+from weald._around.base import AroundOne, Claims, need
 from weald._fit import stored_samples
 from weald._fit.named_outputs import NamedOutputs
 from weald._fit.predictions import known_target
-from weald._fitted.around import Around, Need
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, targets
@@ -27,6 +27,7 @@ from weald._input.frames import different, names_of
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike, Prediction
+from weald._ranking.pipelines import apart
 from weald._rounds import eval_sets as _eval_sets
 from weald.boosting import GradientBoostingRegressor
 
@@ -38,7 +39,25 @@ _SAME = 1e-9
 _OF_OUTPUTS = {"output_scaling": 0, "output_weights": 0, "monotonic_cst": 1}
 
 
-class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: ignore[misc]
+def _is_boosting(_: Any, inner: Any) -> None:
+    final = apart(inner)[0]
+    is_fitted = isinstance(final, GradientBoostingRegressor) and hasattr(final, "n_outputs_")
+    need(is_fitted, "a fitted GradientBoostingRegressor", inner)
+
+
+def _are_levels(_: Any, levels: Any) -> None:
+    is_array = isinstance(levels, np.ndarray) and levels.dtype == np.float64 and levels.ndim == 1 and len(levels) > 0
+    need(is_array, "a float64 array of levels", levels)
+    inside = np.all((levels > 0) & (levels < 1)) and np.all(np.diff(levels) > 0)
+    need(inside, "above 0, below 1 and in increasing order", levels)
+
+
+def _is_number_of_outputs(around: Any, d: Any) -> None:
+    fits = type(d) is int and d > 0 and d * len(around.quantiles_) == apart(around.estimator_)[0].n_outputs_
+    need(fits, "the outputs of estimator_ divided by the number of levels", d)
+
+
+class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):  # type: ignore[misc]
     """Gradient boosting of several quantiles of each output in one model. The quantiles do not cross.
 
     The model has a column of scores for each output and each level, and minimizes the sum of their pinball losses. The
@@ -110,7 +129,12 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
     True
     """
 
-    _fitted = ("quantiles_",)
+    FITTED: ClassVar[Claims] = {
+        "estimator_": _is_boosting,
+        "quantiles_": _are_levels,
+        "n_outputs_": _is_number_of_outputs,
+    }
+    _fits_apart = False
 
     quantiles: ArrayLike
 
@@ -197,10 +221,10 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
         """
         self._validate_params()
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, (X_val, y_val, sample_weight_val), eval_sets)
+            new._fit_levels(X, y, sample_weight, y_mask, label_names, (X_val, y_val, sample_weight_val), eval_sets)
         return self
 
-    def _fit(
+    def _fit_levels(
         self,
         X: MatrixLike,
         y: Any,
@@ -263,22 +287,6 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, Around):  # type: 
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{what}: {error}") from error
         return found
-
-    def _prove_inner(self, need: Need, inner: BaseEstimator, final: Any, fitted: dict[str, Any]) -> None:
-        is_fitted = isinstance(inner, GradientBoostingRegressor) and hasattr(inner, "n_outputs_")
-        need(is_fitted, "estimator_", f"must be a fitted GradientBoostingRegressor, got {described(inner)}")
-        levels, d = fitted["quantiles_"], fitted["n_outputs_"]
-        is_array = (
-            isinstance(levels, np.ndarray) and levels.dtype == np.float64 and levels.ndim == 1 and len(levels) > 0
-        )
-        need(is_array, "quantiles_", f"must be a float64 array of levels, got {described(levels)}")
-        inside = np.all((levels > 0) & (levels < 1)) and np.all(np.diff(levels) > 0)
-        need(inside, "quantiles_", f"must be above 0, below 1 and in increasing order, got {described(levels)}")
-        fits = type(d) is int and d * len(levels) == final.n_outputs_
-        need(fits, "n_outputs_", f"times the number of levels must be the outputs of estimator_, got {described(d)}")
-
-    def _prove(self, need: Need) -> None:
-        """`_prove_inner` has validated all."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

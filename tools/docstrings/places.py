@@ -56,13 +56,6 @@ ESTIMATORS = {
 
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
-    "_labels/hierarchical.py": {
-        "HierarchicalLabels.predict_proba": "X_of_estimator",
-        "HierarchicalLabels.decision_function": "X_of_estimator",
-        "HierarchicalLabels.predict_sparse": "X_of_estimator",
-        "HierarchicalLabels.predict": "X_of_estimator",
-        "HierarchicalLabels.score": "scored",
-    },
     "_fit/arrays.py": {
         "LeafIndicators.transform": "X_as_in_predict",
     },
@@ -85,14 +78,6 @@ SHARED_TEXTS = {
     },
     "_fit/named_outputs.py": {
         "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
-    },
-    "_labels/around.py": {
-        "LabelsAround.predict_log_proba": "X_of_estimator",
-    },
-    "_labels/unseen.py": {
-        "WithScores.predict_proba": "X_of_estimator",
-        "WithScores.decision_function": "X_of_estimator",
-        "WithScores.predict_sparse": "X_of_estimator",
     },
     "_tools/predictor.py": {
         "Predictor.predict_topk": "how_to_rank",
@@ -133,15 +118,6 @@ SHARED_TEXTS = {
     },
     "linear.py": {
         "LinearClassifier.fit": "label_names parts_of_linear fitted_self errors_of_fit X_of_numbers y",
-    },
-    "mean.py": {
-        "Mean.fit": "label_names",
-        "Mean.predict": "X_of_estimators",
-        "Mean.predict_proba": "X_of_estimators",
-        "Mean.predict_log_proba": "X_of_estimators",
-        "Mean.decision_function": "X_of_estimators",
-        "Mean.predict_sparse": "X_of_estimators",
-        "Mean.score": "X_of_estimators y_mask_of_score",
     },
     "metrics.py": {
         "one_error": "y_true_and_score y_mask_of_metrics",
@@ -194,5 +170,31 @@ SHARED_TEXTS = {
         "hierarchical_precision": "closed_labels y_mask_of_metrics",
         "fmax": "y_mask_of_metrics",
         "auprc": "y_mask_of_metrics",
+    },
+    "_around/hierarchical.py": {
+        "HierarchicalLabels.predict_proba": "X_of_estimator",
+        "HierarchicalLabels.decision_function": "X_of_estimator",
+        "HierarchicalLabels.predict_sparse": "X_of_estimator",
+        "HierarchicalLabels.predict": "X_of_estimator",
+        "HierarchicalLabels.score": "scored",
+    },
+    "_around/labels.py": {
+        "WithScores.predict_proba": "X_of_estimator",
+        "WithScores.decision_function": "X_of_estimator",
+        "WithScores.predict_sparse": "X_of_estimator",
+        "LabelsAround.predict_log_proba": "X_of_estimator",
+    },
+    "_around/voting.py": {
+        "BaseVoting.fit": "label_names",
+    },
+    "voting.py": {
+        "VotingClassifier.predict": "X_of_estimators",
+        "VotingClassifier.predict_proba": "X_of_estimators probabilities",
+        "VotingClassifier.predict_log_proba": "X_of_estimators",
+        "VotingClassifier.decision_function": "X_of_estimators",
+        "VotingClassifier.predict_sparse": "X_of_estimators",
+        "VotingClassifier.score": "X_of_estimators y_mask_of_score",
+        "VotingRegressor.predict": "X_of_estimators",
+        "VotingRegressor.score": "X_of_estimators y_mask_of_score",
     },
 }

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from weald._around.base import Around, Fit
 from weald._fit import updates
 from weald._fit.base import BaseModel
 from weald._fitted.fits import Fits, Fold, Read, fitted, fitted_last, of_fold
@@ -199,7 +200,7 @@ class OnExecutor(Fits):
         final = apart(estimator)[0]
         if isinstance(estimator, FrozenEstimator):
             return super().start(estimator, X, y, weights, mask, told)
-        is_around, parts = hasattr(final, "_fit_by"), _parts_of(final, X, y, weights, mask)
+        is_around, parts = isinstance(final, Around) and final._fits_apart, _parts_of(final, X, y, weights, mask)
         if not is_around and parts is None:
             call: Call = ("the fit to all samples", (_fit_whole, estimator))
             found = self.submit([call], (X, y, weights, mask), lambda _: told())
@@ -212,7 +213,7 @@ class OnExecutor(Fits):
             fit: Callable[[], Any] = lambda: fitted_last(estimator, X, y, fit_last)[0]  # noqa: E731
         elif is_around:
             model = clone(estimator)
-            fit = lambda: model._fit_by(self, X, y, weights, **_if_given(y_mask=mask)) or model  # noqa: E731
+            fit = lambda: model._run(Fit(X, y, weights, mask, fits=self))  # noqa: E731
         else:
             assert parts is not None
             model, merged = clone(estimator), self._start_parts(*parts, X, y, weights, mask, None, {})

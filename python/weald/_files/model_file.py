@@ -357,21 +357,24 @@ def _proven(summary: _ModelSummary) -> Any:
     }
     prove_arrays(content, arrays)
     part = content
-    while isinstance(part, dict) and not isinstance(part.get("members"), list):
+    while isinstance(part, dict):
+        members = part.get("members")
+        inside = members if isinstance(members, list) else []
+        if len(inside) > 1:
+            break  # of several models, the file alone limits the attributes
         fitted = part.get("fitted")
         for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
             n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
             if n_values > (most := _most_values(attribute, summary)):
                 raise ValueError(f"{attribute[:80]} must have at most {most} values in arrays, got {n_values}")
-        # Of several models, the file alone limits the attributes.
-        part = part.get("inner")
+        part = inside[0].get("inner") if inside and isinstance(inside[0], dict) else None
     return content
 
 
 # Attributes with a value for each label or class.
-_OF_LABELS = {"classes_", "threshold_", "is_calibrated_", "scale_", "_offset", "frequent_"}
+_OF_LABELS = {"classes_", "_classes", "weights_", "threshold_", "is_calibrated_", "scale_", "_offset", "frequent_"}
 # Those of all calibration samples, of all pairs of outputs, or of edges.
-_OF_SAMPLES = {"_knots", "_scores", "covariance_", "hierarchy_"}
+_OF_SAMPLES = {"_maps", "_ranks", "covariance_", "hierarchy_"}
 
 
 def _most_values(attribute: str, summary: _ModelSummary) -> float:

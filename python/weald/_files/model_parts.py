@@ -21,45 +21,31 @@ if TYPE_CHECKING:
     from weald._weald import _Model
 
 _KEYS = {"class", "params", "fitted"}
-# For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
-_KEYS_AROUND = _KEYS | {"inner", "frozen"}
-# For a meta-estimator with several members the same of each of them.
-_KEYS_OF_MEMBERS = _KEYS | {"members"}
+# For fitted meta-estimators also the fitted estimators inside, and whether each was frozen.
+_KEYS_AROUND = _KEYS | {"members"}
 
 
 def is_of_weald(model: BaseEstimator) -> bool:
     return (registry.ESTIMATORS | registry.META_ESTIMATORS).get(type(model).__name__) is type(model)
 
 
-def apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """The result of `_taken_apart`, also for multi-label meta-estimators."""
-    if type(model).__name__ not in registry.META_ESTIMATORS:
+def apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+    """The result of `_taken_apart`, also for meta-estimators: the model of the first one inside is that of the file."""
+    name = type(model).__name__
+    if name not in registry.META_ESTIMATORS:
         return _taken_apart(encoder, model._twin(), prefix)
-    name = type(model).__name__
-    if hasattr(model, "_parts_of_members"):
-        return _apart_with_members(encoder, model, prefix)
-    inner, is_frozen, params, fitted = model._parts()
-    _check_own(inner, f"{name}: {prefix}estimator_")
-    encoded = _encoded(encoder, name, prefix, params, fitted)
-    engine, content = apart(encoder, inner, f"{prefix}estimator_.")
-    return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
-
-
-def _apart_with_members(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """The same for a meta-estimator with several members: the model of the first one is that of the file."""
-    name = type(model).__name__
-    members, params, fitted = model._parts_of_members()
+    members, params, fitted = model._parts()
     encoded = _encoded(encoder, name, prefix, params, fitted)
     found, first = [], None
-    for i, (member, inner, is_frozen) in enumerate(members):
-        where = f"{prefix}estimators_[{i}]"
+    for i, (inner, is_frozen) in enumerate(members):
+        where = f"{prefix}{model._held}" + f"[{i}]" * (model._held == "estimators_")
         _check_own(inner, f"{name}: {where}")
         engine, content = apart(encoder, inner, f"{where}.")
         if i == 0:
             first = engine
         elif engine is not None:
             content["model"] = encoder.named("model", f"{name}: {where}", np.frombuffer(engine.to_bytes(), np.uint8))
-        found.append({"name": member, "inner": content, "frozen": is_frozen})
+        found.append({"inner": content, "frozen": is_frozen})
     return first, {"class": name, **encoded, "members": found}
 
 
@@ -196,82 +182,30 @@ def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Ba
 
 
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None) -> BaseEstimator:
-    """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
+    """The same for a meta-estimator, which is not fitted if there are no estimators inside."""
     cls = registry.META_ESTIMATORS[content["class"]]
-    if hasattr(cls, "_parts_of_members"):
-        return _put_with_members(decoder, cls, content, engine)
+    name = cls.__name__
     is_fitted = content.keys() == _KEYS_AROUND
     if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
-        accepted = f"an object with the keys {sorted(_KEYS_AROUND)}"
-        raise ValueError(f"{cls.__name__} must be {accepted}, got {described(content)}")
+        raise ValueError(f"{name} must be an object with the keys {sorted(_KEYS_AROUND)}, got {described(content)}")
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("params and fitted must be objects, got something else")
-    is_frozen = content.get("frozen", False)
-    names = set(cls._get_param_names()) - ({"estimator"} if is_frozen else set())
-    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
-    if type(is_frozen) is not bool:
-        raise ValueError(f"{cls.__name__} must have true or false as frozen, got {described(is_frozen)}")
-    if params.keys() != names:
-        raise ValueError(f"{cls.__name__} must have the parameters {sorted(names)}, got {sorted(params)}")
-    inner = put_together(decoder, content["inner"], engine) if is_fitted else None
-    estimator = cls(**params | ({"estimator": FrozenEstimator(inner)} if is_frozen else {}))
-    estimator._validate_params()
-    if is_fitted:
-        fitted = {n: decoder.decode(value) for n, value in sorted(content["fitted"].items())}
-        estimator._put_together(inner, is_frozen, fitted)
-    return estimator
-
-
-def _put_with_members(decoder: Decoder, cls: Any, content: dict[str, Any], engine: _Model | None) -> BaseEstimator:
-    """The same for a meta-estimator with several members."""
-    is_fitted = content.keys() == _KEYS_OF_MEMBERS
-    name = cls.__name__
-    if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
-        accepted = f"an object with the keys {sorted(_KEYS_OF_MEMBERS)}"
-        raise ValueError(f"{name} must be {accepted}, got {described(content)}")
-    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
-        raise ValueError("params and fitted must be objects, got something else")
-    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
+    params, fitted = (
+        {n: decoder.decode(value) for n, value in sorted(content[part].items())} for part in ("params", "fitted")
+    )
     if params.keys() != (expected := set(cls._get_param_names())):
         raise ValueError(f"{name} must have the parameters {sorted(expected)}, got {sorted(params)}")
-    members: list[tuple[str, Any, bool]] = []
-    for i, member in enumerate(_list_of(content["members"]) if is_fitted else ()):
-        if not isinstance(member, dict) or member.keys() != {"name", "inner", "frozen"}:
-            raise ValueError(f"{name} must have members with a name, an estimator and whether it is frozen")
-        which, inner, is_frozen = member["name"], member["inner"], member["frozen"]
-        if type(which) is not str or type(is_frozen) is not bool:
-            raise ValueError(f"{name} must have members with a string as name, and true or false as frozen")
+    members: list[tuple[Any, bool]] = []
+    of_file = content["members"] if is_fitted else []
+    if not isinstance(of_file, list) or is_fitted > len(of_file):
+        raise ValueError(f"{name}: members must be a list of estimators, got {described(of_file)}")
+    for i, member in enumerate(of_file):
+        if not isinstance(member, dict) or member.keys() != {"inner", "frozen"} or type(member["frozen"]) is not bool:
+            raise ValueError(f"{name} must have members with an estimator, and true or false as frozen")
+        inner = member["inner"]
         model = put_together(decoder, inner, engine) if i == 0 else _estimator_again(decoder, inner)
-        members.append((which, model, is_frozen))
-    params["estimators"] = _with_frozen(name, params["estimators"], members)
-    estimator = cls(**params)
-    estimator._validate_params()
-    if is_fitted:
-        fitted = {n: decoder.decode(value) for n, value in sorted(content["fitted"].items())}
-        estimator._put_together(members, fitted)
-    return estimator
-
-
-def _with_frozen(name: str, pairs: object, members: list[tuple[str, Any, bool]]) -> list[tuple[str, Any]]:
-    """The parameter `estimators` of a file, with the frozen members in their places."""
-    are_pairs = isinstance(pairs, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs)
-    if not are_pairs or not isinstance(pairs, list):
-        raise ValueError(f"{name}: estimators must be a list of pairs, got {described(pairs)}")
-    frozen = {which: model for which, model, is_frozen in members if is_frozen}
-    found = []
-    for which, value in pairs:
-        if value is None and (not isinstance(which, str) or which not in frozen):
-            raise ValueError(
-                f"{name}: estimators must have an estimator for each name, got none for {described(which)}"
-            )
-        found.append((which, FrozenEstimator(frozen[which]) if value is None else value))
-    return found
-
-
-def _list_of(content: object) -> list[Any]:
-    if not isinstance(content, list):
-        raise ValueError(f"members must be a list, got {described(content)}")
-    return content
+        members.append((model, member["frozen"]))
+    return cls._of_parts(members, params, fitted)
 
 
 def _estimator_again(decoder: Decoder, content: object) -> BaseEstimator:
@@ -289,9 +223,8 @@ def _innermost(content: dict[str, Any]) -> dict[str, Any]:
     """The content of the estimator whose model is that of a meta-estimator: the first one inside."""
     while True:
         members = content.get("members")
-        inside = content.get("inner")
-        if isinstance(members, list) and members and isinstance(members[0], dict):
-            inside = members[0].get("inner")
+        first = members[0] if isinstance(members, list) and members else None
+        inside = first.get("inner") if isinstance(first, dict) else None
         if not isinstance(inside, dict):
             return content
         content = inside

@@ -17,6 +17,7 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 | `random_state` | state of a Mersenne twister |
 | `label_format` | dtype and container |
 | `hierarchy` | parents of each label as a sparse matrix, and names, of a `LabelHierarchy` |
+| `part` | class and fields of another part of a model: calibration functions, ranked scores |
 | `estimator` | class, parameters, fitted attributes, and bytes of the engine's model, of an estimator of weald |
 | `archive` | array of the bytes in which skops stores an object of scikit-learn, or a list of such objects |
 """
@@ -146,6 +147,8 @@ class Encoder:
             return {"label_format": [self._dtype(value.dtype), container]}
         if kind is LabelHierarchy:
             return {"hierarchy": self.encode(value.__getstate__())}
+        if dataclasses.is_dataclass(kind) and registry.PARTS.get(kind.__name__) is kind:
+            return {"part": [kind.__name__, self.encode(_fields(value))]}
         return self._objects(self, value)
 
     def _dtype(self, dtype: np.dtype[Any]) -> str:
@@ -244,6 +247,7 @@ class Decoder:
             "random_state": self._random_state,
             "label_format": self._label_format,
             "hierarchy": self._hierarchy,
+            "part": self._part,
             **{tag: partial(decode, self) for tag, decode in self._objects.items()},
         }
         if tag not in known:
@@ -425,6 +429,17 @@ class Decoder:
         found = object.__new__(LabelHierarchy)
         found.__setstate__(self.decode(content))
         return found
+
+    def _part(self, content: object) -> object:
+        name, fields = list_of(content, 2)
+        cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
+        fields = self.decode(fields)
+        known = {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else None
+        if type(fields) is not dict or fields.keys() != known:
+            raise ValueError(
+                f"a part must be of a known class with its fields, got {described(name)} with {described(fields)}"
+            )
+        return cls(**fields)
 
 
 def _plain(array: NDArray[Any]) -> list[Any]:

@@ -144,6 +144,14 @@ class _Scalar:
         return repr(self.value)
 
 
+def check_parameters(estimator: BaseEstimator) -> None:
+    """Check each parameter by the table of constraints."""
+    given = estimator.get_params(deep=False)
+    # To scikit-learn, arrays without an axis are lists, and to NumPy, spans of time are integers.
+    scalars = {name: _Scalar(value) for name, value in given.items() if checks.is_scalar(value)}
+    validate_parameter_constraints(estimator._parameter_constraints, {**given, **scalars}, type(estimator).__name__)
+
+
 class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # type: ignore[misc]
     """Checks and fitted state that all estimators share."""
 
@@ -223,11 +231,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         raise NotImplementedError
 
     def _validate_params(self) -> None:
-        """Check each parameter by the table of constraints."""
-        given = self.get_params(deep=False)
-        # To scikit-learn, arrays without an axis are lists, and to NumPy, spans of time are integers.
-        scalars = {name: _Scalar(value) for name, value in given.items() if checks.is_scalar(value)}
-        validate_parameter_constraints(self._parameter_constraints, {**given, **scalars}, type(self).__name__)
+        check_parameters(self)
 
     def _check_parameters(self) -> None:
         """Check for parameters that contradict each other, which the table of constraints cannot express."""

@@ -30,7 +30,7 @@ def _nothing() -> None:
 class Fits:
     """Fits in this process, one after another. `weald.distribute` has those on the workers of an executor.
 
-    A meta-estimator with a method `_fit_by(fits, X, y, sample_weight, **others)` leaves all of its fits to `fits`. What
+    A meta-estimator leaves all of its fits to the `fits` of the `Fit` that it is given. What
     `start` and `start_folds` return waits for the result; nothing is fitted here before that.
     """
 

@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from weald._around.unseen import check_scores, scores_at_least
 from weald._input import targets
 from weald._input.checks import MOST, Float, floats, integer, is_integer, named
 from weald._input.frames import different, names_of
 from weald._input.sparse import is_sparse
 from weald._inspect.displays import pyplot, style
-from weald._labels.label_scores import check_scores, scores_at_least
 from weald._parameters.types import MatrixLike
 from weald._ranking.ranks import are_entries_in, without
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,26 +94,27 @@ def with_rest(
     return sparse.csr_array(found + ranks.without(every, scores))
 
 
-def proven(arrays: object, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
-    """The functions from arrays of an untrusted source, after validation.
+def prove(maps: Any, is_calibrated: NDArray[np.bool_]) -> None:
+    """Raise unless functions of an untrusted source exist for exactly the calibrated labels, and rise from 0 to 1 at most.
 
-    They must be non-decreasing with values from 0 to 1, and exist for exactly the labels that are calibrated.
+    Raises
+    ------
+    ValueError
+        The message is the predicate of a sentence about the functions.
     """
     d = len(is_calibrated)
-    if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
-        raise ValueError("must be a dict of arrays, got something else")
-    if arrays.keys() == {"a", "b"}:
-        a, b = arrays["a"], arrays["b"]
+    if not isinstance(maps, Maps | Sigmoids) or not all(isinstance(part, np.ndarray) for part in vars(maps).values()):
+        raise ValueError(f"must be Maps or Sigmoids of arrays, got {described(maps)}")
+    if isinstance(maps, Sigmoids):
+        a, b = maps.a, maps.b
         if any(array.dtype != np.float64 or array.shape != (d,) for array in (a, b)):
             raise ValueError(f"must have float64 arrays of length {d}, one value for each label, got other arrays")
         if any((np.isfinite(array) != is_calibrated).any() for array in (a, b)):
             raise ValueError("must be finite for exactly the calibrated labels, got others")
         if (a[is_calibrated] < 0).any():
             raise ValueError(f"must be non-decreasing, got the slope {a[is_calibrated].min()}")
-        return Sigmoids(a, b)
-    if arrays.keys() != {"ptr", "x", "y"}:
-        raise ValueError(f"must have the keys a and b, or ptr, x and y, got {described(arrays)}")
-    ptr, x, y = arrays["ptr"], arrays["x"], arrays["y"]
+        return
+    ptr, x, y = maps.ptr, maps.x, maps.y
     if ptr.dtype.kind != "i" or ptr.shape != (d + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
         raise ValueError(f"must have {d + 1} ascending integers from 0 as ptr, got {described(ptr)}")
     if any(array.dtype != np.float64 or array.shape != (ptr[-1],) for array in (x, y)):
@@ -125,7 +127,6 @@ def proven(arrays: object, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
     rises = (np.diff(x)[inside] > 0).all() and (np.diff(y)[inside] >= 0).all()
     if not (np.isfinite(x).all() and ((y >= 0) & (y <= 1)).all() and rises):
         raise ValueError("must be non-decreasing with values from 0 to 1, got others")
-    return Maps(ptr, x, y)
 
 
 # With less weight in all samples, sigmoids are nearer to the prior than to the samples.

@@ -505,10 +505,10 @@ def checked_method(method: object) -> str:
     return method
 
 
-def checked_weight(kind: object, name: str = "kind") -> str:
+def checked_weight(kind: object) -> str:
     if not isinstance(kind, str) or kind not in WEIGHTS:
         accepted = "'depth', 'information_content' or 'information_accretion'"
-        raise ValueError(f"{name} must be {accepted}, got {checks.shown(kind)}")
+        raise ValueError(f"kind must be {accepted}, got {checks.shown(kind)}")
     return kind
 
 

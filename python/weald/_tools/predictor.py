@@ -52,7 +52,7 @@ class Predictor:
     ----------
     estimator : fitted estimator of weald or Pipeline
         A tree, forest, centroid forest, linear model, label tree, boosted or compressed model; `TunedThresholds` or
-        `CalibratedLabels`; a `Mean`; or a `sklearn.pipeline.Pipeline` that ends in one of these, whose steps are
+        `CalibratedLabels`; a mean of estimators (`weald.voting`); or a `sklearn.pipeline.Pipeline` that ends in one of these, whose steps are
         copied. Fitting `estimator` again later does not change the predictor.
     absent : {"error", "zero"}, default="error"
         What a mapping means that does not name all features of the model: an error, or that the others are zero, as
@@ -81,7 +81,7 @@ class Predictor:
             self._steps = _AfterSteps(before, Predictor(estimator))
         elif hasattr(estimator, "_inside") and not isinstance(estimator, type):
             self._steps = _AroundModel(estimator, absent)
-        elif hasattr(estimator, "_parts_of_members") and not isinstance(estimator, type):
+        elif getattr(estimator, "_held", None) == "estimators_" and not isinstance(estimator, type):
             self._steps = _OfMembers(estimator, absent)
         if self._steps is not None:
             first = estimator if before is None else before

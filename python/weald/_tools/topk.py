@@ -70,7 +70,7 @@ def topk(
     Parameters
     ----------
     estimator : estimator or Pipeline
-        A fitted classifier of weald, `weald.Mean`, `weald.multilabel.TunedThresholds` or `CalibratedLabels`, or a
+        A fitted classifier of weald, `weald.VotingClassifier`, `weald.multilabel.TunedThresholds` or `CalibratedLabels`, or a
         `sklearn.pipeline.Pipeline` that ends with one of them. Each of these may be wrapped in `FrozenEstimator`.
     X : {array-like, sparse matrix} of n_samples samples
         Samples, in any form that the model or the first step of the pipeline accepts.

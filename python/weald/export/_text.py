@@ -92,16 +92,10 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     Returns
     -------
     str
-        The source code, with tables and two functions. `name_scores(const float *x, double *scores)` writes
-        NAME_N_SCORES sums over the trees. `name_predict(const float *x, double *out)` writes NAME_N_COLUMNS
-        predictions: regression targets, the probabilities of labels, or the probabilities of the classes of each output
-        in the order of `classes_`. If the loss has no probabilities, it writes the scores minus the threshold of
-        `predict`, as `decision_function` does. `x` points to the NAME_N_FEATURES features of one sample. NAN is a
-        missing value, and categories are represented by their positions in `categories_`.
-
-        Label trees have a third function,
-        `name_topk(const float *x, uint32_t k, uint32_t *labels, double *probabilities)`, which writes the best `k` labels or
-        classes that the search finds, and their probabilities, and returns their number.
+        The source code, with tables and the functions `name_scores(const float *x, double *scores)`, which writes
+        NAME_N_SCORES sums over the trees, and `name_predict(const float *x, double *out)`, which writes NAME_N_COLUMNS
+        predictions; trees of labels have `name_topk`, too. `x` points to the features of one sample. What they write, and
+        how missing values and categories are given, is in `docs/export.md#c`.
 
     Raises
     ------

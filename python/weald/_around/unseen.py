@@ -1,10 +1,12 @@
-"""Sparse scores of labels, of any classifier, for samples that it was not fitted on."""
+"""Predictions of samples by models that were not fitted to them: out of bag, of other folds, or of a model that is given.
+
+Sparse scores of labels are those of any classifier, in blocks of samples.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,15 +16,15 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 
+from weald._around.base import Fit
 from weald._fit.bagging import BaseBagging
-from weald._fitted.fits import Fits, fitted_last, with_folds
+from weald._fitted.fits import Read, fitted_last, with_folds
 from weald._input.checks import Float, Matrix, check_is_instance, count_samples, draw_seed, folds_of
 from weald._input.described import kind_of
 from weald._input.elementary import expit
 from weald._input.frames import different
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
-from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
 from weald._ranking import best, outputs
 from weald._ranking.outputs import of_labels
@@ -48,10 +50,10 @@ def check_scores(estimator: BaseEstimator) -> None:
         raise TypeError(f"estimator must be a classifier with predict_proba or decision_function, got {kind_of(final)}")
 
 
-def check_takes_masks(estimator: BaseEstimator, mask: object, cv: object) -> None:
-    """Raise for unknown values of y that the fit of an estimator does not support; `cv` is that of `check_cv_of`."""
+def check_takes_masks(estimator: BaseEstimator, given: Fit) -> None:
+    """Raise for unknown values of y that the fit of an estimator does not support."""
     final, _ = apart(estimator)
-    if mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
+    if given.y_mask is not None and given.cv != "given" and not getattr(final, "_masks_y", False):
         raise ValueError(
             f"{type(final).__name__} does not support y with masked entries: estimator must be one of weald that does, "
             "or a fitted one in FrozenEstimator"
@@ -81,7 +83,7 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
         outputs.check_values(found.data, outputs.called(final, "predict_sparse"), is_proba=True)
     else:
         parts = [best.at_least(_dense_probabilities(final, rows), floor) for rows in blocks_of(X, n_labels)]
-        found = parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
+        found = stacked(parts)
     if found.shape[1] != n_labels:
         raise ValueError(
             f"estimator must predict scores of {n_labels} labels, the number of columns of y, got scores of "
@@ -97,24 +99,17 @@ def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     return expit(of_labels(estimator, "decision_function", X))
 
 
-def in_order(found: list[Any], order: NDArray[np.intp], shape: tuple[int, int]) -> tuple[Any, NDArray[np.bool_]]:
-    """Scores of samples that are given in another order, and a mask of the samples with scores."""
-    n, d = shape
-    known = np.zeros(n, dtype=np.bool_)
-    known[order] = True
-    stacked = sparse.csr_array(sparse.vstack([*found, sparse.csr_array((1, d))], format="csr"))
-    at = np.full(n, len(order))
-    at[order] = np.arange(len(order))
-    return stacked[at], known
+def fit_out_of_bag(final: Any, X: Any, given: Fit, floor: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+    """Fit to labels; return out-of-bag scores of at least `floor`, and by how many models each sample has such scores."""
+    scores, n_models = final._fit_out_of_bag(X, given.y, given.sample_weight, floor, given.y_mask, given.fits)
+    return sparse.csr_array(scores), n_models
 
 
-def out_of_bag(
-    fits: Fits, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, floor: float, mask: object
-) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
+def out_of_bag(estimator: BaseEstimator, given: Fit, floor: float) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted clone, out-of-bag scores of at least `floor` as CSR, and a mask of the samples with such scores."""
-    fit = lambda final, rows: final._fit_out_of_bag(rows, y, weights, floor, mask, fits)  # noqa: E731
-    model, (scores, n_trees) = fitted_last(estimator, X, y, fit)
-    return model, sparse.csr_array(scores), n_trees > 0
+    fit = lambda final, rows: fit_out_of_bag(final, rows, given, floor)  # noqa: E731
+    model, (scores, n_models) = fitted_last(estimator, given.X, given.y, fit)
+    return model, scores, n_models > 0
 
 
 def without_out_of_bag(estimator: BaseEstimator, n_labels: int) -> str | None:
@@ -136,17 +131,12 @@ def without_out_of_bag(estimator: BaseEstimator, n_labels: int) -> str | None:
 
 
 def check_cv_of(
-    cv: object,
-    estimator: BaseEstimator,
-    random_state: object,
-    n_samples: int,
-    weights: Float | None,
-    n_labels: int = 0,
+    around: Any, n_samples: int, weights: Float | None, refused: str | None
 ) -> BaseCrossValidator | Dealt | str:
-    """The folds of samples, or "oob", or "given" for frozen estimators."""
+    """The folds of samples, or "oob" unless that is refused, or "given" for frozen estimators."""
+    cv, estimator = around.cv, around._given()
     if isinstance(estimator, FrozenEstimator):
         return "given"
-    refused = without_out_of_bag(estimator, n_labels)
     if cv is None:
         cv = "oob" if refused is None and not _leaves_few_out(estimator, weights) else 5
     if isinstance(cv, str):
@@ -158,7 +148,7 @@ def check_cv_of(
             raise ValueError(f"cv='oob' requires {refused}; use cv=int")
         return cv
     cv = folds_of(cv, n_samples, "'oob', an integer of at least 2, a cross-validation generator, or None")
-    return Dealt(cv, draw_seed(random_state)) if isinstance(cv, int) else check_cv(cv)
+    return Dealt(cv, draw_seed(around.random_state)) if isinstance(cv, int) else check_cv(cv)
 
 
 def _leaves_few_out(estimator: BaseEstimator, weights: Float | None) -> bool:
@@ -171,7 +161,7 @@ def _leaves_few_out(estimator: BaseEstimator, weights: Float | None) -> bool:
     return bool(np.average(np.exp(-weights), weights=shares) < 0.1 and weights.max() * shares.mean() <= 64)
 
 
-def check_groups(groups: object, cv: object) -> None:
+def _check_groups(groups: object, cv: object) -> None:
     """Raise for groups that would not be kept together; `cv` is the result of `check_cv_of`."""
     if groups is None or not isinstance(cv, str | Dealt | KFold):
         return
@@ -182,48 +172,56 @@ def check_groups(groups: object, cv: object) -> None:
     )
 
 
-def folds(cv: Any, X: MatrixLike, target: Target, weights: Float | None, y: Any, groups: object = None) -> list[Any]:
+def _folds(cv: Any, given: Fit) -> list[Any]:
     """The training and test samples of each fold. Folds that are stratified by labels are told y and its mask."""
     if isinstance(cv, Dealt):
-        return cv.of(X, target, weights)
-    n, mask = y.shape[0], target.mask
-    by_labels = "y_mask" in inspect.signature(cv.split).parameters
-    told: dict[str, Any] = {"y": y, "y_mask": mask} if by_labels else {"y": np.zeros(n)}
-    if groups is not None:
-        told["groups"] = groups
+        return cv.of(given.X, given.target, given.sample_weight)
+    n, by_labels = given.y.shape[0], "y_mask" in inspect.signature(cv.split).parameters
+    told: dict[str, Any] = {"y": given.y, "y_mask": given.y_mask} if by_labels else {"y": np.zeros(n)}
+    if given.groups is not None:
+        told["groups"] = given.groups
     return list(cv.split(np.zeros((n, 1)), **told))
 
 
-def unseen_scores(
-    fits: Fits,
-    estimator: BaseEstimator,
-    X: MatrixLike,
-    y: sparse.csr_array,
-    weights: Float | None,
-    cv: object,
-    floor: float,
-    target: Target,
-    name: str,
-    verbose: int,
-    groups: object = None,
-) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
-    """A fitted model, scores of samples by models that were not fitted on them, and a mask of the samples with scores.
+def unseen(
+    around: Any,
+    given: Fit,
+    read: Read,
+    joined: Callable[[list[Any], Any], Any],
+    read_out_of_bag: Callable[[Any, Any], Any],
+) -> tuple[Any, Any, NDArray[np.bool_]]:
+    """A fitted model, predictions of samples by models that were not fitted to them, and a mask of samples with some.
 
-    `cv` is the result of `check_cv_of`, and `target` what is known of y. The fits are reported as those of `name`.
+    `given` is what checks have made of the arguments. `joined` makes one table
+    of what `read` returns for blocks of samples; it is told the model that was fitted to all samples. `read_out_of_bag` fits
+    the last step of a pipeline to X, and returns predictions and for how many trees each sample was unseen.
     """
-    check_groups(groups, cv)
-    mask = target.mask
-    read = partial(scores_at_least, floor=floor, n_labels=y.shape[1])
+    cv = given.cv
+    _check_groups(given.groups, cv)
+    estimator, fits, X, y = around._given(), given.fits, given.X, given.y
+    n = y.shape[0]
     if isinstance(cv, str) and cv == "given":
-        blocks = fits.read(estimator, X, read)
-        scores = blocks[0] if len(blocks) == 1 else sparse.csr_array(sparse.vstack(blocks, format="csr"))
-        return estimator, scores, np.ones(y.shape[0], dtype=np.bool_)
-    parts = [] if isinstance(cv, str) else folds(cv, X, target, weights, y, groups)
-    with Progress(name, "fit", len(parts) + 1, verbose) as progress:
+        return estimator, joined(fits.read(estimator, X, read), estimator), np.ones(n, dtype=np.bool_)
+    parts = [] if isinstance(cv, str) else _folds(cv, given)
+    with Progress(type(around).__name__, "fit", len(parts) + 1, around.verbose) as progress:
         if isinstance(cv, str):
-            model, scores, known = out_of_bag(fits, estimator, X, y, weights, floor, mask)
+            model, (found, n_trees) = fitted_last(estimator, X, y, read_out_of_bag)
             progress(1)
-        else:
-            model, found, order = with_folds(fits, estimator, X, y, weights, mask, parts, read, progress)
-            scores, known = in_order(found, order, y.shape)
-    return model, scores, known
+            return model, found, n_trees > 0
+        args = estimator, X, y, given.sample_weight, given.y_mask, parts, read, progress
+        model, blocks, order = with_folds(fits, *args)
+    at = np.full(n, len(order))
+    at[order] = np.arange(len(order))
+    return model, _in_order(joined(blocks, model), at), at < len(order)
+
+
+def _in_order(found: Any, at: NDArray[np.intp]) -> Any:
+    """The rows at these places. Beyond the last one is a row of nothing: of zeros if they are sparse, and of NaN if dense."""
+    if is_sparse(found):
+        return sparse.csr_array(sparse.vstack([found, sparse.csr_array((1, found.shape[1]))], format="csr"))[at]
+    return np.concatenate([found, np.full((1, *found.shape[1:]), np.nan)])[at]
+
+
+def stacked(blocks: list[Any], _: Any = None) -> sparse.csr_array:
+    """Blocks of sparse scores as one."""
+    return blocks[0] if len(blocks) == 1 else sparse.csr_array(sparse.vstack(blocks, format="csr"))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from weald._conformal import measures, ranked
+from weald._around import measures, ranked
 from weald._input.checks import Float, floats, score_weights
 from weald._inspect.displays import pyplot, style
 from weald._parameters.types import MatrixLike

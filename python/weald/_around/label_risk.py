@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import bdtr
 
-from weald._conformal import ranked
+from weald._around import ranked
 from weald._input.checks import Float
 from weald._ranking.ranks import are_entries_in
 

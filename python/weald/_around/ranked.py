@@ -72,10 +72,6 @@ class Ranked:
         at = np.searchsorted(self.total[own], (n + 1) * (1 - alpha) * (1 - _SLACK))
         return float(self.score[own][at])
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays, as model files hold them."""
-        return {"ptr": self.ptr, "score": self.score, "total": self.total}
-
 
 def ranked(columns: list[tuple[Float, Float]]) -> Ranked:
     """The scores and weights of each column, in order. NaN are unknown; equal scores become one."""
@@ -95,28 +91,18 @@ def _one(scores: Float, weights: Float) -> tuple[Float, Float]:
     return scores[last], total[last]
 
 
-def proven(arrays: object, n_columns: int) -> Ranked:
-    """The scores from the arrays of a file, after validation."""
-    if type(arrays) is not dict or arrays.keys() != {"ptr", "score", "total"}:
-        raise ValueError(f"must have the arrays ptr, score and total, got {described(arrays)}")
-    ptr, score, total = (arrays[name] for name in ("ptr", "score", "total"))
-    for name, dtype, length in (
-        ("ptr", np.int64, n_columns + 1),
-        ("score", np.float64, None),
-        ("total", np.float64, None),
-    ):
-        value = arrays[name]
-        is_list = isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == 1
-        if not is_list or (length is not None and len(value) != length):
-            raise ValueError(
-                f"must have {name} of type {np.dtype(dtype)} and of the right length, got {described(value)}"
-            )
+def prove(found: Any, n_columns: int) -> None:
+    """Raise unless scores of an untrusted source are what `ranked` makes; the message is the predicate of a sentence."""
+    arrays = list(vars(found).values()) if isinstance(found, Ranked) else []
+    kinds = zip(arrays, (np.int64, np.float64, np.float64), strict=False)
+    if not arrays or not all(isinstance(a, np.ndarray) and a.dtype == kind and a.ndim == 1 for a, kind in kinds):
+        raise ValueError(f"must be Ranked with an int64 array and two float64 arrays, got {described(found)}")
+    ptr, score, total = arrays
     n = len(score)
-    if len(total) != n or ptr[0] != 0 or ptr[-1] != n or (np.diff(ptr) < 0).any():
+    if len(ptr) != n_columns + 1 or len(total) != n or ptr[0] != 0 or ptr[-1] != n or (np.diff(ptr) < 0).any():
         raise ValueError("must have a score and a weight for each place, and columns in order, got others")
     for j in range(n_columns):
         own = slice(ptr[j], ptr[j + 1])
         rises = (np.diff(score[own]) > 0).all() and (np.diff(total[own]) >= 0).all()
         if not (rises and np.isfinite(score[own]).all() and np.isfinite(total[own]).all() and (total[own] > 0).all()):
             raise ValueError("must have finite scores and positive sums of weights in ascending order, got others")
-    return Ranked(ptr, score, total)

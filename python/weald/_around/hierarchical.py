@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,16 +11,18 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 
-from weald._fitted.around import Need
+from weald._around import unseen
+from weald._around.base import Claims, Fit, need
+from weald._around.labels import LabelsAround, has
+from weald._fit.base import keep
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import check_fitted
 from weald._input import checks, frames, masks, registry, targets
 from weald._input.checks import Float, Matrix
-from weald._input.described import described
-from weald._labels import label_scores
-from weald._labels.around import LabelsAround, has
-from weald._labels.hierarchy import LabelHierarchy, checked_method, checked_weight
+from weald._input.sklearn_private import StrOptions
+from weald._labels.consistent import METHODS
+from weald._labels.hierarchy import WEIGHTS, LabelHierarchy
 from weald._parameters.types import MatrixLike, Prediction, available_if
 from weald._ranking import best
 from weald._ranking.outputs import of_labels
@@ -29,6 +31,11 @@ from weald._rounds.progress import Progress
 
 # The least number of samples of an implication that `fit` infers, as in `LabelHierarchy.from_labels`.
 _LEAST = 5.0
+
+
+def _is_hierarchy(around: Any, found: Any) -> None:
+    is_one = isinstance(found, LabelHierarchy) and found.n_labels == around.n_outputs_
+    need(is_one, f"a LabelHierarchy of {around.n_outputs_} labels", found)
 
 
 @registry.stored(registry.META_ESTIMATORS, "weald.multilabel")
@@ -73,7 +80,14 @@ class HierarchicalLabels(LabelsAround):
         of labels and features.
     """
 
-    _fitted = ("hierarchy_",)
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LabelsAround._parameter_constraints,
+        "hierarchy": [LabelHierarchy, None],
+        "method": [StrOptions(set(METHODS))],
+        "not_closed": [StrOptions({"close", "raise"})],
+        "label_weight": [StrOptions(set(WEIGHTS)), None],
+    }
+    FITTED: ClassVar[Claims] = {**LabelsAround.FITTED, "hierarchy_": _is_hierarchy}
 
     hierarchy_: LabelHierarchy
 
@@ -87,12 +101,7 @@ class HierarchicalLabels(LabelsAround):
         label_weight: Literal["depth", "information_content", "information_accretion"] | None = None,
         verbose: int = 0,
     ) -> None:
-        self.estimator = estimator
-        self.hierarchy = hierarchy
-        self.method = method
-        self.not_closed = not_closed
-        self.label_weight = label_weight
-        self.verbose = verbose
+        keep(self, locals())
 
     def fit(
         self,
@@ -120,36 +129,23 @@ class HierarchicalLabels(LabelsAround):
         self : HierarchicalLabels
             The fitted classifier.
         """
-        self._fit_by(HERE, X, y, sample_weight, y_mask=y_mask, label_names=label_names)
-        return self
+        return self._run(Fit(X, y, sample_weight, y_mask, label_names))
 
-    def _fit_by(
-        self,
-        fits: Fits,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object = None,
-        *,
-        y_mask: MatrixLike | None = None,
-        label_names: object = None,
-    ) -> None:
-        self._validate_params()
-        with fitted_at_once(self, anew=True) as new:
-            target, weights = new._checked_labels(X, y, sample_weight, y_mask, label_names)
-            target, estimator = new._prepared(target, weights)
-            if isinstance(estimator, FrozenEstimator):
-                # It raises for samples that it does not accept, and if it predicts another number of labels.
-                label_scores.scores_at_least(estimator, X, 1.0, target.n_outputs)
-            else:
-                label_scores.check_takes_masks(new.estimator, target.mask, None)
-                with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
-                    told = lambda: progress(1)  # noqa: E731
-                    estimator = fits.start(estimator, X, new._as_given(target), weights, target.mask, told)()
-            new.estimator_ = estimator
+    def _fit(self, given: Fit) -> None:
+        given, estimator = self._prepared(given)
+        if isinstance(estimator, FrozenEstimator):
+            # It raises for samples that it does not accept, and if it predicts another number of labels.
+            unseen.scores_at_least(estimator, given.X, 1.0, self.n_outputs_)
+        else:
+            with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
+                told = lambda: progress(1)  # noqa: E731
+                data = given.X, given.y, given.sample_weight, given.y_mask
+                estimator = given.fits.start(estimator, *data, told)()
+        self.estimator_ = estimator
 
     def _without_out_of_bag(self, n_labels: int) -> str | None:
         """What the estimator lacks to have out-of-bag scores."""
-        return label_scores.without_out_of_bag(self.estimator, n_labels)
+        return unseen.without_out_of_bag(self.estimator, n_labels)
 
     def _fit_out_of_bag(
         self,
@@ -161,33 +157,20 @@ class HierarchicalLabels(LabelsAround):
         fits: Fits = HERE,
     ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
         """Fit around a forest; return consistent out-of-bag scores of at least `min_score`, and which samples have some."""
-        self._validate_params()
         with fitted_at_once(self, anew=True) as new:
-            target, weights = new._checked_labels(X, y, sample_weight, y_mask, None)
-            target, estimator = new._prepared(target, weights)
-            label_scores.check_takes_masks(new.estimator, target.mask, None)
-            asked, labels = new._floor(min_score), new._as_given(target)
+            given, estimator = new._prepared(Fit(X, y, sample_weight, y_mask, fits=fits))
             with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
-                found = label_scores.out_of_bag(fits, estimator, X, labels, weights, asked, target.mask)
+                new.estimator_, scores, known = unseen.out_of_bag(estimator, given, new._floor(min_score))
                 progress(1)
-            new.estimator_, scores, known = found
         return self._at_least(scores, min_score), known
 
-    def _prepared(self, target: targets.Target, weights: Float | None) -> tuple[targets.Target, BaseEstimator]:
-        """The target with closed label sets, and the estimator to fit. Sets the attributes for y."""
-        target = self._with_hierarchy(target, weights)
-        self._set_labels(target)
-        return target, self._weighted(target, weights)
-
-    def _validate_params(self) -> None:
-        checked_method(self.method)
-        if not isinstance(self.not_closed, str) or self.not_closed not in ("close", "raise"):
-            raise ValueError(f"not_closed must be 'close' or 'raise', got {checks.shown(self.not_closed)}")
-        if self.label_weight is not None:
-            checked_weight(self.label_weight, "label_weight")
-        if self.hierarchy is not None and not isinstance(self.hierarchy, LabelHierarchy):
-            raise TypeError(f"hierarchy must be a LabelHierarchy or None, got {described(self.hierarchy)}")
-        super()._validate_params()
+    def _prepared(self, given: Fit) -> tuple[Fit, BaseEstimator]:
+        """The fit to closed label sets, and the estimator to fit. Sets the attributes for y."""
+        given = self._checked(given)
+        given = self._with_target(given, self._with_hierarchy(given.target, given.sample_weight))
+        if not isinstance(self.estimator, FrozenEstimator):
+            unseen.check_takes_masks(self.estimator, given)
+        return given, self._weighted(given.target, given.sample_weight)
 
     def _with_hierarchy(self, target: targets.Target, weights: Float | None) -> targets.Target:
         """The target with closed label sets. Sets the hierarchy."""
@@ -227,11 +210,6 @@ class HierarchicalLabels(LabelsAround):
         # If all labels are alike, their weights do not matter, but one must be positive.
         final.set_params(label_weight=found if found.any() else np.ones(len(found)))
         return estimator
-
-    def _prove(self, need: Need) -> None:
-        found = self.hierarchy_
-        is_own = isinstance(found, LabelHierarchy) and found.n_labels == self.n_outputs_
-        need(is_own, "hierarchy_", f"must be a LabelHierarchy of {self.n_outputs_} labels, got {described(found)}")
 
     # --- predictions -------------------------------------------------------------------------------------------------
 
@@ -299,7 +277,7 @@ class HierarchicalLabels(LabelsAround):
 
     def _scores(self, X: MatrixLike, floor: float) -> sparse.csr_array:
         """Consistent scores of at least `floor`."""
-        scores = label_scores.scores_at_least(self.estimator_, X, self._floor(floor), self.n_outputs_)
+        scores = unseen.scores_at_least(self.estimator_, X, self._floor(floor), self.n_outputs_)
         return self._at_least(scores, floor)
 
     def _floor(self, floor: float) -> float:
@@ -374,6 +352,5 @@ class HierarchicalLabels(LabelsAround):
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
         truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, mask=mask))
-        weights = checks.score_weights(sample_weight, named.shape[0])
         wrong: Matrix = truth != named
-        return masks.accuracy(wrong, mask, weights)
+        return masks.accuracy(wrong, mask, checks.score_weights(sample_weight, named.shape[0]))

@@ -1,4 +1,4 @@
-"""`Mean`: averages of the predictions of estimators, of weald and of scikit-learn, for every kind of y."""
+"""`VotingClassifier`, `VotingRegressor`: averages of what estimators predict, of weald and scikit-learn, for every kind of y."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from weald import Mean
 from weald._ranking import best
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
@@ -56,7 +55,8 @@ def boosted(**params):
 
 
 def mean(*estimators, **params):
-    return Mean([(f"part{i}", estimator) for i, estimator in enumerate(estimators)], **params)
+    cls = weald.VotingClassifier if is_classifier(estimators[0]) else weald.VotingRegressor
+    return cls([(f"part{i}", estimator) for i, estimator in enumerate(estimators)], **params)
 
 
 def dense(values):
@@ -145,12 +145,12 @@ def test_it_is_scikit_learns_voting(kind):
     if kind == "class":
         parts = [("a", LogisticRegression()), ("b", GaussianNB()), ("c", RandomForestClassifier(5, random_state=0))]
         theirs = VotingClassifier(parts, voting="soft", weights=[1, 2, 4]).fit(X, y)
-        ours = Mean(parts, weights=[1, 2, 4]).fit(X, y)
+        ours = weald.VotingClassifier(parts, weights=[1, 2, 4]).fit(X, y)
         # The same products and sums, with weights that are divided by a power of two.
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-14)
     else:
         parts = [("a", Ridge()), ("b", RandomForestRegressor(5, random_state=0))]
-        theirs, ours = (cls(parts, weights=[1, 2]).fit(X, y) for cls in (VotingRegressor, Mean))
+        theirs, ours = (cls(parts, weights=[1, 2]).fit(X, y) for cls in (VotingRegressor, weald.VotingRegressor))
         np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-14)
     assert np.array_equal(ours.predict(X) == theirs.predict(X), np.ones(len(X))) or kind == "number"
     assert ours.score(X, y) == pytest.approx(theirs.score(X, y), rel=1e-14)
@@ -361,7 +361,7 @@ def test_weights_can_be_chosen_on_other_samples_without_another_fit():
     search = GridSearchCV(mean(*parts), {"weights": [[1, 0], [1, 1], [0, 1]]}, cv=2).fit(X[60:], y[60:])
     assert search.best_estimator_.estimators_[0].estimator is parts[0].estimator
     search = GridSearchCV(mean(forest(), boosting()), {"part0__max_depth": [1, 3], "part1": ["drop"]}, cv=2).fit(X, y)
-    assert list(search.best_estimator_.named_estimators_) == ["part0"]
+    assert search.best_estimator_.named_estimators_["part1"] == "drop"
 
 
 def test_parameters_of_members():
@@ -422,7 +422,7 @@ def test_out_of_bag_scores_are_the_mean_of_those_of_forests(y_kind):
     np.testing.assert_allclose(found.toarray(), np.where(wanted >= 0.05, wanted, 0), rtol=1e-15)
     assert known.all()
     assert found.has_canonical_format
-    assert type(tuned.estimator_) is Mean
+    assert type(tuned.estimator_) is weald.VotingClassifier
     by_default = TunedThresholds(both, min_score=0.05).fit(X, y)
     assert np.array_equal(by_default.threshold_, tuned.threshold_)
     assert np.array_equal(tuned.estimator_.predict_proba(X), clone(both).fit(X, y).predict_proba(X))
@@ -490,7 +490,7 @@ def test_a_predictor_has_the_bits_of_the_mean(case):
             assert predictor.n_features_in_ == 6
             for method in ("predict", "predict_proba", "predict_topk"):
                 if not hasattr(model, method):
-                    with pytest.raises(AttributeError, match=f"Mean has no {method}"):
+                    with pytest.raises(AttributeError, match=f"Voting\\w+ has no {method}"):
                         getattr(predictor, method)(samples[0])
                     continue
                 more = {"k": 2} if method == "predict_topk" else {}
@@ -570,33 +570,44 @@ def at(content, *keys):
     return content
 
 
+def values(*numbers):
+    return {"array": {"dtype": "<f8", "shape": [len(numbers)], "values": list(numbers)}}
+
+
 FAULTS = [
     (("params", "weights"), [1], r"weights must have shape \(2,\)"),
     (("params", "estimators"), [], "estimators must be a list of pairs"),
-    (("params", "estimators"), 3, "estimators must be a list of pairs, got 3"),
+    (("params", "estimators"), 3, r"estimators must be a list of pairs \(name, estimator\), got 3"),
     (("params", "other"), 3, "must have the parameters"),
-    (("fitted", "n_outputs_"), 2, "y must have 1 outputs|classes_ must"),
+    (("fitted", "n_outputs_"), 2, "y must have 1 outputs|_classes must"),
     (("fitted", "n_outputs_"), -1, "n_outputs_ must be a positive integer, got -1"),
-    (("fitted", "weights_"), [1.0], "weights_ must be 2 floats"),
-    (("fitted", "weights_"), [0.5, 0.5], "weights_ must be 2 floats from 0 to 1, the largest of them 1"),
-    (("fitted", "weights_"), [1.0, -1.0], "weights_ must be 2 floats"),
-    (("fitted", "classes_"), [3], "classes_ must have 1 arrays of classes"),
+    (("fitted", "weights_"), values(1.0), "weights_ must be 2 floats"),
+    (("fitted", "weights_"), values(0.5, 0.5), "weights_ must be 2 floats from 0 to 1, the largest of them 1"),
+    (("fitted", "weights_"), [1.0, 1.0], "weights_ must be 2 floats"),
+    (("fitted", "weights_"), values(1.0, -1.0), "weights_ must be 2 floats"),
+    (("fitted", "_classes"), [3], "_classes must be 1 arrays of classes"),
     (
-        ("fitted", "classes_"),
+        ("fitted", "_classes", 0),
         {"array": {"dtype": "<i8", "shape": [2], "values": [1, 0]}},
-        "classes_ must be distinct and in increasing order",
+        "_classes must be distinct and in increasing order",
     ),
     (
-        ("fitted", "classes_"),
+        ("fitted", "_classes", 0),
         {"array": {"dtype": "<i8", "shape": [1], "values": [1]}},
-        "classes_ must have all classes of the estimators",
+        "_classes must be all classes of the estimators",
     ),
     (("fitted", "other"), 1, "attributes must be"),
     (("members",), [], "an array that is not used"),
     (("members",), 1, "an array that is not used"),
-    (("members", 0), 1, "must have members with a name"),
-    (("members", 0, "name"), "part1", "must have distinct names"),
-    (("members", 1, "frozen"), 0, "must have members with a string as name, and true or false as frozen"),
+    (("members", 0), 1, "must have members with an estimator"),
+    (
+        ("params", "estimators", 1),
+        {"tuple": ["part1", 2]},
+        "must have estimators_ for each frozen parameter, got none for 2",
+    ),
+    (("fitted", "_names"), {"dict": [["part0", True]]}, "_names must be a name for each of estimators_"),
+    (("fitted", "_names"), 1, "_names must be a name for each of estimators_, got 1"),
+    (("members", 1, "frozen"), 0, "must have members with an estimator, and true or false as frozen"),
     (("members", 1, "inner", "class"), "RandomForestClassifier", "."),
     (("members", 1, "inner"), {"class": "RandomForestClassifier", "params": {}, "fitted": {}}, "."),
 ]
@@ -647,11 +658,11 @@ BAD = [
     ({"estimators": [("a__b", forest())]}, ValueError, "__"),
     ({"estimators": [("a", weald.RandomForestClassifier)]}, TypeError, "got the class RandomForestClassifier as 'a'"),
     ({"estimators": [("a", "drop")]}, ValueError, "estimators must have one that is not 'drop'"),
-    ({"estimators": [("a", StandardScaler())]}, TypeError, "must be classifiers or regressors, got a StandardScaler"),
+    ({"estimators": [("a", StandardScaler())]}, TypeError, "must be classifiers, got a StandardScaler as 'a'"),
     (
         {"estimators": [("a", forest()), ("b", numbers())]},
-        ValueError,
-        "all be classifiers or all be regressors, got the classifier 'a' and the regressor 'b'",
+        TypeError,
+        "must be classifiers, got a RandomForestRegressor as 'b'; VotingRegressor is for regressors",
     ),
     ({"estimators": [("a", RidgeClassifier())]}, TypeError, "must have predict_proba, which a RidgeClassifier as 'a'"),
     ({"estimators": [("a", boosting(loss="hinge"))]}, TypeError, "must have predict_proba.*'a' has not after its fit"),
@@ -666,8 +677,10 @@ BAD = [
     ({"weights": [np.nan, 1]}, ValueError, "weights must be finite .* got nan"),
     ({"weights": [0, 0]}, ValueError, "weights must be positive for at least one estimator"),
     ({"weights": ["a", "b"]}, ValueError, "weights"),
-    ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
-    ({"n_jobs": 1.5}, ValueError, "n_jobs must be an integer or None, got 1.5"),
+    ({"voting": "hard"}, ValueError, "'voting' parameter of VotingClassifier must be a str among {'soft'}. Got 'hard'"),
+    ({"verbose": -1}, ValueError, "verbose"),
+    ({"n_jobs": 0}, ValueError, "'n_jobs' parameter .* must be an int in the range .* or None. Got 0"),
+    ({"n_jobs": 1.5}, ValueError, "'n_jobs' parameter .* must be an int in the range .* or None. Got 1.5"),
 ]
 
 
@@ -677,11 +690,9 @@ def test_what_does_not_fit_is_refused(params, error, message):
     model = mean(forest(), extra()).fit(X, y)
     before = model.predict_proba(X)
     given = model.get_params(deep=False)
-    model.estimators, model.weights, model.n_jobs = (
-        {**given, **params}[key] for key in ("estimators", "weights", "n_jobs")
-    )
+    vars(model).update(params)
     check_refused(model, error, message, X, y)
-    model.estimators, model.weights, model.n_jobs = (given[key] for key in ("estimators", "weights", "n_jobs"))
+    vars(model).update(given)
     assert np.array_equal(model.predict_proba(X), before)
 
 
@@ -693,8 +704,33 @@ def test_sample_weights_that_a_member_does_not_take():
     assert mean(forest(), KNeighborsClassifier()).fit(X, y).score(X, y) > 0.5
 
 
+def test_a_classifier_is_for_classifiers_and_a_regressor_for_regressors():
+    X, y = problem("number")
+    message = "must be regressors, got a RandomForestClassifier as 'a'; VotingClassifier is for classifiers"
+    with pytest.raises(TypeError, match=message):
+        weald.VotingRegressor([("a", forest())]).fit(X, y)
+
+
+def test_fits_are_reported(capsys):
+    X, y = problem("class")
+    mean(forest(), extra(), verbose=2).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0] for line in lines] == [f"VotingClassifier: fit {i} of 2" for i in (1, 2)]
+
+
+def test_what_is_dropped_keeps_its_name():
+    X, y = problem("class")
+    model = mean(forest(), extra(), boosting(), weights=[1, 2, 3]).set_params(part1="drop").fit(X, y)
+    for found in (model, weald.loads(weald.dumps(model)), pickle.loads(pickle.dumps(model))):
+        assert list(found.named_estimators_) == ["part0", "part1", "part2"]
+        assert found.named_estimators_["part1"] == "drop"
+        assert len(found.estimators_) == 2
+        assert found.weights_.tolist() == [1 / 3, 1]
+    assert list(model.named_estimators) == ["part0", "part1", "part2"]
+
+
 @pytest.mark.parametrize("name", ["to_json", "to_c", "to_onnx", "to_treelite", "to_sklearn"])
 def test_exports_are_of_its_members(name):
     X, y = problem("class")
-    with pytest.raises(TypeError, match=r"estimator is a Mean, but .*; export each of its estimators_"):
+    with pytest.raises(TypeError, match=r"estimator is a VotingClassifier, but .*; export each of its estimators_"):
         getattr(weald.export, name)(mean(forest()).fit(X, y))

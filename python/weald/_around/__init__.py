@@ -1,0 +1,1 @@
+"""Meta-estimators: what stands around fitted estimators."""

@@ -1,1 +1,0 @@
-"""Estimators whose predictions are averaged: the fit of the members, their mean, and files."""
