@@ -111,6 +111,7 @@ lint-rust:
 
 .PHONY: lint-python
 lint-python: $(TESTED) $(VENV)/group-lint $(VENV)/group-test
+	$(BIN)/python tools/budget.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYTHONPATH=python $(BIN)/lint-imports

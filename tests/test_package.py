@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 
+import budget
 import pytest
 import real_data
 import weald
@@ -299,23 +300,12 @@ def test_private_names_are_found(line):
     assert list(private_names(line))
 
 
-def lines_of_code(source: str) -> int:
-    """The lines that are neither empty nor comments nor docstrings."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    texts = [
-        node.body[0]
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None
-    ]
-    told = {line for text in texts for line in range(text.lineno, text.end_lineno + 1)}
-    lines = enumerate(source.splitlines(), start=1)
-    return sum(1 for i, line in lines if i not in told and line.strip() and not line.strip().startswith("#"))
-
-
 def test_lines_of_code_are_counted():
     module = '"""Text.\n\nMore.\n"""\n\n# A comment.\nx = """one\ntwo"""\n'
-    function = '\ndef f():\n    """Text."""\n    return 1\n'
-    assert lines_of_code(module + function) == 4
+    function = '\ndef f():\n    """Text."""\n    return 1  # why\n'
+    assert budget.of_python(module + function) == (4, 5)
+    rust = "//! Text.\n\nuse a;\n// why\nfn f() {}\n\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n"
+    assert budget.of_rust(rust) == 2
 
 
 # What y, X and the samples are counted by.
@@ -354,11 +344,12 @@ def test_no_branch_of_python_decides_a_default_of_boosting():
     assert {path.name: found for path in files if (found := compared_sizes(path.read_text(encoding="utf-8")))} == {}
 
 
-def test_rooms_and_modules_stay_small_enough_to_keep_in_mind():
-    package = ROOT / "python" / "weald"
-    modules = sorted(package.rglob("*.py"))
-    assert len(modules) > 100
-    long = {path.name: n for path in modules if (n := lines_of_code(path.read_text(encoding="utf-8"))) > 400}
-    full = {str(folder): n for folder, n in Counter(path.parent for path in modules).items() if n > 20}
-    assert not long
-    assert not full
+def test_the_budget_has_a_limit_for_all_that_is_measured():
+    limits = json.loads(budget.LIMITS.read_text(encoding="utf-8"))
+    found = budget.measured()
+    assert list(found) == list(limits)
+    assert min(found.values()) > 0
+    # Joints: what a module of one room imports from another one, and names that mean two things.
+    crossing, twice = budget.joints()
+    assert 100 < crossing <= limits["imports between rooms of Python"]
+    assert 0 < twice <= limits["names that several modules of Python define"]
