@@ -178,16 +178,16 @@ class WealdBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         limit = int(params["limit"])
         X = self.vectorizer.transform([document.text for document in documents])
         n_labels = self._model.n_outputs_
-        found, scores = self._model.predict_topk(X, max(1, min(limit, n_labels)))
+        k = max(1, min(limit, n_labels))
+        found, scores = self._model.predict_topk(X, k, names=True)
         # Documents with unknown words only have no suggestions.
-        found[np.diff(X.indptr) == 0] = -1
-        subjects = np.array([int(name) for name in self._model.target_names_in_])
+        found[np.diff(X.indptr) == 0] = None
         return SuggestionBatch.from_sequence(
             [
                 [
-                    SubjectSuggestion(int(subjects[j]), float(score))
-                    for j, score in zip(*row, strict=True)
-                    if j >= 0
+                    SubjectSuggestion(int(name), float(score))
+                    for name, score in zip(*row, strict=True)
+                    if name is not None
                 ]
                 for row in zip(found, scores, strict=True)
             ],

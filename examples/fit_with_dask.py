@@ -90,7 +90,9 @@ def grow_on_cluster(X: Any, Y: Any) -> tuple[Any, Any, list[Bar], float]:
             weald.distribute.fit(forest, X, Y, executor, n_parts=N_PARTS, timeout=300)
         seconds = time.time() - begin
         with get_task_stream(client) as of_labels:
-            labels, _ = weald.distribute.predict(forest, X, executor, method="predict_topk", k=3, n_parts=3)
+            labels, _ = weald.distribute.predict(
+                forest, X, executor, method="predict_topk", k=3, n_parts=3
+            )
     bars = [
         (task["worker"], what, step["start"] - begin, step["stop"] - begin)
         for what, tasks in (("trees", of_trees), ("best labels", of_labels))

@@ -77,6 +77,9 @@ def test_best_labels_have_names(name, data, form):
     found = model.predict_topk(X, 2, names=True)[0]
     assert found.shape == (len(X), 2)
     assert found.tolist() == [[NAMES[label] for label in row] for row in indices]
+    one = weald.Predictor(model).predict_topk(X[0], k=2, names=True)
+    assert one[0].tolist() == found[0].tolist()
+    np.testing.assert_array_equal(one[1], model.predict_topk(X[:1], 2)[1][0])
     assert (
         model.predict_topk(sparse.csr_array(X), k=3, names=True)[0].tolist()
         == model.predict_topk(X, 3, names=True)[0].tolist()

@@ -26,7 +26,7 @@ from sklearn.metrics import f1_score, label_ranking_average_precision_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
 from sklearn.utils import estimator_checks
 from weald._labels.calibration import calibrated
 from weald._labels.thresholds import Objective, tuned
@@ -849,10 +849,16 @@ def test_topk_through_a_pipeline_and_in_chunks():
     for given_x, left_out in itertools.product(
         (X, X.toarray(), X.tocoo()), (exclude, exclude.tocoo(), exclude.toarray())
     ):
-        chunks = list(weald.topk(pipeline, given_x, 4, chunk_size=33, min_score=0.1, exclude=left_out))
-        assert [len(indices) for indices, _ in chunks] == [33, 33, 33, 21]
-        for at in (0, 1):
-            np.testing.assert_array_equal(np.concatenate([chunk[at] for chunk in chunks]), expected[at])
+        for size in (1, 33, 120, 10**9):
+            found = weald.topk(pipeline, given_x, 4, chunk_size=size, min_score=0.1, exclude=left_out)
+            np.testing.assert_array_equal(found[0], expected[0])
+            np.testing.assert_array_equal(found[1], expected[1])
+    lengths = []
+    counted = make_pipeline(FunctionTransformer(lambda rows: lengths.append(rows.shape[0]) or rows), forest())
+    counted.fit(X, Y)
+    lengths.clear()
+    weald.topk(counted, X, 4, chunk_size=33)
+    assert lengths == [33, 33, 33, 21]
     with pytest.raises(TypeError, match=r"estimator must be .*got RidgeClassifier, which has no predict_topk"):
         weald.topk(make_pipeline(RidgeClassifier()), X, 1)
     for bad in (0, 1.5, True, "a"):
@@ -860,11 +866,9 @@ def test_topk_through_a_pipeline_and_in_chunks():
             weald.topk(pipeline, X, 1, chunk_size=bad)
     for bad in (exclude[:60], np.zeros((60, 15))):
         with pytest.raises(ValueError, match=r"exclude must have 120 rows, one for each sample of X, got 60"):
-            next(weald.topk(pipeline, X, 1, chunk_size=60, exclude=bad))
-    once = list(weald.topk(pipeline, X, 4, chunk_size=70, exclude=[3]))
-    np.testing.assert_array_equal(
-        np.concatenate([labels for labels, _ in once]), weald.topk(pipeline, X, 4, exclude=[3])[0]
-    )
+            weald.topk(pipeline, X, 1, chunk_size=60, exclude=bad)
+    once = weald.topk(pipeline, X, 4, chunk_size=70, exclude=[3])
+    np.testing.assert_array_equal(once[0], weald.topk(pipeline, X, 4, exclude=[3])[0])
     tags = TunedThresholds(pipeline).fit(X, Y)
     np.testing.assert_array_equal(weald.topk(tags, X, 4, **rules)[0], tags.predict_topk(X, 4, **rules)[0])
 

@@ -119,13 +119,13 @@ def test_samples_are_predicted_as_by_the_model(name):
             found, expected = predictor.predict_topk(row, k=2), weald.topk(model, X[i : i + 1], k=2)
             assert_same(found[0], expected[0])
             assert_same(found[1], expected[1])
-            options = {"min_score": 0.3, "exclude": [0]}
-            found, expected = (
-                predictor.predict_topk(row, k=2, **options),
-                weald.topk(model, X[i : i + 1], k=2, **options),
-            )
-            assert_same(found[0], expected[0])
-            assert_same(found[1], expected[1])
+            for options in ({"min_score": 0.3, "exclude": [0]}, {"exclude": np.eye(1, LABELS.shape[1])}):
+                found, expected = (
+                    predictor.predict_topk(row, k=2, **options),
+                    weald.topk(model, X[i : i + 1], k=2, **options),
+                )
+                assert_same(found[0], expected[0])
+                assert_same(found[1], expected[1])
 
 
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix])
@@ -331,7 +331,7 @@ def test_errors_of_steps_name_the_sample(name):
     with pytest.raises(ValueError, match=r"^k must be "):
         predictor.predict_topk(X[0], k=0)
     with pytest.raises(ValueError, match=r"^scores must be "):
-        predictor.predict_topk(X[0], scores="rank")
+        predictor.predict_topk(X[0], k=2, scores="rank")
     # That a step is not fitted is no fault of the sample.
     steps = make_pipeline(StandardScaler(), weald.RandomForestClassifier(**SMALL).fit(X, LABELS))
     with pytest.raises(NotFittedError):
@@ -491,7 +491,7 @@ def test_what_the_engine_does_not_read_is_left_to_the_model():
     assert_same(predictor.predict_topk(row, k=np.int64(3))[0], predictor.predict_topk(row, k=3)[0])
     for kind in ("rank", None, ["margin"], np.array(["margin", "margin"])):
         with pytest.raises(ValueError, match=r"^scores must be "):
-            predictor.predict_topk(row, scores=kind)
+            predictor.predict_topk(row, k=2, scores=kind)
 
 
 def test_threads_share_the_weights_of_a_predictor():

@@ -69,7 +69,7 @@ def on_executor(name):
 def chunks(verbose):
     X, Y = labels()
     model = make("RandomForestClassifier").fit(X, Y)
-    return list(weald.topk(model, X, 2, chunk_size=60, verbose=verbose))
+    return weald.topk(model, X, 2, chunk_size=60, verbose=verbose)
 
 
 # The work as a function of `verbose`, the name and the unit in its lines, and the last number of units.

@@ -27,11 +27,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import targets
-from weald._input.checks import boolean, check_real, integer, named, number, shown
+from weald._input.checks import boolean, integer, number, shown
 from weald._labels.hierarchical_metrics import (
     auprc,
     fmax,
@@ -41,10 +40,8 @@ from weald._labels.hierarchical_metrics import (
 )
 from weald._parameters import propensity
 from weald._parameters.types import MatrixLike
-from weald._ranking import label_means, ranks
-from weald._ranking.label_counts import check_zero_division, counts, f1
+from weald._ranking import label_counts, label_means, ranks, scorers
 from weald._ranking.label_gains import Ranking, mean_ratio, ratio
-from weald._ranking.scorers import LabelScorer, TopkScorer
 
 __all__ = [
     "auprc",
@@ -322,13 +319,8 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     float
         The coverage error. NaN if no entry of `y_true` is known.
     """
-    if ranks.is_pair(y_score):
-        raise ValueError("y_score must be scores of all labels, got labels and their scores")
     labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
-    check_real(y_score, "y_score")
-    with named("y_score"):
-        y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
-    scores = ranks.of_all_labels(y_score, labels.shape)
+    scores = ranks.all_scores(y_score, labels.shape)
     errors = _weald.coverage(ranks.scores_of(scores), ranks.cells_of(labels), ranks.cells_of(mask))
     return ratio(errors.sum(), np.count_nonzero(ranks.n_known_of(labels.shape, mask)))
 
@@ -359,8 +351,7 @@ def micro_f1(
     float
         The micro-averaged F1 score.
     """
-    found = counts(y_true, y_pred, y_mask)
-    return f1(*found, "micro", check_zero_division(zero_division))
+    return label_counts.f1_score(y_true, y_pred, y_mask, "micro", zero_division)
 
 
 def macro_f1(
@@ -386,8 +377,7 @@ def macro_f1(
     float
         The macro-averaged F1 score. NaN if all labels are left out.
     """
-    found = counts(y_true, y_pred, y_mask)
-    return f1(*found, "macro", check_zero_division(zero_division))
+    return label_counts.f1_score(y_true, y_pred, y_mask, "macro", zero_division)
 
 
 class _LabelMetric(Protocol):
@@ -590,18 +580,13 @@ def make_topk_scorer(
         A scorer with the signature `scorer(estimator, X, y)`, which can be passed to scikit-learn as `scoring`. It can
         be pickled if `metric` can be pickled.
     """
-    if isinstance(metric, str):
-        if metric not in _TOPK_METRICS:
-            raise ValueError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
-        metric = _TOPK_METRICS[metric]
-    if not callable(metric):
-        raise TypeError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
+    metric = _found(metric, _TOPK_METRICS)
     if metric is coverage_error:
         raise ValueError(
             "metric must be a metric of the first k labels, got coverage_error, which needs scores of all labels"
         )
     k = integer("k", k, 1)
-    return TopkScorer(metric, k, _sign(greater_is_better, metric is not one_error), options)
+    return scorers.TopkScorer(metric, k, _sign(greater_is_better, metric is not one_error), options)
 
 
 def make_label_scorer(
@@ -652,16 +637,21 @@ def make_label_scorer(
     >>> cross_validate(weald.DecisionTreeClassifier(), X, Y, cv=2, scoring=scoring)["test_score"]
     array([1., 1.])
     """
-    if isinstance(metric, str):
-        if metric not in _LABEL_METRICS:
-            raise ValueError(f"metric must be a callable or one of {sorted(_LABEL_METRICS)}, got {metric!r}")
-        metric = _LABEL_METRICS[metric]
-    if not callable(metric):
-        raise TypeError(f"metric must be a callable or one of {sorted(_LABEL_METRICS)}, got {metric!r}")
+    metric = _found(metric, _LABEL_METRICS)
     if options.get("return_counts"):
         raise TypeError("return_counts must be False in a scorer, which returns one number, got True")
     is_loss = metric in (log_loss, brier)
-    return LabelScorer(metric, _sign(greater_is_better, not is_loss), options, of_probabilities=is_loss)
+    return scorers.LabelScorer(metric, _sign(greater_is_better, not is_loss), options, of_probabilities=is_loss)
+
+
+def _found(metric: str | Callable[..., Any], named: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """A metric, which may be given by its name in a table."""
+    if isinstance(metric, str) and metric in named:
+        return named[metric]
+    if callable(metric):
+        return metric
+    kind = ValueError if isinstance(metric, str) else TypeError
+    raise kind(f"metric must be a callable or one of {sorted(named)}, got {metric!r}")
 
 
 def _sign(greater_is_better: object, default: bool) -> int:

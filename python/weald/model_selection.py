@@ -45,8 +45,7 @@ from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
 from weald._labels import group_folds
 from weald._parameters.types import MatrixLike, Prediction, RandomState
-from weald._ranking import known_scorers
-from weald._ranking.scorers import predict_topk
+from weald._ranking import known_scorers, scorers
 from weald._rounds.progress import check_verbose
 
 __all__ = [
@@ -574,7 +573,7 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: MatrixLike) -> Any:
         if self.k is None:
             return getattr(self.estimator_, self.method)(X)
-        labels, scores = predict_topk(self.estimator_, X, self.k)
+        labels, scores = scorers.predict_topk(self.estimator_, X, self.k)
         # A single structured array, since scikit-learn reorders the samples of one array.
         pairs = np.empty(len(labels), dtype=[("labels", np.int64, (self.k,)), ("scores", np.float64, (self.k,))])
         pairs["labels"], pairs["scores"] = labels, scores

@@ -13,7 +13,6 @@ from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import frames
 from weald._input.checks import Float, boolean, count_samples
-from weald._input.targets import LabelFormat
 from weald._parameters.types import MatrixLike, Scores, available_if
 from weald._ranking import best
 
@@ -90,7 +89,7 @@ class BestLabels:
     n_outputs_: int
     n_classes_: Any
     classes_: Any
-    _label_format: LabelFormat | None
+    _label_format: Any
 
     @available_if(ranks_columns)
     @of_one_fit
@@ -148,7 +147,10 @@ class BestLabels:
         as_margins = best.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
         k, floor = best.checked_k(k, width), best.checked_floor(min_score, as_margins)
         of_columns = self._names_to_rank() if boolean("names", names) else None
-        marked = best.pattern(exclude, n_samples, width, getattr(self, "target_names_in_", None))
+        given = None if exclude is None else frames.names_of(exclude, "exclude")
+        if (where := frames.different(given, getattr(self, "target_names_in_", None))) is not None:
+            raise ValueError(f"exclude must have {where}: its columns must be the labels, in the order of y")
+        marked = best.pattern(exclude, n_samples, width)
         indices, found = self._k_best(X, k, marked, as_margins=as_margins)
         labels, found = best.ranked(indices, found, floor, are_margins=as_margins)
         return labels if of_columns is None else best.named_labels(labels, of_columns), found

@@ -13,8 +13,7 @@ from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._labels.hierarchy import LabelHierarchy
 from weald._parameters.types import MatrixLike
-from weald._ranking import curves, ranks
-from weald._ranking.label_counts import check_zero_division, predicted_labels
+from weald._ranking import curves, label_counts, ranks
 
 # Predicted labels, or the tuple of labels and scores that `predict_topk` returns.
 _Predicted = MatrixLike | tuple[ArrayLike, ArrayLike]
@@ -123,7 +122,7 @@ def _counts(
     """The numbers of labels that are right, true and predicted, for each sample with a known entry."""
     target = _checked(hierarchy)._labels(y_true, y_mask, "y_true")
     labels, mask = hierarchy._closed(target.original, target.mask)
-    predicted, _ = hierarchy._closed(predicted_labels(y_pred, labels.shape))
+    predicted, _ = hierarchy._closed(label_counts.predicted_labels(y_pred, labels.shape))
     known = ranks.n_known_of(labels.shape, mask) > 0
     if mask is not None:
         predicted = ranks.without(predicted, mask)
@@ -139,7 +138,7 @@ def _checked(hierarchy: object) -> LabelHierarchy:
 
 
 def _averaged(parts: NDArray[np.intp], wholes: NDArray[np.intp], average: object, zero_division: object) -> float:
-    zero = check_zero_division(zero_division)
+    zero = label_counts.check_zero_division(zero_division)
     if not isinstance(average, str) or average not in ("micro", "samples"):
         raise ValueError(f"average must be 'micro' or 'samples', got {shown(average)}")
     if not len(wholes):
@@ -191,11 +190,11 @@ def fmax(
     """
     if hierarchy is None:
         labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
-        scores = _all_scores(y_score, labels.shape)
+        scores = ranks.all_scores(y_score, labels.shape)
     else:
         target = _checked(hierarchy)._labels(y_true, y_mask, "y_true")
         labels, mask = hierarchy._closed(target.original, target.mask)
-        scores = hierarchy._consistent(_all_scores(y_score, labels.shape), "max")
+        scores = hierarchy._consistent(ranks.all_scores(y_score, labels.shape), "max")
     if ((scores.data if is_sparse(scores) else scores) < 0).any():
         raise ValueError("y_score must not have negative scores: pass probabilities, such as 1 / (1 + exp(-margin))")
     tried: Float | None = None
@@ -247,17 +246,8 @@ def auprc(
     if not isinstance(average, str) or average not in ("micro", "macro", "weighted"):
         raise ValueError(f"average must be 'micro', 'macro' or 'weighted', got {shown(average)}")
     labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
-    found, n_true = curves.areas(labels, _all_scores(y_score, labels.shape), mask, average == "micro")
+    found, n_true = curves.areas(labels, ranks.all_scores(y_score, labels.shape), mask, average == "micro")
     some = n_true > 0
     if not some.any():
         return float("nan")
     return float(np.average(found[some], weights=n_true[some] if average == "weighted" else None))
-
-
-def _all_scores(y_score: Any, shape: tuple[int, int]) -> Any:
-    if ranks.is_pair(y_score):
-        raise ValueError("y_score must be scores of all labels, got labels and their scores")
-    check_real(y_score, "y_score")
-    with named("y_score"):
-        found = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
-    return ranks.of_all_labels(found, shape)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald._input import frames
-from weald._input.checks import Float, Matrix, count_samples, integer, named, number, shown
+from weald._input.checks import Float, Matrix, integer, named, number, shown
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
@@ -52,11 +51,8 @@ def checked_floor(min_score: object, are_margins: bool) -> float:
     return number("min_score", min_score, lambda found: not np.isnan(found), "a number that is not NaN, or None")
 
 
-def pattern(exclude: Raw, n_rows: int, width: int, names: NDArray[np.object_] | None = None) -> sparse.csr_array | None:
-    """Excluded columns in canonical form: one row for each sample, or a single row for all samples.
-
-    `names` are those of the columns, which a frame must have if it has names.
-    """
+def pattern(exclude: Raw, n_rows: int, width: int) -> sparse.csr_array | None:
+    """Excluded columns in canonical form: one row for each sample, or a single row for all samples."""
     accepted = (
         f"a matrix of shape ({n_rows}, {width}) with True or 1 for labels to exclude, "
         f"or a list of labels from 0 to {width - 1}"
@@ -68,8 +64,6 @@ def pattern(exclude: Raw, n_rows: int, width: int, names: NDArray[np.object_] | 
             raise ValueError(f"exclude must be {accepted}, got a sparse matrix of shape {exclude.shape}")
         # A matrix with one row would apply to all samples, which is equivalent, since there is only one.
         return ranks.pattern(exclude, "exclude")
-    if (where := frames.different(frames.names_of(exclude, "exclude"), names)) is not None:
-        raise ValueError(f"exclude must have {where}: its columns must be the labels, in the order of y")
     with named("exclude"):
         given = np.asarray(exclude)
     if given.ndim == 2:
@@ -88,16 +82,6 @@ def pattern(exclude: Raw, n_rows: int, width: int, names: NDArray[np.object_] | 
         raise ValueError(f"exclude must be {accepted}, got the label {wrong[0]}")
     columns = np.unique(given).astype(np.int64)
     return sparse.csr_array((np.ones(len(columns), dtype=np.bool_), columns, [0, len(columns)]), shape=(1, width))
-
-
-def by_sample(exclude: Raw, n_samples: int) -> Any:
-    """`exclude` in a form that is cut into rows, if it is a matrix with a row for each sample; None if it is not."""
-    with named("exclude"):
-        if exclude is None or (not is_sparse(exclude) and np.ndim(exclude) != 2):
-            return None
-    if (found := count_samples(exclude, "exclude")) != n_samples:
-        raise ValueError(f"exclude must have {n_samples} rows, one for each sample of X, got {found}")
-    return exclude.tocsr() if is_sparse(exclude) else exclude
 
 
 def ranked(

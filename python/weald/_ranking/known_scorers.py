@@ -85,7 +85,7 @@ def _f1(average: str) -> Callable[..., float]:
     def score(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: object) -> float:
         if sample_weight is not None:
             raise ValueError(f"sample_weight must be None with scoring='f1_{average}' and unknown values of y")
-        return label_counts.f1(*label_counts.counts(y, estimator.predict(X), None), average, 0.0)
+        return label_counts.f1_score(y, estimator.predict(X), None, average)
 
     return score
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -26,6 +28,24 @@ def counts(
     return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
 
 
+def f1_score(
+    y_true: MatrixLike, y_pred: Any, y_mask: MatrixLike | None, average: str, zero_division: object = 0.0
+) -> float:
+    """The F1 score of all entries together ("micro"), or the mean of those of labels ("macro").
+
+    Labels without true or predicted entries have the score `zero_division`, and are left out if that is NaN.
+    """
+    n_right, n_cells = counts(y_true, y_pred, y_mask)
+    zero = check_zero_division(zero_division)
+    if average == "micro":
+        return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
+    some = n_cells > 0
+    found = np.full(len(n_cells), zero)
+    found[some] = 2.0 * n_right[some] / n_cells[some]
+    found = found[~np.isnan(found)]
+    return float(found.mean()) if len(found) else float("nan")
+
+
 def predicted_labels(y_pred: Matrix, shape: tuple[int, int]) -> sparse.csr_array:
     if ranks.is_pair(y_pred):
         listed, scores = y_pred
@@ -38,20 +58,6 @@ def predicted_labels(y_pred: Matrix, shape: tuple[int, int]) -> sparse.csr_array
     if predicted.shape != shape:
         raise ValueError(f"y_pred must have shape {shape}, that of y_true, got {predicted.shape}")
     return predicted
-
-
-def f1(n_right: NDArray[np.intp], n_cells: NDArray[np.intp], average: str, zero: float) -> float:
-    """The F1 score of all entries together ("micro"), or the mean of those of labels ("macro"), from `counts`.
-
-    Labels without true or predicted entries have the score `zero`, and are left out if that is NaN.
-    """
-    if average == "micro":
-        return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
-    some = n_cells > 0
-    found = np.full(len(n_cells), zero)
-    found[some] = 2.0 * n_right[some] / n_cells[some]
-    found = found[~np.isnan(found)]
-    return float(found.mean()) if len(found) else float("nan")
 
 
 def check_zero_division(value: object) -> float:

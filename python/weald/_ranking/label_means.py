@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import checks
-from weald._input.checks import Float, check_real, named, shown
+from weald._input.checks import Float, shown
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import known_entries, ranks
@@ -169,12 +168,7 @@ def score(
 
 def _scores(y_score: Any, shape: tuple[int, int], of_probabilities: bool) -> tuple[Any, float]:
     """Checked scores of all labels, dense or as canonical CSR, and the resolution of their dtype."""
-    if ranks.is_pair(y_score):
-        raise ValueError("y_score must be scores of all labels, got labels and their scores")
-    check_real(y_score, "y_score")
-    with named("y_score"):
-        y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
-    scores = ranks.of_all_labels(y_score, shape)
+    scores = ranks.all_scores(y_score, shape)
     values = scores.data if is_sparse(scores) else scores
     if of_probabilities and values.size:
         low, high = float(values.min()), float(values.max())

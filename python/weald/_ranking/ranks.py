@@ -156,6 +156,16 @@ def is_pair(y_score: object) -> bool:
     return isinstance(y_score, tuple) and len(y_score) == 2 and all(np.ndim(part) == 2 for part in y_score)
 
 
+def all_scores(y_score: Any, shape: tuple[int, int]) -> Any:
+    """Checked scores of all labels, which the result of `predict_topk` does not have, as of `of_all_labels`."""
+    if is_pair(y_score):
+        raise ValueError("y_score must be scores of all labels, got labels and their scores")
+    check_real(y_score, "y_score")
+    with named("y_score"):
+        y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
+    return of_all_labels(y_score, shape)
+
+
 def of_all_labels(y_score: Any, shape: tuple[int, int]) -> Any:
     """Validated scores of all labels as float32 or float64, dense or as canonical CSR."""
     _check_rows(y_score.shape[0], shape[0])

@@ -177,7 +177,7 @@ class Predictor:
     def predict_topk(
         self,
         sample: object,
-        k: int = 5,
+        k: int,
         *,
         names: bool = False,
         scores: Scores = "auto",
@@ -190,7 +190,7 @@ class Predictor:
         ----------
         sample : array-like of shape (n_features,) or (1, n_features), mapping, data frame or sparse matrix
             The sample to predict.
-        k : int, default=5
+        k : int
             Number of labels or classes, at least 1 and at most the number of labels or classes of the model.
         names : bool, default=False
             Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.

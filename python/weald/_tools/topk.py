@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, overload
+from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from weald._input.checks import Float, Matrix, check_is_instance, count_samples, integer
+from weald._input.checks import Float, check_is_instance, count_samples, integer, named
 from weald._input.sklearn_private import safe_indexing
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
-from weald._ranking.best import by_sample
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
 
 __all__ = ["topk"]
 
-Best: TypeAlias = tuple[NDArray[Any], Float]
-
-
-@overload
-def topk(
-    estimator: BaseEstimator,
-    X: MatrixLike,
-    k: int,
-    *,
-    names: bool = False,
-    scores: Scores = "auto",
-    min_score: float | None = None,
-    exclude: MatrixLike | None = None,
-    chunk_size: None = None,
-    verbose: int = 0,
-) -> Best: ...
-
-
-@overload
-def topk(
-    estimator: BaseEstimator,
-    X: MatrixLike,
-    k: int,
-    *,
-    names: bool = False,
-    scores: Scores = "auto",
-    min_score: float | None = None,
-    exclude: MatrixLike | None = None,
-    chunk_size: int,
-    verbose: int = 0,
-) -> Iterator[Best]: ...
-
 
 def topk(
     estimator: BaseEstimator,
-    X: MatrixLike,
+    X: Raw,
     k: int,
     *,
     names: bool = False,
@@ -62,7 +29,7 @@ def topk(
     exclude: MatrixLike | None = None,
     chunk_size: int | None = None,
     verbose: int = 0,
-) -> Best | Iterator[Best]:
+) -> tuple[NDArray[Any], Float]:
     """Predict the `k` highest-scoring labels of each sample, by a classifier or a pipeline that ends with one.
 
     For a pipeline, X is transformed by the first steps and passed to `predict_topk` of the last step.
@@ -88,8 +55,8 @@ def topk(
         a sparse one that are not zero; or a list of labels for all samples. Classes of one output are given by
         positions.
     chunk_size : int or None, default=None
-        If it is given, the result is an iterator over chunks of so many samples, with the result for each chunk. Only one
-        chunk at a time is transformed and held in memory.
+        Number of samples that are transformed and predicted at a time, so that the features of no more samples are in
+        memory. The result is the same. None: all at once.
     verbose : int, default=0
         How samples of chunks that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
 
@@ -107,8 +74,7 @@ def topk(
     TypeError
         If the classifier has no `predict_topk`.
     ValueError
-        If a parameter or the input is not valid. With `chunk_size`, errors of `predict_topk` are raised when the first
-        chunk is requested.
+        If a parameter or the input is not valid.
 
     Examples
     --------
@@ -120,8 +86,6 @@ def topk(
     >>> pipeline = make_pipeline(TfidfVectorizer(), forest).fit(texts, tags)
     >>> weald.topk(pipeline, ["red fox", "blue fish"], k=1)[0].ravel()
     array([0, 1])
-    >>> [indices.shape for indices, scores in weald.topk(pipeline, texts, k=2, chunk_size=20)]
-    [(20, 2), (10, 2)]
     """
     final, before = apart(estimator)
     check_is_instance(final)
@@ -131,27 +95,31 @@ def topk(
             f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
         )
 
-    def of(rows: Any, exclude: Any) -> Best:
+    def of(rows: Any, left_out: Any) -> tuple[NDArray[Any], Float]:
         rows = rows if before is None else before.transform(rows)
-        found: Best = final.predict_topk(rows, k, names=names, scores=scores, min_score=min_score, exclude=exclude)
+        options = {"names": names, "scores": scores, "min_score": min_score, "exclude": left_out}
+        found: tuple[NDArray[Any], Float] = final.predict_topk(rows, k, **options)
         return found
 
     if chunk_size is None:
         return of(X, exclude)
-    size = integer("chunk_size", chunk_size, 1, also=" or None")
-    return _chunks(of, X, size, exclude, type(final).__name__, check_verbose(verbose))
-
-
-def _chunks(
-    of: Callable[[Any, Any], Best], X: Matrix, size: int, exclude: Any, name: str, verbose: int
-) -> Iterator[Best]:
-    if is_sparse(X):
-        X = X.tocsr()
-    n = count_samples(X)
-    of_samples = by_sample(exclude, n)
-    with Progress(name, "sample", n, verbose) as report:
-        for start in range(0, n, size):
+    size, n = integer("chunk_size", chunk_size, 1, also=" or None"), count_samples(X)
+    X, by_row = X.tocsr() if is_sparse(X) else X, by_sample(exclude, n)
+    found = []
+    with Progress(type(final).__name__, "sample", n, check_verbose(verbose)) as report:
+        for start in range(0, max(n, 1), size):
             chunk = slice(start, start + size)
-            found = of(safe_indexing(X, chunk), exclude if of_samples is None else safe_indexing(of_samples, chunk))
+            found.append(of(safe_indexing(X, chunk), exclude if by_row is None else safe_indexing(by_row, chunk)))
             report(min(start + size, n))
-            yield found
+    labels, values = zip(*found, strict=True)
+    return np.concatenate(labels), np.concatenate(values)
+
+
+def by_sample(exclude: Raw, n_samples: int) -> Any:
+    """`exclude` in a form that is cut into rows, if it is a matrix with a row for each sample; None if it is not."""
+    with named("exclude"):
+        if exclude is None or (not is_sparse(exclude) and np.ndim(exclude) != 2):
+            return None
+    if (found := count_samples(exclude, "exclude")) != n_samples:
+        raise ValueError(f"exclude must have {n_samples} rows, one for each sample of X, got {found}")
+    return exclude.tocsr() if is_sparse(exclude) else exclude
