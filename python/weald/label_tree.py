@@ -24,7 +24,7 @@ from weald._fit.base import as_size, keep
 from weald._fit.finite import Absent, OfPreparedX
 from weald._fit.samples import Samples
 from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.proof import Proof
+from weald._fitted.proof import OF_SEED, Proof, Row
 from weald._input.checks import MOST, Float, Matrix, Number
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import csr_of, is_sparse
@@ -48,12 +48,10 @@ class LabelTreeProof(Proof):
 
     attribute = "_model"
     engine = _weald.LabelTreeModel
-    own: ClassVar[dict[str, bool]] = {"_seed": True, updates.PART: False}
-
-    def of_kind(self) -> None:
-        self.seed()
-        if updates.PART in self.state:
-            updates.prove_part(self.need, self.state[updates.PART], "trees", self.model.n_trees)
+    own: ClassVar[dict[str, Row]] = {
+        **OF_SEED,
+        updates.PART: (False, lambda part, model: updates.fault_of_part(part, "trees", model.n_trees)),
+    }
 
 
 class LabelTreeClassifier(OfPreparedX):

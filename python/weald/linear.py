@@ -29,9 +29,8 @@ from weald._fit.predictions import label_probabilities
 from weald._fit.samples import Samples
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.fits import HERE, Fits
-from weald._fitted.proof import Proof, check_fitted
+from weald._fitted.proof import OF_SEED, Proof, Row, check_fitted, must
 from weald._input.checks import Float, Matrix, Number
-from weald._input.described import described
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import csr_of
 from weald._parameters.types import ClassWeight, MatrixLike, MultiLabel, Prediction, RandomState, fit_context
@@ -53,15 +52,11 @@ class LinearProof(Proof):
 
     attribute = "_model"
     engine = _weald.LinearModel
-    own: ClassVar[dict[str, bool]] = {"_seed": True, "C_": True, updates.PART: False}
-
-    def of_kind(self) -> None:
-        self.seed()
-        C = self.state["C_"]
-        is_positive = type(C) is float and 0 < C < np.inf
-        self.need(is_positive, "C_", f"must be a positive number, got {described(C)}")
-        if updates.PART in self.state:
-            updates.prove_part(self.need, self.state[updates.PART], "labels", self.model.n_outputs)
+    own: ClassVar[dict[str, Row]] = {
+        **OF_SEED,
+        "C_": (True, must("be a positive number", lambda C, _: type(C) is float and 0 < C < np.inf)),
+        updates.PART: (False, lambda part, model: updates.fault_of_part(part, "labels", model.n_outputs)),
+    }
 
 
 class LinearClassifier(OfPreparedX):

@@ -255,7 +255,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _fitted_names(self) -> Set[str]:
         names = self._names_of_fit.get(type(self))
         if names is None:
-            known = self._proof.names(isinstance(self, ClassifierMixin))
+            known = self._proof.rows(isinstance(self, ClassifierMixin))
             names = frozenset({self._proof.attribute, *known, *self._unsaved} - frames.SETTINGS)
             self._names_of_fit[type(self)] = names
         return names

@@ -18,11 +18,10 @@ from weald._fit.arrays import Tree, decision_path
 from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, TreeParameters
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.proof import Proof, check_fitted
+from weald._fitted.proof import OF_CONTAINER, OF_DRAWN, Proof, check_fitted
 from weald._input.checks import draw_seed
 from weald._input.described import described
 from weald._input.sklearn_private import StrOptions
-from weald._input.targets import CONTAINER
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
     MatrixLike,
@@ -38,7 +37,7 @@ class TreeProof(Proof):
     """The fitted attributes of a tree under validation."""
 
     attribute = "tree_"
-    own: ClassVar[dict[str, bool]] = {"max_features_": True, CONTAINER: False}
+    own = OF_DRAWN | OF_CONTAINER
 
     @classmethod
     def model_of(cls, value: object) -> _Model | None:
@@ -61,10 +60,6 @@ class TreeProof(Proof):
         n_trees = tree._forest.n_trees
         self.need(n_trees == 1, self.attribute, f"must be a single tree, got {n_trees} trees")
         self.of_y(tree._forest)
-
-    def of_kind(self) -> None:
-        """Check the number of features that were drawn."""
-        self.drawn_features()
 
 
 class BaseTree(TreeParameters, BaseModel):
