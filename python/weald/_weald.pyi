@@ -752,6 +752,16 @@ class Forest:
         config: _ForestConfig,
         x: _Matrix,
         y: _Targets,
+    def spread(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def oob_spread(
+        self,
+        config: _ForestConfig,
+        x: _Matrix,
+        y: _Targets,
+        sample_weight: NDArray[np.float64] | None,
+        n_threads: int = 1,
+        y_mask: _Mask | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]]: ...
         sample_weight: NDArray[np.float64] | None,
         floor: float,
         n_threads: int = 1,

@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from weald._conformal import ranked, regions, spread
+from weald._conformal import ranked, regions
 from weald._conformal.around import BaseConformal
 from weald._conformal.regions import Ellipsoid
+from weald._fit.forest import BaseForestRegressor
 from weald._fit.predictions import BaseRegressor
+from weald._fit.samples import Samples
 from weald._fitted.around import Need, is_array
 from weald._fitted.fits import Fits, Read
 from weald._input import checks, targets
 from weald._input.checks import Float
-from weald._input.described import described
+from weald._input.described import described, kind_of
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
+from weald._parameters import output_strategy
 from weald._parameters.types import MatrixLike
 from weald._ranking import outputs
 from weald._ranking.pipelines import apart
@@ -91,7 +94,7 @@ class BaseConformalRegressor(BaseConformal):
 
     def _check_conformity(self, final: Any, cv: object) -> None:
         if self.conformity_score == "normalized":
-            spread.check_has_spread(final)
+            _check_has_spread(final)
         if self.conformity_score == "quantile":
             if not hasattr(final, "predict_quantiles"):
                 raise TypeError(
@@ -118,10 +121,11 @@ class BaseConformalRegressor(BaseConformal):
     def _reader(self) -> Read:
         return partial(_read_numbers, self.conformity_score, self._quantile_levels)
 
-    def _read_out_of_bag(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
+    def _read_out_of_bag(self, forest: Any, samples: Samples, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         if self.conformity_score == "normalized":
-            center, n_trees, found = spread.out_of_bag(forest, samples, config)
-            return np.stack([center, found], axis=1), n_trees
+            data = samples.X, samples.target.engine, samples.row_weights[0]
+            center, n_trees, spread = forest._forest.oob_spread(config, *data, forest._n_threads(), samples.mask)
+            return np.stack([center, spread], axis=1), n_trees
         center, n_trees = forest._oob_predict(config, samples)
         return center[:, None, :], n_trees
 
@@ -246,6 +250,20 @@ class BaseConformalRegressor(BaseConformal):
         return regions.ellipsoid_of(self.covariance_[np.ix_(outputs, outputs)])
 
 
+def _check_has_spread(final: BaseEstimator) -> None:
+    """Raise for estimators whose trees have no spread, the standard deviation of their predictions."""
+    if not isinstance(final, BaseForestRegressor):
+        raise TypeError(
+            "conformity_score='normalized' requires a random forest or an extra-trees forest of weald, got "
+            f"{kind_of(final)}; 'absolute' takes any regressor"
+        )
+    if output_strategy.is_asked(final):
+        raise ValueError(
+            f"conformity_score='normalized' does not support a forest with {output_strategy.ASKED}, whose trees have one "
+            "output each; 'absolute' does"
+        )
+
+
 def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model: Any, X: Any) -> Float:
     """What intervals are made of, of shape (n_samples, 1 to 3, n_outputs): predictions, and their spread or quantiles."""
     n = checks.count_samples(X)
@@ -255,7 +273,8 @@ def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model:
         final, before = apart(model)
         X = X if before is None else before.transform(X)
         if conformity_score == "normalized":
-            parts.append(spread.spread(final, X, center))
+            checked = final._check_predict(X)
+            parts.append(final._forest.spread(checked, final._n_threads(checked)))
         else:
             found = np.asarray(final.predict_quantiles(X, quantile_levels), dtype=np.float64)
             outputs.check_values(found, outputs.called(final, "predict_quantiles"), is_proba=False)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::{Dataset, Forest, Matrix, Targets, TreeConfig};
@@ -118,6 +118,37 @@ impl PyForest {
         let x = x.view()?;
         let path = self.entry(&x, 1, n_threads).run(py, |control| self.0.decision_path(&x, control))?;
         let (ptr, nodes) = (output::vector(py, path.ptr), output::vector(py, path.nodes));
+    /// (n_samples, width) float64: the standard deviation over the trees of the prediction of each sample.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn spread<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let spread = self.entry(&x, self.width(), n_threads).run(py, |control| self.0.spread(&x, control))?;
+        Ok(output::array(py, spread))
+    }
+
+    /// Returns the result of `oob_predict`, and the standard deviation over the same trees.
+    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_mask=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+    fn oob_spread<'py>(
+        &self,
+        py: Python<'py>,
+        config: PyForestConfig,
+        x: PyMatrix<'py>,
+        y: PyTargets<'py>,
+        sample_weight: Option<Read1<'py, f64>>,
+        n_threads: usize,
+        y_mask: Option<PyMask<'py>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+        let w = contiguous_weights(sample_weight.as_ref())?;
+        let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+        let entry = self.entry(&x, self.width(), n_threads);
+        let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+        let (oob, spread) = entry.run(py, |control| self.0.oob_spread(&config, &data, control))?;
+        (output::array(py, oob.scores), output::vector(py, oob.n_trees), output::array(py, spread)).into_pyobject(py)
+    }
+
         (ptr, nodes, output::vector(py, path.tree_offsets)).into_pyobject(py)
     }
 
