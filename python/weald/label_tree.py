@@ -186,7 +186,7 @@ class LabelTreeClassifier(OfPreparedX):
     """
 
     _proof = LabelTreeProof
-    _memory_terms = staticmethod(memory.of_label_tree)
+    _memory_of_fit = staticmethod(memory.of_label_tree)
     _inspected_by = None
     _part_of = "trees"
     _why_no_tests = "it has a linear model of many features at each node of its trees"

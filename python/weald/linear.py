@@ -213,7 +213,7 @@ class LinearClassifier(OfPreparedX):
     """
 
     _proof = LinearProof
-    _memory_terms = staticmethod(memory.of_linear)
+    _memory_of_fit = staticmethod(memory.of_linear)
     _inspected_by = "top_features"
     _threshold = 0.0
     _part_of = "labels"

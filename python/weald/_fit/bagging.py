@@ -224,7 +224,6 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
         if n_more == 0:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
-            samples.reserve(self)
             each = self._trees_at_a_time(target)
             of_all = type(self).__name__, "tree", end * each, self.verbose, n_grown * each
             with Progress(*of_all) if self.verbose else nullcontext() as progress:

@@ -134,7 +134,6 @@ class OfPreparedX(OfFiniteX, BaseClassifier):
         self._seed = draw_seed(self.random_state)
         self._set_outputs(samples.target)
         of_part = None if part is None else updates.checked_range(self, part, self._n_of_parts())
-        samples.reserve(self)
         with (
             Progress(type(self).__name__, "block of columns", None, self.verbose)
             if self.verbose

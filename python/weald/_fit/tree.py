@@ -66,7 +66,7 @@ class BaseTree(TreeParameters, BaseModel):
     """What trees for all kinds of y share."""
 
     _proof = TreeProof
-    _memory_terms = staticmethod(memory.of_forest)
+    _memory_of_fit = staticmethod(memory.of_forest)
     _masks_y = True
     _keeps_sparse_y = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -192,7 +192,6 @@ class BaseTree(TreeParameters, BaseModel):
         """Grow the tree on checked samples."""
         target = samples.target
         config = self._tree_config(samples, Growth(draw_seed(self.random_state)))
-        samples.reserve(self)
         data = samples.X, target.engine, samples.row_weights
         self.tree_ = Tree(_weald.fit_tree(*data, config, samples.mask, self._n_threads()))
         self.max_features_ = config["max_features"]

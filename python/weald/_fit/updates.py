@@ -59,7 +59,6 @@ def update(
     samples = samples.of(forest, _of_known_classes(forest, known, samples.target, y))
     forest._check_grown_with(forest._forest, samples.target)
     config = forest._forest_config(samples, (n_grown, n_grown + retire))
-    samples.reserve(forest)
     more = forest._grow(samples, config, forest._n_threads(), None)
     kept = [forest._forest.some_trees(retire, n_old)] if retire < n_old else []
     forest._forest = type(more).merge([*kept, more])

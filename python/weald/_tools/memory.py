@@ -57,8 +57,8 @@ def estimate_fit_memory(
 
     Notes
     -----
-    `fit` computes the same estimate. If not even the parts that it needs for certain are available, it raises a
-    `MemoryError` before it grows anything.
+    The engine makes the same estimate in each fit. If not even the parts that it needs for certain are available, it raises a
+    `MemoryError` before it grows anything; of compression, before the path of a forest that is grown.
 
     The estimate takes O(1) time, in addition to a search for NaN in y, sorting y to find its classes, and a pass over
     the categorical columns of X.
@@ -81,5 +81,5 @@ def estimate_fit_memory(
     if y_mask is not None and not estimator._masks_y:
         raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")
     conversions, shapes = memory.of_raw(estimator, X, y, y_mask)
-    terms = estimator._memory_terms(estimator, shapes)
-    return conversions + memory.size_of(terms) + memory.watched(estimator, _eval_sets.named(eval_sets))
+    of_fit: int = estimator._memory_of_fit(estimator, shapes)
+    return conversions + of_fit + memory.watched(estimator, _eval_sets.named(eval_sets))

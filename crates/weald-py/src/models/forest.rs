@@ -12,6 +12,7 @@ use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::memory;
 use crate::models::model::{compacting, grown, mean_of_trees, model};
 use crate::models::tree::PyTree;
 use crate::names::name_of;
@@ -50,6 +51,7 @@ pub(crate) fn fit_tree(
     entry
         .run(py, |control| {
             let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
+            memory::reserve(&data, Some(config.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
             config.fit_controlled(data, control).map(Forest::from)
         })
         .map(PyForest::from)
@@ -77,7 +79,12 @@ pub(crate) fn fit_forest<'py>(
     let n_trees = trees.len().saturating_mul(n_forests);
     let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), n_trees);
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
-    entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyForest::from)
+    entry
+        .run(py, |control| {
+            memory::reserve(&data, Some(config.tree.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
+            config.fit_trees(trees, &data, control)
+        })
+        .map(PyForest::from)
 }
 
 /// Returns the approximate number of steps of growing one tree.
@@ -111,13 +118,6 @@ impl PyForest {
         self.0.some_trees(start..stop).map(PyForest::from).map_err(raise)
     }
 
-    /// Returns the pattern in CSR (indptr, indices) of the nodes that each sample passes, and the first node of each
-    /// tree.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn decision_path<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyTuple>> {
-        let x = x.view()?;
-        let path = self.entry(&x, 1, n_threads).run(py, |control| self.0.decision_path(&x, control))?;
-        let (ptr, nodes) = (output::vector(py, path.ptr), output::vector(py, path.nodes));
     /// (n_samples, width) float64: the standard deviation over the trees of the prediction of each sample.
     #[pyo3(signature = (x, n_threads=1))]
     fn spread<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
@@ -149,6 +149,13 @@ impl PyForest {
         (output::array(py, oob.scores), output::vector(py, oob.n_trees), output::array(py, spread)).into_pyobject(py)
     }
 
+    /// Returns the pattern in CSR (indptr, indices) of the nodes that each sample passes, and the first node of each
+    /// tree.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn decision_path<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let path = self.entry(&x, 1, n_threads).run(py, |control| self.0.decision_path(&x, control))?;
+        let (ptr, nodes) = (output::vector(py, path.ptr), output::vector(py, path.nodes));
         (ptr, nodes, output::vector(py, path.tree_offsets)).into_pyobject(py)
     }
 
