@@ -117,7 +117,7 @@ impl<'a> Additive<'a> {
         x: impl Into<Matrix<'x>>,
         control: &Control,
     ) -> Result<LeavesOfRows<'m, 'a, 'x>> {
-        debug_assert!(matches!(self.terms, Terms::Leaves) && self.start.is_empty() && self.link.is_identity());
+        debug_assert!(matches!(self.terms, Terms::Leaves) && self.start.is_empty());
         Ok(LeavesOfRows { model: self, rows: self.rows(x, control)? })
     }
 
