@@ -24,7 +24,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from weald._around import class_scores, label_risk, ranked, regions, spread
+from weald._around import class_scores, label_risk, ranked, regions
 from weald.conformal import (
     ConformalClassifier,
     ConformalLabels,
@@ -261,22 +261,34 @@ def test_out_of_bag_intervals_are_those_of_oob_prediction():
     assert model.n_calibration_.tolist() == [80.0] * 3
 
 
+def unseen_by_trees(model, samples, config):
+    """Whether each tree has not drawn each sample, by the out-of-bag predictions of trees with rows of a unit matrix."""
+    marks = np.eye(model.n_estimators)
+    trees = [weald.DecisionTreeRegressor().fit(samples.X[:1], row[None])._forest for row in marks]
+    found, _ = type(model._forest).merge(trees).oob_predict(config, *as_the_engine(samples))
+    return np.nan_to_num(found) > 0
+
+
+def as_the_engine(samples):
+    return samples.X, samples.target.engine, samples.row_weights[0]
+
+
 @pytest.mark.parametrize("weights", [None, np.arange(80) % 3])
-def test_which_trees_have_not_drawn_a_sample(weights):
+def test_the_spread_is_that_of_the_trees_that_have_not_drawn_a_sample(weights):
     X, Y = numbers()
     model = forest(15)
     samples, config = model._fit(X, Y, weights, None, None)
-    unseen = spread.unseen_by_trees(model, samples, config)
-    center, n_trees, found = spread.out_of_bag(model, samples, config)
+    unseen = unseen_by_trees(model, samples, config)
+    center, n_trees, spread = model._forest.oob_spread(config, *as_the_engine(samples))
     np.testing.assert_array_equal(unseen.sum(axis=1), n_trees)
     members = np.stack([tree.predict(X) for tree in model.estimators_], axis=1)
     for i in np.flatnonzero(n_trees > 1):
         own = members[i, unseen[i]]
         # Sums of the same terms in another order.
         np.testing.assert_allclose(center[i], own.mean(axis=0), rtol=1e-12)
-        np.testing.assert_allclose(found[i], own.std(axis=0, ddof=1), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(spread[i], own.std(axis=0, ddof=1), rtol=1e-9, atol=1e-12)
     everything = members.std(axis=1, ddof=1)
-    np.testing.assert_allclose(spread.spread(model, X, members.mean(axis=1)), everything, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model._forest.spread(samples.X), everything, rtol=1e-9, atol=1e-12)
 
 
 def test_normalized_intervals_are_wide_where_trees_disagree():

@@ -163,9 +163,10 @@ def test_sparse_matrices_as_parameters_come_back(form, kind, tmp_path):
     phi = getattr(sparse, f"{form}_{kind}")(np.array([[1.0, 0.0, -2.0], [0.0, 0.5, 0.0]]))
     model, X = fitted("RandomForestRegressor", "several", output_projection=phi)
     loaded = again(model, tmp_path / "model")
-    assert type(loaded.output_projection) is type(phi)
+    # All formats but CSC come back as CSR.
+    assert type(loaded.output_projection) is getattr(sparse, f"{'csc' if form == 'csc' else 'csr'}_{kind}")
     np.testing.assert_array_equal(loaded.output_projection.toarray(), phi.toarray())
-    assert_same(loaded, model, X)
+    assert_same(loaded, model.set_params(output_projection=loaded.output_projection), X)
 
 
 def test_a_fitted_forest_that_was_a_parameter_comes_back_unfitted(tmp_path):
@@ -499,7 +500,7 @@ FAULTS = [
                 [{"array": {"dtype": t, "shape": [1], "values": [0]}} for t in ("<i4",) * 3],
             ]
         },
-        "of format lil must be small",
+        "must be one of .*, got 'lil_array'",
     ),
     (
         "RandomForestClassifier",

@@ -83,7 +83,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
     _exported_by = "to_json or to_c, or "
     _why_finite = "the nearest centroid of a sample with missing values is unknown"
     _scored_by_engine = False
-    _memory_terms = staticmethod(memory.of_centroids)
+    _memory_of_fit = staticmethod(memory.of_centroids)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BAGGING_CONSTRAINTS,
         "n_children": [Interval(Integral, 2, 2**15, closed="both")],
@@ -194,30 +194,19 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             n_projections = min(_N_PROJECTIONS, target.n_columns)
         given = self.output_projection, n_projections
         projection = projections.to_engine(*given, target, growth, default=n_projections)
-        config = self._plain_forest_config(trees, self._seed, _N_PROJECTIONS)
-        config["output_projection"] = projection
-        if projection is None:
-            config["n_projections"] = self._count_directions(target)
-        config["output_weights"] = self._output_weights(target, weights)
-        # Leaves store the lists of their samples, which are smaller than the lists of their labels.
-        config["store_rows"] = target.kind == "labels"
-        return config
-
-    def _plain_forest_config(self, trees: tuple[int, int], seed: int, n_projections: int) -> _CentroidForestConfig:
-        """The parameters in the engine's form, without those that depend on y."""
         clustering, center = self._clustering
         return {
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": self._n_draws(),
-            "seed": seed,
+            "seed": self._seed,
             "n_children": int(self.n_children),
             "samples_per_child": _SAMPLES_PER_CHILD,
             "max_leaf_samples": as_size(self.max_leaf_samples) or 1,
             "max_depth": as_size(self.max_depth),
             "sample_size": as_size(self.sample_size),
-            "n_projections": n_projections,
-            "output_projection": None,
+            "n_projections": self._count_directions(target) if projection is None else _N_PROJECTIONS,
+            "output_projection": projection,
             "projection_scope": self.projection_scope,
             "clustering": clustering,
             "center": center,
@@ -231,8 +220,9 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             "normalize": bool(self.normalize),
             "idf": bool(self.idf),
             "centroid_dtype": "levels",
-            "output_weights": None,
-            "store_rows": False,
+            "output_weights": self._output_weights(target, weights),
+            # Leaves store the lists of their samples, which are smaller than the lists of their labels.
+            "store_rows": target.kind == "labels",
         }
 
     def _least_weights(self, n_samples: int) -> dict[str, float]:

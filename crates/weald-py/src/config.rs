@@ -145,7 +145,7 @@ impl PyForestConfig {
     pub(crate) fn into_config(self) -> PyResult<ForestConfig> {
         let tree = self.tree.into_config()?;
         Ok(ForestConfig::random_forest(tree.criterion)
-            .n_trees(self.trees.1)
+            .n_trees(self.trees.1.saturating_sub(self.trees.0))
             .sampling(sampling(self.bootstrap, self.max_samples))
             .seed(tree.seed)
             .by_output(self.by_output)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use weald::{Error, ErrorKind};
 
 /// Names of arguments and values in the engine's messages, and their names in Python.
-const WORDS: [(&str, &str); 30] = [
+const WORDS: [(&str, &str); 35] = [
     ("precision", "dtype"),
     ("Byte", "'int8'"),
     ("be Half or Single for labels and classes", "be 'float16' or 'float32' for labels and classes"),
@@ -52,6 +52,14 @@ const WORDS: [(&str, &str); 30] = [
         "with the strategy Projected, which mixes the signs of outputs",
         "with output_strategy='projected', which mixes the signs of outputs",
     ),
+    ("grow fewer trees", "set a smaller n_estimators"),
+    ("fit fewer stages, or set step_dtype to Float8", "set a smaller n_estimators, or step_dtype='float8'"),
+    ("pass X as CSC and draw all features at each node", "pass X as CSC and max_features=None"),
+    ("pass X in Fortran order", "pass X in Fortran order as float32, np.asfortranarray(X, dtype=np.float32)"),
+    (
+        "draw fewer features at each node, below a fifth of them, or use fewer threads",
+        "draw fewer features at each node with max_features, below a fifth of them, or use less n_jobs",
+    ),
     ("data", "training_data"),
     (
         "be the data, sampling and seed of the fit",
@@ -77,6 +85,10 @@ fn message(error: &Error) -> String {
         ErrorKind::Unsupported { what, when } => {
             Error::from(ErrorKind::Unsupported { what: word(what), when: word(when) }).to_string()
         }
+        ErrorKind::FitMemory { bytes, at_once, largest, advice } => {
+            let (bytes, at_once, largest) = (*bytes, *at_once, *largest);
+            Error::from(ErrorKind::FitMemory { bytes, at_once, largest, advice: word(advice) }).to_string()
+        }
         _ => error.to_string(),
     }
 }
@@ -88,7 +100,9 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Threads { n_threads } if *n_threads > 1 => PyMemoryError::new_err(format!(
             "cannot start {n_threads} threads: lower n_jobs, or leave more memory or threads to the process"
         )),
-        ErrorKind::Threads { .. } | ErrorKind::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        ErrorKind::Threads { .. } | ErrorKind::OutOfMemory { .. } | ErrorKind::FitMemory { .. } => {
+            PyMemoryError::new_err(message)
+        }
         ErrorKind::File { path, code: Some(code), message, .. } if cfg!(unix) => {
             // From the error code, Python creates the matching exception, such as `FileNotFoundError`.
             let message = message.split(" (os error").next().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
-//! The estimate of the memory of a fit.
+//! The estimate of the memory of a fit, and its reservation.
 
 use pyo3::prelude::*;
-use weald::{BoostConfig, CompressConfig, FitShapes, LayoutOfX, MemoryTerm};
+use weald::{BoostConfig, CompressConfig, Criterion, Dataset, FitShapes, LayoutOfX, MemoryTerm};
 
 use crate::config::{PyBoostConfig, PyForestConfig, unknown};
 use crate::models::centroid::PyCentroidForestConfig;
@@ -19,7 +19,6 @@ pub(crate) struct PyFitShapes {
     is_dense_numbers: bool,
     width: usize,
     n_entries: usize,
-    is_weighted: bool,
     n_cells: usize,
     n_unknown: usize,
     categories: Vec<u32>,
@@ -37,75 +36,74 @@ impl PyFitShapes {
         Ok(FitShapes::new((self.n_samples, self.n_features), layout, self.width)
             .is_dense_numbers(self.is_dense_numbers)
             .n_entries(self.n_entries)
-            .is_weighted(self.is_weighted)
             .n_cells(self.n_cells)
             .n_unknown(self.n_unknown)
             .categories(self.categories))
     }
 }
 
-/// What is stored, its size in bytes, and whether every fit holds it at the same time as the others.
-type PyTerm = (&'static str, u64, bool);
-
-fn to_python(terms: Vec<MemoryTerm>) -> Vec<PyTerm> {
-    terms.into_iter().map(|term| (term.what, term.n_bytes, term.is_certain)).collect()
+/// Returns an error if the memory that a fit needs for certain is not available: see `weald::reserve`.
+pub(crate) fn reserve(
+    data: &Dataset<'_>,
+    criterion: Option<Criterion>,
+    terms: impl FnOnce(&FitShapes) -> Vec<MemoryTerm>,
+) -> weald::Result<()> {
+    weald::reserve(&terms(&FitShapes::of(data, criterion)?))
 }
 
-/// Returns the parts of the memory of a fit of a forest.
+fn total(terms: &[MemoryTerm]) -> u64 {
+    terms.iter().fold(0, |sum, term| sum.saturating_add(term.n_bytes))
+}
+
+/// Returns the estimated memory of a fit of a forest, in bytes.
 #[pyfunction]
-pub(crate) fn memory_of_forest(config: PyForestConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<Vec<PyTerm>> {
-    Ok(to_python(config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
+pub(crate) fn memory_of_forest(config: PyForestConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<u64> {
+    Ok(total(&config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
 }
 
-/// Returns those of a centroid forest.
+/// Returns that of a centroid forest.
 #[pyfunction]
 pub(crate) fn memory_of_centroids(
     config: PyCentroidForestConfig,
     shapes: PyFitShapes,
     n_threads: usize,
-) -> PyResult<Vec<PyTerm>> {
-    Ok(to_python(config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
+) -> PyResult<u64> {
+    Ok(total(&config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
 }
 
-/// Returns those of a linear model.
+/// Returns that of a linear model.
 #[pyfunction]
-pub(crate) fn memory_of_linear(config: PyLinearConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<Vec<PyTerm>> {
-    Ok(to_python(config.into_config()?.0.fit_memory(&shapes.into_shapes()?, n_threads)))
+pub(crate) fn memory_of_linear(config: PyLinearConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<u64> {
+    Ok(total(&config.into_config()?.0.fit_memory(&shapes.into_shapes()?, n_threads)))
 }
 
-/// Returns those of a label tree.
+/// Returns that of a label tree.
 #[pyfunction]
-pub(crate) fn memory_of_label_tree(
-    config: PyLabelTreeConfig,
-    shapes: PyFitShapes,
-    n_threads: usize,
-) -> PyResult<Vec<PyTerm>> {
-    Ok(to_python(config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
+pub(crate) fn memory_of_label_tree(config: PyLabelTreeConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<u64> {
+    Ok(total(&config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
 }
 
-/// Returns those of boosting, which an observer may end if `may_stop`. Without a configuration, models of Python are
-/// boosted.
+/// Returns that of boosting. Without a configuration, models of Python are boosted.
 #[pyfunction]
 pub(crate) fn memory_of_boosting(
     config: Option<PyBoostConfig>,
     shapes: PyFitShapes,
     n_threads: usize,
-    may_stop: bool,
-) -> PyResult<Vec<PyTerm>> {
+) -> PyResult<u64> {
     let shapes = shapes.into_shapes()?;
-    Ok(to_python(match config {
-        Some(config) => config.into_config()?.0.fit_memory(&shapes, n_threads, may_stop),
+    Ok(total(&match config {
+        Some(config) => config.into_config()?.0.fit_memory(&shapes, n_threads, false),
         None => BoostConfig::fit_with_memory(&shapes),
     }))
 }
 
-/// Returns those of compression of a forest with this configuration, or of one that already has `n_fitted` trees.
+/// Returns that of compression of a forest with this configuration, or of one that already has `n_fitted` trees.
 #[pyfunction]
 pub(crate) fn memory_of_compression(
     config: PyForestConfig,
     n_fitted: Option<usize>,
     shapes: PyFitShapes,
     n_threads: usize,
-) -> PyResult<Vec<PyTerm>> {
-    Ok(to_python(CompressConfig::fit_memory(&config.into_config()?, n_fitted, &shapes.into_shapes()?, n_threads)))
+) -> PyResult<u64> {
+    Ok(total(&CompressConfig::fit_memory(&config.into_config()?, n_fitted, &shapes.into_shapes()?, n_threads)))
 }

@@ -59,6 +59,17 @@ pub enum ErrorKind {
         /// Number of bytes requested.
         bytes: usize,
     },
+    /// The memory that a fit holds for certain at the same time is not available. Nothing was allocated.
+    FitMemory {
+        /// The estimate of the whole memory, in bytes.
+        bytes: u64,
+        /// The bytes of it that are certain.
+        at_once: u64,
+        /// The largest part that is certain, and its bytes.
+        largest: (&'static str, u64),
+        /// How to reduce this part.
+        advice: &'static str,
+    },
     /// The operating system could not start threads, usually because memory is exhausted. Nothing was changed.
     Threads {
         /// Number of threads requested.
@@ -168,6 +179,14 @@ impl fmt::Display for Error {
             ErrorKind::TooMany { what, limit } => write!(f, "more than {limit} {what}"),
             ErrorKind::OutOfMemory { what, bytes } => {
                 write!(f, "cannot allocate {bytes} bytes for {what}")
+            }
+            ErrorKind::FitMemory { bytes, at_once, largest: (what, of_largest), advice } => {
+                let [bytes, at_once, of_largest] = [bytes, at_once, of_largest].map(|n| *n as f64 / 1e6);
+                write!(
+                    f,
+                    "the fit needs about {bytes:.0} MB in addition to X and y, {at_once:.0} MB of it at the same time, \
+                     which are not available. The largest part is {what}, {of_largest:.0} MB: {advice}"
+                )
             }
             ErrorKind::Threads { n_threads: 1 } => {
                 write!(f, "cannot start a thread: leave more memory or more threads to the process")

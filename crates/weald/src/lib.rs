@@ -194,7 +194,7 @@ pub use linear::{
     LinearScorer, LinearScratch,
 };
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
-pub use memory::{FitShapes, LayoutOfX, MemoryTerm};
+pub use memory::{FitShapes, LayoutOfX, MemoryTerm, reserve};
 pub use model::{
     Additive, DecisionPath, Direction, LabelScores, SparseScores, StagedScores, StepDtype, StoredScores, Term, TopK,
     TreeWeighting,

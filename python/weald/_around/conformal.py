@@ -10,20 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from weald._around import class_scores, ranked, regions, spread, unseen
+from weald._around import class_scores, ranked, regions, unseen
 from weald._around.base import AroundOne, Checked, Claims, Fit, is_array, need, positive
 from weald._around.ranked import Ranked
 from weald._around.regions import Ellipsoid
+from weald._fit.forest import BaseForestRegressor
 from weald._fit.named_outputs import NamedOutputs
 from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.samples import Samples
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.fits import Read
 from weald._input import checks, masks, targets, warned
 from weald._input.checks import Float
-from weald._input.described import described
+from weald._input.described import described, kind_of
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
+from weald._parameters import output_strategy
 from weald._parameters.types import MatrixLike
 from weald._ranking import outputs
 from weald._ranking.outputs import classes_of
@@ -129,7 +132,7 @@ class BaseConformal(NamedOutputs, AroundOne):
         others = given.y, given.sample_weight, given.y_mask, self._of_forest, given.fits
         return lambda forest, X: forest._fit_and_read(X, *others)
 
-    def _of_forest(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
+    def _of_forest(self, forest: Any, samples: Samples, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         """Out-of-bag predictions by a fitted forest, and the number of trees for each sample."""
         found: tuple[Float, NDArray[np.uint32]] = forest._oob_predict(config, samples)
         return found
@@ -239,7 +242,7 @@ class BaseConformalRegressor(BaseConformal):
 
     def _check_conformity(self, final: Any, cv: object) -> None:
         if self.conformity_score == "normalized":
-            spread.check_has_spread(final)
+            _check_has_spread(final)
         if self.conformity_score == "quantile":
             if not hasattr(final, "predict_quantiles"):
                 raise TypeError(
@@ -266,10 +269,11 @@ class BaseConformalRegressor(BaseConformal):
     def _reader(self) -> Read:
         return partial(_read_numbers, self.conformity_score, self._quantile_levels)
 
-    def _of_forest(self, forest: Any, samples: Any, config: Any) -> tuple[Float, NDArray[np.uint32]]:
+    def _of_forest(self, forest: Any, samples: Samples, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         if self.conformity_score == "normalized":
-            center, n_trees, found = spread.out_of_bag(forest, samples, config)
-            return np.stack([center, found], axis=1), n_trees
+            data = samples.X, samples.target.engine, samples.row_weights[0]
+            center, n_trees, spread = forest._forest.oob_spread(config, *data, forest._n_threads(), samples.mask)
+            return np.stack([center, spread], axis=1), n_trees
         center, n_trees = super()._of_forest(forest, samples, config)
         return center[:, None, :], n_trees
 
@@ -361,6 +365,20 @@ class BaseConformalRegressor(BaseConformal):
         return regions.ellipsoid_of(self.covariance_[np.ix_(outputs, outputs)])
 
 
+def _check_has_spread(final: BaseEstimator) -> None:
+    """Raise for estimators whose trees have no spread, the standard deviation of their predictions."""
+    if not isinstance(final, BaseForestRegressor):
+        raise TypeError(
+            "conformity_score='normalized' requires a random forest or an extra-trees forest of weald, got "
+            f"{kind_of(final)}; 'absolute' takes any regressor"
+        )
+    if output_strategy.is_asked(final):
+        raise ValueError(
+            f"conformity_score='normalized' does not support a forest with {output_strategy.ASKED}, whose trees have one "
+            "output each; 'absolute' does"
+        )
+
+
 def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model: Any, X: Any) -> Float:
     """What intervals are made of, of shape (n_samples, 1 to 3, n_outputs): predictions, and their spread or quantiles."""
     n = checks.count_samples(X)
@@ -370,7 +388,8 @@ def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model:
         final, before = apart(model)
         X = X if before is None else before.transform(X)
         if conformity_score == "normalized":
-            parts.append(spread.spread(final, X, center))
+            checked = final._check_predict(X)
+            parts.append(final._forest.spread(checked, final._n_threads(checked)))
         else:
             found = np.asarray(final.predict_quantiles(X, quantile_levels), dtype=np.float64)
             outputs.check_values(found, outputs.called(final, "predict_quantiles"), is_proba=False)

@@ -75,7 +75,7 @@ def _taken_apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, 
     engine = proof.model_of(state.pop(proof.attribute, None))
     _prove_names(f"{name}: {prefix}", state)
     names = model._get_param_names()
-    known = proof.names(isinstance(model, ClassifierMixin))
+    known = proof.rows(isinstance(model, ClassifierMixin))
     values = {n: state.pop(n) for n in sorted(names)}
     # A frozen model that stages start from is both a parameter and an attribute, which is stored once.
     if isinstance(state.get("_init"), FrozenEstimator) and values["init"] is state["_init"]:
@@ -167,7 +167,7 @@ def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Ba
         raise ValueError(f"{name} does not support the parameter {min(unknown)[:80]!r}")
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
     estimator = cls(**params)
-    if strange := sorted(content["fitted"].keys() - proof.names(isinstance(estimator, ClassifierMixin)).keys()):
+    if strange := sorted(content["fitted"].keys() - proof.rows(isinstance(estimator, ClassifierMixin)).keys()):
         raise ValueError(f"{name} does not support the attribute {strange[0][:80]!r}")
     estimator._validate_params()
     state = dict(estimator.__dict__)

@@ -11,7 +11,7 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 | `tuple`, `set`, `frozenset`, `dict` | list of items, those of sets and [key, value] in the order of their texts |
 | `scalar` | dtype and value of a numpy scalar |
 | `array` | dtype, shape, and `values` or the name of a `tensor` |
-| `sparse` | format, container, shape, and three arrays |
+| `sparse` | format, container, shape, and three arrays; formats other than CSC are stored, and come back, as CSR |
 | `projection` | class and fields of a value of `weald.projection` |
 | `loss` | class and fields of a value of `weald.loss` |
 | `random_state` | state of a Mersenne twister |
@@ -41,6 +41,7 @@ from weald._files.texts import DTYPE, KINDS, TENSOR_TYPES, dtype_of, list_of, on
 from weald._input import registry
 from weald._input.checks import Matrix
 from weald._input.described import cut, described
+from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat
 from weald._labels.hierarchy import LabelHierarchy
 
@@ -57,9 +58,7 @@ _PROJECTIONS = {
     )
 }
 _SPARSE = {
-    f"{name}_{kind}": getattr(sparse, f"{name}_{kind}")
-    for name in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
-    for kind in ("array", "matrix")
+    f"{name}_{kind}": getattr(sparse, f"{name}_{kind}") for name in ("csc", "csr") for kind in ("array", "matrix")
 }
 _LABEL_CONTAINERS = {None: None, "csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 
@@ -129,8 +128,8 @@ class Encoder:
             return {"scalar": self._scalar(value)}
         if kind is np.ndarray or kind is np.memmap:
             return {"array": self._array(value)}
-        if isinstance(value, sparse.spmatrix | sparse.sparray) and _SPARSE.get(kind.__name__) is kind:
-            return {"sparse": self._sparse(value)}
+        if is_sparse(value) and kind.__module__.startswith("scipy.sparse."):
+            return {"sparse": self._sparse(value if value.format == "csc" else value.tocsr())}
         if _PROJECTIONS.get(kind.__name__) is kind:
             return {"projection": [kind.__name__, self.encode(_fields(value))]}
         if isinstance(value, loss.Loss) and registry.PARTS.get(kind.__name__) is kind:
@@ -182,12 +181,7 @@ class Encoder:
         return about | {"tensor": name}
 
     def _sparse(self, matrix: Matrix) -> list[Any]:
-        # Formats other than CSR and CSC are stored as entries.
-        if _is_too_large(matrix.format, matrix.shape, matrix.nnz):
-            raise self._refused(f"must be in CSR or CSC format, got a {matrix.format} matrix of shape {matrix.shape}")
-        as_is = matrix.format in ("csr", "csc")
-        entries = matrix if as_is else matrix.tocoo()
-        parts = (entries.indptr, entries.indices, entries.data) if as_is else (entries.row, entries.col, entries.data)
+        parts = (matrix.indptr, matrix.indices, matrix.data)
         return [type(matrix).__name__, list(matrix.shape), [self.encode(part) for part in parts]]
 
     def _refused(self, why: str) -> TypeError:
@@ -363,19 +357,13 @@ class Decoder:
         shape = tuple(list_of(shape))
         if not all(type(size) is int and 0 <= size < 2**62 for size in shape):
             raise ValueError(f"the shape of a sparse matrix must be a list of sizes, got {cut(str(shape))}")
-        first, second, data = map(self.decode, list_of(parts, 3))
-        integers = all(type(a) is np.ndarray and a.ndim == 1 and a.dtype.kind == "i" for a in (first, second))
+        ptr, indices, data = map(self.decode, list_of(parts, 3))
+        integers = all(type(a) is np.ndarray and a.ndim == 1 and a.dtype.kind == "i" for a in (ptr, indices))
         if not integers or type(data) is not np.ndarray or data.ndim != 1 or data.dtype.kind not in "biuf":
             raise ValueError("a sparse matrix must have two arrays of integers and an array of numbers, got others")
-        kind, container = name.split("_")
-        if kind in ("csr", "csc"):
-            matrix = cls((data, second, first), shape=shape)
-            matrix.check_format(full_check=True)
-            return matrix
-        if len(shape) != 2 or _is_too_large(kind, shape, len(data)):
-            raise ValueError(f"a sparse matrix of format {kind} must be small, got shape {cut(str(shape))}")
-        entries = getattr(sparse, f"coo_{container}")((data, (first, second)), shape=shape)
-        return entries.asformat(kind)
+        matrix = cls((data, indices, ptr), shape=shape)
+        matrix.check_format(full_check=True)
+        return matrix
 
     def _projection(self, content: object) -> object:
         name, fields = list_of(content, 2)
@@ -446,10 +434,3 @@ def _plain(array: NDArray[Any]) -> list[Any]:
     """The values of an array as JSON has them: bytes are characters."""
     values: list[Any] = array.tolist()
     return [value.decode("latin-1") for value in values] if array.dtype.kind == "S" else values
-
-
-def _is_too_large(form: str, shape: tuple[int, ...], n_stored: int) -> bool:
-    """Whether a matrix in this format takes far more memory than its entries."""
-    # Diagonals are dense, and there are at most as many as entries; the other formats have offsets for each row.
-    size = n_stored * shape[-1] if form == "dia" else max(shape)
-    return form in ("bsr", "dia", "lil") and size > _MOST_BYTES

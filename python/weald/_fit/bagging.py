@@ -22,14 +22,14 @@ from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.fits import HERE, Fits
-from weald._fitted.proof import Proof
+from weald._fitted.proof import OF_CONTAINER, OF_SEED, Proof, Row, integer, must, numbers, sparse_or_numbers
 from weald._input import digest as _digest
 from weald._input import masks, warned
 from weald._input.checks import MOST, Float, Number, draw_seed, is_float, named, shown
 from weald._input.described import described
 from weald._input.sklearn_private import Interval, RealNotInt
 from weald._input.sparse import csr_of, is_sparse, r2
-from weald._input.targets import CONTAINER, Target
+from weald._input.targets import Target
 from weald._parameters.types import MatrixLike, OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
 from weald._rounds import callbacks as _callbacks
@@ -70,43 +70,39 @@ def _known_numbers(target: Target) -> Float:
     return known
 
 
+def _trees_of(model: Any) -> int:
+    """The number of trees of each output. Centroid trees have all outputs."""
+    return int(getattr(model, "n_trees_of_an_output", model.n_trees))
+
+
+def _fault_of_draws(draws: Any, _: object) -> str | None:
+    if type(draws) is not tuple or len(draws) != 2 or type(draws[0]) is not bool:
+        return f"must be a pair of bootstrap and max_samples, got {described(draws)}"
+    size = draws[1]
+    positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
+    return None if positive else f"must have a positive number of samples, got {described(size)}"
+
+
 class BaggedProof(Proof):
     """The fitted attributes of forests under validation."""
 
-    own: ClassVar[dict[str, bool]] = {
-        CONTAINER: False,
-        "_seed": True,
-        "_draws": True,
-        "oob_score_": False,
-        "oob_decision_function_": False,
-        "oob_prediction_": False,
-        **dict.fromkeys(stored_samples.ATTRIBUTES, False),
-        updates.PART: False,
-        updates.GROWN: False,
+    own: ClassVar[dict[str, Row]] = {
+        **OF_CONTAINER,
+        **OF_SEED,
+        "_draws": (True, _fault_of_draws),
+        "oob_score_": (False, must("be a number", lambda score, _: isinstance(score, Real))),
+        "oob_decision_function_": (False, sparse_or_numbers),
+        "oob_prediction_": (
+            False,
+            lambda value, model: numbers(value, (-1,) if model.width == 1 else (-1, model.width)),
+        ),
+        **dict.fromkeys(stored_samples.ATTRIBUTES, (False,)),
+        updates.PART: (False, lambda part, model: updates.fault_of_part(part, "trees", _trees_of(model))),
+        updates.GROWN: (False, lambda n, model: integer(_trees_of(model), 2**32 - 1)(n, model)),
     }
     of_training = frozenset({"oob_decision_function_", "oob_prediction_", *stored_samples.ATTRIBUTES})
 
     def of_kind(self) -> None:
-        self.seed()
-        draws = self.state["_draws"]
-        is_pair = type(draws) is tuple and len(draws) == 2 and type(draws[0]) is bool
-        self.need(is_pair, "_draws", f"must be a pair of bootstrap and max_samples, got {described(draws)}")
-        size = draws[1]
-        positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
-        self.need(positive, "_draws", f"must have a positive number of samples, got {described(size)}")
-        # Centroid trees have all outputs.
-        n_trees = getattr(self.model, "n_trees_of_an_output", self.model.n_trees)
-        if updates.GROWN in self.state:
-            self.integer(updates.GROWN, n_trees, 2**32 - 1)
-        if updates.PART in self.state:
-            updates.prove_part(self.need, self.state[updates.PART], "trees", n_trees)
-        if "oob_score_" in self.state:
-            score = self.state["oob_score_"]
-            self.need(isinstance(score, Real), "oob_score_", f"must be a number, got {described(score)}")
-        if "oob_decision_function_" in self.state:
-            self.sparse_or_numbers("oob_decision_function_", self.model.width)
-        if "oob_prediction_" in self.state:
-            self.numbers("oob_prediction_", [(-1,) if self.model.width == 1 else (-1, self.model.width)])
         if any(attribute in self.state for attribute in stored_samples.ATTRIBUTES):
             separate = getattr(self.model, "by_output", False)
             self.need(not separate, stored_samples.LEAVES, "is not supported for trees of one output each")
@@ -227,7 +223,6 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
         if n_more == 0:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
-            samples.reserve(self)
             each = self._trees_at_a_time(target)
             of_all = type(self).__name__, "tree", end * each, self.verbose, n_grown * each
             with Progress(*of_all) if self.verbose else nullcontext() as progress:

@@ -257,7 +257,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _fitted_names(self) -> Set[str]:
         names = self._names_of_fit.get(type(self))
         if names is None:
-            known = self._proof.names(isinstance(self, ClassifierMixin))
+            known = self._proof.rows(isinstance(self, ClassifierMixin))
             names = frozenset({self._proof.attribute, *known, *self._unsaved} - frames.SETTINGS)
             self._names_of_fit[type(self)] = names
         return names
@@ -376,25 +376,10 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
 
     def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
         """The same parameters without output projections."""
-        found = self._plain_tree_config(n_samples, self.n_features_in_, criterion, seed)
-        if hasattr(self, _schema.CATEGORIES):
-            found["categories"] = _schema.to_engine(self)
-        if getattr(self, "monotonic_cst", None) is not None:
-            found["monotonic_cst"] = constraints.monotonic_to_engine(self, n_outputs)
-        if getattr(self, "interaction_cst", None) is not None:
-            found["interaction_cst"] = constraints.groups_to_engine(self)
-        if output_scaling.are_given(self):
-            found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
-        return found
-
-    def _plain_tree_config(
-        self, n_samples: int, n_features: int, criterion: str = "squared_error", seed: int = 0
-    ) -> _TreeConfig:
-        """Those that are the same for all features and outputs."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
-        return {
+        found: _TreeConfig = {
             "criterion": criterion,
             "splitter": getattr(self, "splitter", self._splitter),
             "max_depth": as_size(self.max_depth),
@@ -402,7 +387,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "min_samples_leaf": min(int(leaf), sys.maxsize),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "min_weight_leaf": float(getattr(self, "min_weight_leaf", 0.0)),
-            "max_features": n_drawn_features(self.max_features, n_features),
+            "max_features": n_drawn_features(self.max_features, self.n_features_in_),
             "max_leaf_nodes": self._most_leaves(),
             "min_impurity_decrease": float(self.min_impurity_decrease),
             "seed": seed,
@@ -415,6 +400,15 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "output_scaling": None,
             "output_weights": None,
         }
+        if hasattr(self, _schema.CATEGORIES):
+            found["categories"] = _schema.to_engine(self)
+        if getattr(self, "monotonic_cst", None) is not None:
+            found["monotonic_cst"] = constraints.monotonic_to_engine(self, n_outputs)
+        if getattr(self, "interaction_cst", None) is not None:
+            found["interaction_cst"] = constraints.groups_to_engine(self)
+        if output_scaling.are_given(self):
+            found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
+        return found
 
     def _most_leaves(self) -> int | None:
         """`max_leaf_nodes` in the engine's form; boosting chooses it by default."""

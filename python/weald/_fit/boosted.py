@@ -43,7 +43,7 @@ class BoostedModel(BaseEnsemble):
     """What fitted boosting models for all kinds of y share."""
 
     _proof = BoostedProof
-    _memory_terms = staticmethod(memory.of_boosting)
+    _memory_of_fit = staticmethod(memory.of_boosting)
 
     n_estimators_: int
     max_features_: int

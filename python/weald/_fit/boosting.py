@@ -226,7 +226,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         )
         if mask_held is not None:
             boosting_checks.check_masked(self)
-        samples.reserve(self)
         scorer, scoring = None, "loss"
         by_folds = self._folds() is not None and self._patience() is not None
         if self.scoring is not None:

@@ -34,7 +34,7 @@ from weald.loss import CustomLoss
 
 if TYPE_CHECKING:
     from weald._fit.samples import Samples
-    from weald._weald import _Asked, _BoostConfig, _OutputProjection, _Plan, _TreeConfig
+    from weald._weald import _Asked, _BoostConfig, _Plan
 
 # Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None: as in scikit-learn, and those
 # of folds, whose mean loss may rest for longer where there is no noise (see `benches/defaults`).
@@ -307,27 +307,17 @@ class BoostingParameters(BoostedModel):
         tree["max_features"], tree["max_leaf_nodes"] = self.max_features_, self.max_leaf_nodes_
         if of_labels is not None:
             tree["output_weights"] = of_labels.tolist()
-        config = self._plain_boost_config(tree, strategy, projection, self._n_features_of_tree())
         loss = boosting_checks.loss_of(self)
-        config["learning_rate"] = self._shared["learning_rate"]
-        config["loss"] = loss if isinstance(loss, CustomLoss) else loss.name
-        config["loss_parameter"] = getattr(loss, "_parameter", None)
-        return config
-
-    def _plain_boost_config(
-        self, tree: _TreeConfig, strategy: str, projection: _OutputProjection | None, max_features_by_tree: int
-    ) -> _BoostConfig:
-        """The same with the squared error as loss and a learning rate of 1."""
         return {
             "tree": tree,
             "n_estimators": self._most_stages(),
-            "learning_rate": 1.0,
-            "loss": "squared_error",
-            "loss_parameter": None,
+            "learning_rate": self._shared["learning_rate"],
+            "loss": loss if isinstance(loss, CustomLoss) else loss.name,
+            "loss_parameter": getattr(loss, "_parameter", None),
             "strategy": strategy,
             "output_projection": projection,
             "relabel": bool(self.relabel_leaves),
-            "max_features_by_tree": max_features_by_tree,
+            "max_features_by_tree": self._n_features_of_tree(),
             "subsample": float(self.subsample),
             "leaf_estimation": self.leaf_estimation,
             "l2_regularization": float(self.l2_regularization),

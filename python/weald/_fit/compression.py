@@ -61,7 +61,7 @@ class BaseCompressed(WithPaths):
     """What compressed forests for all kinds of y share."""
 
     _proof = CompressedProof
-    _memory_terms = staticmethod(memory.of_compression)
+    _memory_of_fit = staticmethod(memory.of_compression)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         # `_check_parameters` checks `estimator`.
         "loss": [StrOptions(set(compressing(classifier=False))), losses.Loss],
@@ -220,7 +220,6 @@ class BaseCompressed(WithPaths):
         of_labels = None
         if getattr(self, "label_weight", None) is not None:
             of_labels = label_weight.of_labels(self, target, weights)
-        samples.reserve(self)
         seed = draw_seed(self.random_state)
         counted = label_weight.that_count(self, target)
         folds = folds_of(self.cv, X, counted, weights, seed) if self._cross_validates() else []

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 class BaseForest(TreeParameters, WithPaths, BaseBagging):
     """What forests for all kinds of y share."""
 
-    _memory_terms = staticmethod(memory.of_forest)
+    _memory_of_fit = staticmethod(memory.of_forest)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         **BAGGING_CONSTRAINTS,

@@ -21,10 +21,9 @@ from weald._fit.predictions import BaseClassifier, OfFiniteX
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.fits import HERE, Fits
-from weald._fitted.proof import Proof
+from weald._fitted.proof import OF_SEED, Proof, Row, must
 from weald._input import digest, warned
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
-from weald._input.described import described
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
@@ -57,7 +56,11 @@ class LinearProof(Proof):
 
     attribute = "_model"
     engine = _weald.LinearModel
-    own: ClassVar[dict[str, bool]] = {"_seed": True, "C_": True, updates.PART: False}
+    own: ClassVar[dict[str, Row]] = {
+        **OF_SEED,
+        "C_": (True, must("be a positive number", lambda C, _: type(C) is float and 0 < C < np.inf)),
+        updates.PART: (False, lambda part, model: updates.fault_of_part(part, *_parts_of(model))),
+    }
 
     @classmethod
     def read(cls, data: bytes) -> Any:
@@ -69,22 +72,17 @@ class LinearProof(Proof):
         else:
             super().of_engine()
 
-    def of_kind(self) -> None:
-        self.seed()
-        C = self.state["C_"]
-        is_positive = type(C) is float and 0 < C < np.inf
-        self.need(is_positive, "C_", f"must be a positive number, got {described(C)}")
-        if updates.PART in self.state:
-            is_tree = isinstance(self.model, _weald.LabelTreeModel)
-            parts = ("trees", self.model.n_trees) if is_tree else ("labels", self.model.n_outputs)
-            updates.prove_part(self.need, self.state[updates.PART], *parts)
+
+def _parts_of(model: _weald.LinearModel | _weald.LabelTreeModel) -> tuple[str, int]:
+    """What parts of a model are ranges of, and their number."""
+    return ("trees", model.n_trees) if isinstance(model, _weald.LabelTreeModel) else ("labels", model.n_outputs)
 
 
 class BaseLinear(OfFiniteX, BaseClassifier):
     """Classifiers with weights of features that are prepared: columns of weights, fitted sixteen at a time."""
 
     _proof = LinearProof
-    _memory_terms = staticmethod(memory.of_linear)
+    _memory_of_fit = staticmethod(memory.of_linear)
     _has_trees = False
     _scored_by_engine = False
     _masks_y = True
@@ -193,7 +191,6 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         self._seed = draw_seed(self.random_state)
         self._set_outputs(samples.target)
         part = self._checked_part(strategy, ranges)
-        samples.reserve(self)
         of_all = type(self).__name__, "block of columns", None, self.verbose
         with Progress(*of_all) if self.verbose else nullcontext() as told:
             folds = (self._fit_trees if strategy == "tree" else self._fit_columns)(samples, told, part, with_folds)

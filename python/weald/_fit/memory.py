@@ -1,7 +1,7 @@
-"""The memory of a fit: an estimate before it starts, and an error if the memory is not available.
+"""An estimate of the memory of a fit before it starts.
 
-The engine estimates its tables (`weald::memory`) from the shapes of X and y, types and parameters. Tables that every
-such fit holds at the same time are certain: their sum is a lower bound, so that a fit that would succeed never raises.
+The engine estimates its tables (`weald::memory`) from the shapes of X and y and the configuration of the fit, by which the
+fit itself refuses what is not available.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from weald import _weald
+from weald._fit.samples import Samples
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
 from weald._input.containers import check_collected
@@ -21,40 +22,22 @@ from weald._input.sparse import Raw, is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target
 from weald._input.y_columns import check_array_of_y, is_binary
-from weald._parameters import output_scaling, output_strategy, projections
-from weald._parameters.max_features import n_drawn_features
 from weald._parameters.types import MatrixLike
 from weald._rounds import cross_validated, linear_start
-from weald.projection import count_projections
+from weald.projection import Projection
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
-    from weald._weald import _ForestConfig, _MemoryTerm, _OutputProjection
 
 # Number of tables of samples and scores while a set is evaluated: the scores, and temporary arrays of its loss.
 _TABLES = 4
 # Bytes of an unknown value while an array becomes a CSR pattern.
 _MASKED_LABEL = 13
 
-_FEWER_FEATURES = "draw fewer features at each node with max_features, below a fifth of them, or use less n_jobs"
-# How to reduce the parts of the estimate that may be certain.
-HINTS = {
-    "the trees": "set a smaller n_estimators",
-    "the transposed X": "pass X as CSC and max_features=None",
-    "the column-major copy of X": "pass X in Fortran order as float32, np.asfortranarray(X, dtype=np.float32)",
-    "the sorted columns of X": _FEWER_FEATURES,
-    "the sorted columns of a tree": _FEWER_FEATURES,
-    "the targets of a tree": "fit fewer outputs at a time, or choose splits by few combinations with output_projection",
-    "the codes of X": "pass fewer features",
-    "the scores of all samples": "fit fewer outputs at a time",
-    "the step sizes": "set a smaller n_estimators, or step_dtype='float8'",
-    "the samples of nodes": "compress a forest of fewer trees",
-}
-
 
 @dataclass(frozen=True)
-class _Columns:
-    """The description of y that the estimate needs."""
+class Shapes:
+    """The description of the data of a fit that the estimate needs, which the engine reads by attributes."""
 
     # Number of columns of predictions, and of labels or classes of samples (width × samples for numerical outputs).
     width: int
@@ -64,22 +47,16 @@ class _Columns:
     # Number of values, and of unknown values.
     n_cells: int
     n_unknown: int
-
-
-@dataclass(frozen=True)
-class Shapes(_Columns):
-    """The description of the data of a fit that the estimate needs, which the engine reads by attributes."""
-
     n_samples: int
     n_features: int
     # "C" or "F" for dense X, "csr" or "csc".
     layout: str
     # Number of stored values of sparse X, 0 for dense X.
     n_stored: int
-    # Whether there are weights: samples with weight zero are not used.
-    is_weighted: bool = False
     # Number of categories of each categorical feature.
-    categories: tuple[int, ...] = ()
+    categories: tuple[int, ...]
+    # X as it is passed, and y without its values and without weights, for what makes the configuration of a fit.
+    samples: Samples
 
 
 def _entries_of_numbers(estimator: BaseModel, y: Raw, n_unknown: int) -> int | None:
@@ -97,79 +74,37 @@ def _entries_of_numbers(estimator: BaseModel, y: Raw, n_unknown: int) -> int | N
     return n_entries if n_entries * _weald.ZEROS_TO_ONE <= n_cells else None
 
 
-def of_checked(estimator: BaseModel, X: Raw, target: Target, weighted: bool) -> Shapes:
-    """The description of data in the engine's form, for an estimator with known categories."""
-    is_dense = isinstance(X, np.ndarray)
-    n_unknown = 0 if target.mask is None else int(target.mask.sum())
-    n_cells = n_entries = X.shape[0] * target.n_outputs
-    entries = _entries_of_numbers(estimator, target.original, n_unknown) if target.kind == "numbers" else None
-    if target.kind == "labels":
-        n_entries = len(target.engine[1])
-    return Shapes(
-        width=target.n_columns,
-        n_entries=n_entries if entries is None else entries,
-        is_dense_numbers=target.kind == "numbers" and entries is None,
-        n_cells=n_cells,
-        n_unknown=n_unknown,
-        n_samples=X.shape[0],
-        n_features=X.shape[1],
-        layout=("F" if X.flags.f_contiguous else "C") if is_dense else X.format,
-        n_stored=0 if is_dense else len(X.data),
-        is_weighted=weighted,
-        categories=tuple(filter(None, schema.to_engine(estimator) or ())),
-    )
+def _config_of_forest(model: BaseModel, samples: Samples) -> Any:
+    twin = _before_fit(model, samples)
+    if not hasattr(model, "n_estimators"):
+        return twin._config_again(samples, 0)
+    return twin._forest_config(samples, (0, int(model.n_estimators)))
 
 
-def reserve(estimator: BaseModel, X: Raw, target: Target, *, weighted: bool) -> None:
-    """Raise a `MemoryError` if the certain part of the estimate is not available; nothing stays allocated."""
-    found = estimator._memory_terms(estimator, of_checked(estimator, X, target, weighted))
-    sizes = {what: n_bytes for what, n_bytes, is_certain in found if is_certain}
-    certain = sum(sizes.values())
-    try:
-        np.empty(certain, dtype=np.uint8)  # its pages are never accessed
-    except MemoryError as error:
-        largest = max(sizes, key=sizes.__getitem__)
-        raise MemoryError(
-            f"{type(estimator).__name__}.fit needs about {size_of(found) / 1e6:.0f} MB in addition to X and y, "
-            f"{certain / 1e6:.0f} MB of it at the same time, which are not available. The largest part is "
-            f"{largest}, {sizes[largest] / 1e6:.0f} MB: {HINTS[largest]}"
-        ) from error
+def _before_fit(model: BaseModel, samples: Samples) -> BaseModel:
+    """A twin that can make the configuration of its fit, without parameters that cost no memory but need X and y."""
+    twin = model._twin()
+    twin.__dict__.pop(schema.CATEGORIES, None)
+    twin._seed, twin.n_features_in_ = 0, samples.X.shape[1]
+    for name in ("monotonic_cst", "interaction_cst", "label_weight"):
+        if hasattr(twin, name):
+            setattr(twin, name, None)
+    if callable(twin.output_projection) and not isinstance(twin.output_projection, Projection):
+        twin.output_projection = "gaussian"  # with as many rows, which are not drawn
+    return twin
 
 
-def size_of(terms: list[_MemoryTerm]) -> int:
-    """The whole estimate in bytes."""
-    return sum(n_bytes for _, n_bytes, _ in terms)
+def of_forest(estimator: BaseModel, shapes: Shapes) -> int:
+    config = _config_of_forest(estimator, shapes.samples)
+    return _weald.memory_of_forest(config, shapes, estimator._n_threads()) + _rows_kept(estimator, shapes)
 
 
-def _config_of_forest(model: BaseModel, shapes: Shapes) -> _ForestConfig:
-    tree = model._plain_tree_config(shapes.n_samples, shapes.n_features)
-    if model.output_projection is not None:
-        tree["output_projection"] = _projection(model, shapes.width)
-    n_trees, bootstrap = int(getattr(model, "n_estimators", 1)), bool(getattr(model, "bootstrap", False))
-    max_samples = model._n_draws() if bootstrap else None
-    return {
-        "tree": tree,
-        "trees": (0, n_trees),
-        "bootstrap": bootstrap,
-        "max_samples": max_samples,
-        "by_output": output_strategy.is_asked(model),
-    }
+def of_centroids(estimator: BaseModel, shapes: Shapes) -> int:
+    config = _config_of_forest(estimator, shapes.samples)
+    return _weald.memory_of_centroids(config, shapes, estimator._n_threads()) + _rows_kept(estimator, shapes)
 
 
-def of_forest(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
-    config = _config_of_forest(estimator, shapes)
-    found = _weald.memory_of_forest(config, shapes, estimator._n_threads())
-    return found + _rows_kept(estimator, shapes)
-
-
-def of_centroids(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
-    n_projections = _n_projections(estimator, shapes.width)
-    config = estimator._plain_forest_config((0, int(estimator.n_estimators)), 0, n_projections)
-    found = _weald.memory_of_centroids(config, shapes, estimator._n_threads())
-    return found + _rows_kept(estimator, shapes)
-
-
-def of_linear(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
+def of_linear(estimator: BaseModel, shapes: Shapes) -> int:
     if estimator._strategy_for(shapes.n_cells // max(1, shapes.n_samples)) == "tree":
         features = "tfidf" if estimator.features == "auto" else estimator.features
         return _weald.memory_of_label_tree(estimator._config_of_trees(0, features), shapes, estimator._n_threads())
@@ -179,75 +114,58 @@ def of_linear(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     return _weald.memory_of_linear(config, shapes, estimator._n_threads())
 
 
-def _rows_kept(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
-    """The memory of `keep_rows`."""
+def _rows_kept(estimator: BaseModel, shapes: Shapes) -> int:
+    """The memory of `keep_rows`: leaves, which are first found as int64, weights and y."""
     if not getattr(estimator, "keep_rows", False):
-        return []
+        return 0
     targets = 8 * shapes.n_cells if shapes.is_dense_numbers else 0
-    return [
-        # They are first found as int64.
-        ("the leaves of the stored training samples", 12 * shapes.n_samples * int(estimator.n_estimators), False),
-        ("the stored training samples", 8 * shapes.n_samples + targets, False),
-    ]
+    return 12 * shapes.n_samples * int(estimator.n_estimators) + 8 * shapes.n_samples + targets
 
 
-def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
+def of_boosting(estimator: BaseModel, shapes: Shapes) -> int:
     if estimator.estimator is not None:
-        return _weald.memory_of_boosting(None, shapes, 1, False)
-    width = _n_scores(shapes)
-    estimator = estimator._twin()
-    n, n_outputs = shapes.n_samples, shapes.n_cells // max(1, shapes.n_samples)
-    kind = "numbers" if not is_classifier(estimator) else "classes" if n_outputs == 1 else "labels"
-    estimator.n_features_in_ = shapes.n_features
+        return _weald.memory_of_boosting(None, shapes, 1)
+    n, width, target = shapes.n_samples, _n_scores(shapes), shapes.samples.target
+    twin = _before_fit(estimator, shapes.samples)
     # The stages that are likely, not the most that a search may find.
-    search, plan = (
-        _weald.plan_of_boosting(estimator._asks(kind, n_outputs, width, may_search=searches), (n, n, n, True))
+    search, twin._plan = (
+        _weald.plan_of_boosting(twin._asks_for(target, may_search=searches), (n, n, n, True))
         for searches in (True, False)
     )
-    estimator._plan = plan
-    strategy = plan["output_strategy"]
-    projection = _projection(estimator, width) if strategy == "projected" else None
-    tree = estimator._plain_tree_config(shapes.n_samples, shapes.n_features)
-    max_features = plan["max_features"] if estimator.max_features == "auto" else estimator.max_features
-    tree["max_features"] = n_drawn_features(max_features, shapes.n_features)
-    tree["max_leaf_nodes"] = plan["max_leaf_nodes"]
-    if output_scaling.are_given(estimator):
-        tree["output_scaling"] = "variance"  # their values do not matter
-    max_features_by_tree = n_drawn_features(estimator.max_features_by_tree, shapes.n_features)
-    config = estimator._plain_boost_config(tree, strategy, projection, max_features_by_tree)
-    found = _weald.memory_of_boosting(config, shapes, estimator._n_threads(), estimator.callbacks is not None)
-    found += _of_start(estimator, shapes, width)
-    cv = estimator._folds() if estimator._patience() is not None else search["n_grown"]
+    twin._shared = twin._describe(target)
+    found = _weald.memory_of_boosting(twin._boost_config(n, target), shapes, twin._n_threads())
+    found += _of_start(twin, shapes)
+    cv = twin._folds() if twin._patience() is not None else search["n_grown"]
     if cv is None:
         return found
     # Nearly all samples are held out in one of the folds; those of splitters may be in several or in none.
-    of_X = 4 * shapes.n_samples * shapes.n_features if shapes.layout in "FC" else 8 * shapes.n_stored
-    of_samples = of_X * cross_validated.n_copies(cv, of_X)
-    of_scores = 8 * shapes.n_samples * width * cross_validated.n_folds(cv)
-    return [*found, ("the samples of the folds", of_samples, False), ("the scores of the folds", of_scores, False)]
+    of_X = 4 * n * shapes.n_features if shapes.layout in "FC" else 8 * shapes.n_stored
+    return found + of_X * cross_validated.n_copies(cv, of_X) + 8 * n * width * cross_validated.n_folds(cv)
 
 
-def _of_start(estimator: BaseModel, shapes: Shapes, width: int) -> list[_MemoryTerm]:
+def _of_start(estimator: BaseModel, shapes: Shapes) -> int:
     """The memory of the model that boosting starts from, if it is one of weald, and of the scores of its samples."""
     start = estimator._model_of_start()
-    if not hasattr(start, "_memory_terms"):
-        return []
+    if not hasattr(start, "_memory_of_fit"):
+        return 0
     # Scores by folds and of all samples, and in the unit of the stages; "auto" fits all of this once more.
     n_tables = 3 if estimator.init != "auto" else 5
     # The models without each fold are kept beside that of all samples.
     n_models = 1 + linear_start.N_FOLDS if isinstance(estimator.init, str) else 1
-    of_model = [(what, n_models * n_bytes, False) for what, n_bytes, _ in start._memory_terms(start, shapes)]
-    return [*of_model, ("the scores of the start", n_tables * 8 * shapes.n_samples * width, False)]
+    of_scores = 8 * shapes.n_samples * _n_scores(shapes)
+    found: int = n_models * start._memory_of_fit(start, shapes) + n_tables * of_scores
+    return found
 
 
-def _n_scores(shapes: _Columns) -> int:
+def _n_scores(shapes: Shapes) -> int:
     return 1 if not shapes.is_dense_numbers and shapes.width == 2 else shapes.width
 
 
-def of_compression(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
+def of_compression(estimator: BaseModel, shapes: Shapes) -> int:
     given = estimator._default_estimator() if estimator.estimator is None else estimator._given()
     fitted = estimator._is_frozen() and hasattr(given, "n_features_in_")
-    config, n_fitted = _config_of_forest(given, shapes), given._forest.n_trees if fitted else None
+    n_fitted = given._forest.n_trees if fitted else None
+    config = _config_of_forest(given, shapes.samples)
     found = _weald.memory_of_compression(config, n_fitted, shapes, given._n_threads())
     return found if fitted else found + _rows_kept(given, shapes)
 
@@ -262,16 +180,6 @@ def watched(estimator: BaseModel, sets: list[tuple[str, str, Any]]) -> int:
         found += conversions + transposed
         largest = max(largest, _TABLES * 8 * shapes.n_samples * _n_scores(shapes))
     return found + largest
-
-
-def _projection(estimator: BaseModel, width: int) -> _OutputProjection:
-    """Any projection with as many rows, which is not drawn."""
-    return projections.drawn("gaussian", _n_projections(estimator, width), width, projections.Growth(0))
-
-
-def _n_projections(estimator: BaseModel, width: int) -> int:
-    phi = estimator.output_projection
-    return int(phi.shape[0]) if hasattr(phi, "shape") else int(count_projections(estimator.n_projections, width))
 
 
 def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | None = None) -> tuple[int, Shapes]:
@@ -298,38 +206,42 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | Non
     if categories and schema.are_by_value(X):
         # Codes, and the values of one column at a time; arrays of objects become float64.
         n_bytes += 4 * n * len(categories) + 8 * n + (8 * n * p if isinstance(X, np.ndarray) else 0)
-    of_y = _columns_of(estimator, y, y_mask)
-    n_bytes += (8 if of_y.is_dense_numbers else 12) * of_y.n_entries
-    if of_y.n_unknown:
+    target, n_entries, is_dense, n_unknown = _columns_of(estimator, y, y_mask)
+    n_cells = n * target.n_outputs
+    n_bytes += (8 if is_dense else 12) * n_entries
+    if n_unknown:
         # Booleans for all values, and for classes and labels a copy of y without unknown values; not for sparse y.
-        n_bytes += 0 if is_sparse(y) else of_y.n_cells * (1 if of_y.is_dense_numbers else 9)
-        n_bytes += 0 if of_y.is_dense_numbers else _MASKED_LABEL * of_y.n_unknown
-    return n_bytes, Shapes(
-        **vars(of_y), n_samples=n, n_features=p, layout=layout, n_stored=n_stored, categories=categories
-    )
+        n_bytes += 0 if is_sparse(y) else n_cells * (1 if is_dense else 9)
+        n_bytes += 0 if is_dense else _MASKED_LABEL * n_unknown
+    sizes = (target.n_columns, n_entries, is_dense, n_cells, n_unknown, n, p, layout, n_stored)
+    return n_bytes, Shapes(*sizes, categories, Samples(X, target, None, (None, None), None))
 
 
-def _columns_of(estimator: BaseModel, y: Raw, y_mask: MatrixLike | None) -> _Columns:
+def _columns_of(estimator: BaseModel, y: Raw, y_mask: MatrixLike | None) -> tuple[Target, int, bool, int]:
+    """A description of y, the number of entries, whether they are dense numbers, and the number of unknown values."""
     check_array_of_y(y, "y")
     names, y = names_of(y), of_sparse_columns(y)
+    mask: Any
     if is_sparse(y):
-        n, width = map(int, y.shape)
-        told = None if y_mask is None else masks.check(y_mask, (n, width), names)
-        n_unknown = 0 if told is None else int(told.sum())
-        if not is_classifier(estimator) and _entries_of_numbers(estimator, y, n_unknown) is None:
-            return _Columns(width, n * width, True, n * width, n_unknown)
-        return _Columns(width, int(y.nnz), False, n * width, n_unknown)
-    columns, told = _targets.known_columns(y, y_mask)
-    # A single output with NaN raises an error in `fit`.
-    missing = masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
-    mask = masks.join(missing, told)
-    cells = columns.size, 0 if mask is None else int(mask.sum())
+        columns = y
+        mask = None if y_mask is None else masks.check(y_mask, columns.shape, names)
+    else:
+        columns, told = _targets.known_columns(y, y_mask)
+        # A single output with NaN raises an error in `fit`.
+        missing = masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
+        mask = masks.join(missing, told)
+    n, width = map(int, columns.shape)
+    n_unknown = 0 if mask is None else int(mask.sum())
     if not is_classifier(estimator):
-        entries = _entries_of_numbers(estimator, columns, cells[1])
-        return _Columns(columns.shape[1], columns.size if entries is None else entries, entries is None, *cells)
-    known = columns if mask is None else columns[~mask]
-    said = estimator._multi_label()
-    if said is True or (said == "auto" and columns.shape[1] > 1 and is_binary(known)):
-        return _Columns(columns.shape[1], int(np.count_nonzero(known)), False, *cells)
+        entries = _entries_of_numbers(estimator, columns, n_unknown)
+        target = Target("numbers", None, width, [], None, names=names)
+        return target, n * width if entries is None else entries, entries is None, n_unknown
+    labels = Target("labels", None, width, [], None, names=names)
+    if is_sparse(columns):
+        return labels, int(columns.nnz), False, n_unknown
+    said, known = estimator._multi_label(), columns if mask is None else columns[~mask]
+    if said is True or (said == "auto" and width > 1 and is_binary(known)):
+        return labels, int(np.count_nonzero(known)), False, n_unknown
     of_outputs = columns.T if mask is None else [column[~gaps] for column, gaps in zip(columns.T, mask.T, strict=True)]
-    return _Columns(sum(len(np.unique(column)) for column in of_outputs), columns.size, False, *cells)
+    classes = [np.unique(column) for column in of_outputs]
+    return Target("classes", None, width, classes, None, names=names), n * width, False, n_unknown

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from weald._fit import memory
 from weald._input import checks, masks, schema, targets, warned
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.targets import Target
@@ -45,10 +44,6 @@ class Samples:
         target = self.target if target is None else target
         mask = None if target.mask is None else masks.to_engine(target.mask)
         return replace(self, target=target, row_weights=estimator._row_weights(target, self.weights), mask=mask)
-
-    def reserve(self, estimator: BaseEstimator) -> None:
-        """Raise a `MemoryError` if a fit of the estimator needs more memory than is available for certain."""
-        memory.reserve(estimator, self.X, self.target, weighted=self.row_weights[0] is not None)
 
 
 def prepare(

@@ -18,11 +18,10 @@ from weald._fit.arrays import Tree, decision_path
 from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, TreeParameters
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.proof import Proof, check_fitted
+from weald._fitted.proof import OF_CONTAINER, OF_DRAWN, Proof, check_fitted
 from weald._input.checks import draw_seed
 from weald._input.described import described
 from weald._input.sklearn_private import StrOptions
-from weald._input.targets import CONTAINER
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
     MatrixLike,
@@ -38,7 +37,7 @@ class TreeProof(Proof):
     """The fitted attributes of a tree under validation."""
 
     attribute = "tree_"
-    own: ClassVar[dict[str, bool]] = {"max_features_": True, CONTAINER: False}
+    own = OF_DRAWN | OF_CONTAINER
 
     @classmethod
     def model_of(cls, value: object) -> _Model | None:
@@ -62,16 +61,12 @@ class TreeProof(Proof):
         self.need(n_trees == 1, self.attribute, f"must be a single tree, got {n_trees} trees")
         self.of_y(tree._forest)
 
-    def of_kind(self) -> None:
-        """Check the number of features that were drawn."""
-        self.drawn_features()
-
 
 class BaseTree(TreeParameters, BaseModel):
     """What trees for all kinds of y share."""
 
     _proof = TreeProof
-    _memory_terms = staticmethod(memory.of_forest)
+    _memory_of_fit = staticmethod(memory.of_forest)
     _masks_y = True
     _keeps_sparse_y = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -148,7 +143,6 @@ class BaseTree(TreeParameters, BaseModel):
         """Grow the tree on checked samples."""
         target = samples.target
         config = self._tree_config(samples, Growth(draw_seed(self.random_state)))
-        samples.reserve(self)
         data = samples.X, target.engine, samples.row_weights
         self.tree_ = Tree(_weald.fit_tree(*data, config, samples.mask, self._n_threads()))
         self.max_features_ = config["max_features"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,6 @@ def update(
     samples = samples.of(forest, _of_known_classes(forest, known, samples.target, y))
     forest._check_grown_with(forest._forest, samples.target)
     config = forest._forest_config(samples, (n_grown, n_grown + retire))
-    samples.reserve(forest)
     more = forest._grow(samples, config, forest._n_threads(), None)
     kept = [forest._forest.some_trees(retire, n_old)] if retire < n_old else []
     forest._forest = type(more).merge([*kept, more])
@@ -115,14 +114,14 @@ def checked_range(model: BaseModel, what: str, given: object, n: int) -> tuple[i
     return given.start, given.stop
 
 
-def prove_part(need: Callable[[object, str, str], None], part: Any, what: str, n: int) -> None:
-    """Validate the attribute of a part with `n` trees, or of `n` labels; `need` raises if its first argument is false."""
-    is_triple = type(part) is tuple and len(part) == 3 and [type(value) for value in part] == [int, int, str]
-    one = what[:-1]
-    need(is_triple, PART, f"must be a tuple (first {one}, one past the last {one}, digest), got {described(part)}")
+def fault_of_part(part: Any, what: str, n: int) -> str | None:
+    """What is wrong with the attribute of a part with `n` trees, or of `n` labels."""
+    if type(part) is not tuple or [type(value) for value in part] != [int, int, str]:
+        one = what[:-1]
+        return f"must be a tuple (first {one}, one past the last {one}, digest), got {described(part)}"
     start, stop, digest = part
-    fits = start >= 0 and (stop - start == n if what == "trees" else start < stop <= n)
-    of = f"{n} trees" if what == "trees" else f"labels within {n}"
-    need(fits, PART, f"must be a range of {of}, got {described(start)} to {described(stop)}")
+    if start < 0 or (stop - start != n if what == "trees" else not start < stop <= n):
+        of = f"{n} trees" if what == "trees" else f"labels within {n}"
+        return f"must be a range of {of}, got {described(start)} to {described(stop)}"
     is_digest = len(digest) == 32 and set(digest) <= set("0123456789abcdef")
-    need(is_digest, PART, f"must have a digest of 32 hexadecimal digits, got {described(digest)}")
+    return None if is_digest else f"must have a digest of 32 hexadecimal digits, got {described(digest)}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from weald import _weald
-from weald._fitted.proof import Proof
+from weald._fitted.proof import OF_DRAWN, OF_SEED, Proof, Row, equal, integer, must
 from weald._input.checks import MOST
 from weald._input.described import cut, described
 from weald.loss import LOSSES, CustomLoss, EngineLoss, Loss, names
@@ -18,77 +18,89 @@ _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estima
 _STRATEGIES = {"projected", "joint", "single_target"}
 
 
+def _fault_of_curves(curves: Any, model: Any) -> str | None:
+    if type(curves) is not dict or not curves.keys() <= _CURVES:
+        return f"must be a dict with keys of {sorted(_CURVES)}, got {described(curves)}"
+    for curve in curves.values():
+        is_list = isinstance(curve, np.ndarray) and curve.dtype == np.float64 and curve.ndim == 1
+        if not is_list or len(curve) < model.n_stages:
+            return f"must have float64 arrays of length {model.n_stages} or longer, got {described(curve)}"
+    return None
+
+
+def _fault_of_eval_curves(curves: Any, model: Any) -> str | None:
+    if type(curves) is not tuple or not all(type(curve) is tuple and len(curve) == 3 for curve in curves):
+        return f"must be a tuple of (name, losses, scores), got {described(curves)}"
+    names = [name for name, _, _ in curves]
+    if not all(type(name) is str for name in names) or len(set(names)) != len(names):
+        return f"must have distinct strings as names, got {cut(str(names))}"
+    n_stages = model.n_stages
+    for values in (values for _, loss, score in curves for values in (loss, score)[: 1 + (score is not None)]):
+        if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.shape != (n_stages,):
+            one = f"{n_stages}, one value for each stage"
+            return f"must have float64 arrays of length {one}, got {described(values)}"
+    return None
+
+
+def _fault_of_weak(weak: Any, model: Any) -> str | None:
+    if weak is None:
+        return None if model.forest is not None else "must be a list of models, got None for a model without trees"
+    if model.forest is not None:
+        return f"must be None for a model with trees, got {described(weak)}"
+    if type(weak) is not list or len(weak) != model.n_stages:
+        return f"must be a list of length {model.n_stages}, got {described(weak)}"
+    for part in weak:
+        if not hasattr(part, "predict") or getattr(part, "n_features_in_", model.n_features) != model.n_features:
+            return f"must have models of {model.n_features} features, got {described(part)}"
+    return None
+
+
+def _fault_of_shared(shared: Any, model: Any) -> str | None:
+    if type(shared) is not dict or shared.keys() != _SHARED:
+        return f"must be a dict with the keys {sorted(_SHARED)}, got {described(shared)}"
+    rate, strategy = shared["learning_rate"], shared["output_strategy"]
+    relabel, name = shared["relabel_leaves"], shared["estimator"]
+    if not isinstance(rate, Real) or rate != model.learning_rate:
+        return f"must have the learning rate {model.learning_rate}, got {described(rate)}"
+    if not isinstance(strategy, str) or strategy not in _STRATEGIES:
+        return f"must have an output strategy of {sorted(_STRATEGIES)}, got {described(strategy)}"
+    if not isinstance(relabel, bool | np.bool_):
+        return f"must have True or False as relabel_leaves, got {described(relabel)}"
+    return (
+        None
+        if name is None or isinstance(name, str)
+        else f"must have None or a name as estimator, got {described(name)}"
+    )
+
+
+def _has_predict(init: object, _: object) -> bool:
+    return init is None or hasattr(init, "predict")
+
+
 class BoostedProof(Proof):
     """Those of boosted models."""
 
     attribute = "_model"
     engine = _weald.Boosted
-    own: ClassVar[dict[str, bool]] = {
-        "_seed": True,
-        "_shared": True,
-        "_weak": True,
-        "max_features_": True,
-        "n_estimators_": True,
-        "_curves": False,
-        "_eval_curves": False,
-        "_init": False,
-        "max_leaf_nodes_": True,
+    own: ClassVar[dict[str, Row]] = {
+        **OF_SEED,
+        **OF_DRAWN,
+        "max_leaf_nodes_": (True, lambda n, model: None if n is None else integer(2, MOST)(n, model)),
+        "n_estimators_": (True, equal("n_stages")),
+        "_shared": (True, _fault_of_shared),
+        "_weak": (True, _fault_of_weak),
+        "_init": (False, must("be a model or None", _has_predict)),
+        "_curves": (False, _fault_of_curves),
+        "_eval_curves": (False, _fault_of_eval_curves),
     }
     of_training = frozenset({"_curves", "_eval_curves", "_init", "_weak"})
 
     def of_kind(self) -> None:
-        self.seed()
-        self.drawn_features()
-        if self.state["max_leaf_nodes_"] is not None:
-            self.integer("max_leaf_nodes_", 2, MOST)
-        model = self.model
-        self.equal("n_estimators_", self.state["n_estimators_"], model.n_stages)
         shared, weak = self.state["_shared"], self.state["_weak"]
-        has_keys = type(shared) is dict and shared.keys() == _SHARED
-        self.need(has_keys, "_shared", f"must be a dict with the keys {sorted(_SHARED)}, got {described(shared)}")
-        rate, name = shared["learning_rate"], shared["estimator"]
-        same_rate = isinstance(rate, Real) and rate == model.learning_rate
-        self.need(same_rate, "_shared", f"must have the learning rate {model.learning_rate}, got {described(rate)}")
         self.loss(shared["loss"])
-        strategy = shared["output_strategy"]
-        has_strategy = isinstance(strategy, str) and strategy in _STRATEGIES
-        self.need(
-            has_strategy,
-            "_shared",
-            f"must have an output strategy of {sorted(_STRATEGIES)}, got {described(strategy)}",
-        )
-        relabel = shared["relabel_leaves"]
-        is_bool = isinstance(relabel, bool | np.bool_)
-        self.need(is_bool, "_shared", f"must have True or False as relabel_leaves, got {described(relabel)}")
-        is_name = name is None or isinstance(name, str)
-        self.need(is_name, "_shared", f"must have None or a name as estimator, got {described(name)}")
-        if weak is None:
-            self.need(model.forest is not None, "_weak", "must be a list of models, got None for a model without trees")
-        else:
-            self.need(model.forest is None, "_weak", f"must be None for a model with trees, got {described(weak)}")
-            is_list = type(weak) is list and len(weak) == model.n_stages
-            self.need(is_list, "_weak", f"must be a list of length {model.n_stages}, got {described(weak)}")
-            for part in weak:
-                fits = (
-                    hasattr(part, "predict") and getattr(part, "n_features_in_", model.n_features) == model.n_features
-                )
-                self.need(fits, "_weak", f"must have models of {model.n_features} features, got {described(part)}")
-        init = self.state.get("_init")
-        self.need(init is None or hasattr(init, "predict"), "_init", f"must be a model or None, got {described(init)}")
-        fits = (name is None) == (weak is None)
-        self.need(fits, "_weak", f"must be None if and only if estimator is, got {described(weak)} with {name!r:.80}")
-        curves = self.state.get("_curves", {})
-        has_keys = type(curves) is dict and curves.keys() <= _CURVES
-        self.need(has_keys, "_curves", f"must be a dict with keys of {sorted(_CURVES)}, got {described(curves)}")
-        for curve in curves.values():
-            is_list = isinstance(curve, np.ndarray) and curve.dtype == np.float64 and curve.ndim == 1
-            self.need(
-                is_list and len(curve) >= model.n_stages,
-                "_curves",
-                f"must have float64 arrays of length {model.n_stages} or longer, got {described(curve)}",
-            )
-        if "_eval_curves" in self.state:
-            self.eval_curves()
+        fits = (shared["estimator"] is None) == (weak is None)
+        got = f"{described(weak)} with {shared['estimator']!r:.80}"
+        self.need(fits, "_weak", f"must be None if and only if estimator is, got {got}")
 
     def loss(self, kept: object) -> None:
         """Check that the loss is one of y, with the link of the model."""
@@ -108,21 +120,3 @@ class BoostedProof(Proof):
         values = getattr(loss, "_parameter", None)
         fits = not isinstance(values, tuple) or len(values) == self.model.n_outputs
         self.need(fits, "_shared", f"must have a loss for each of {self.model.n_outputs} outputs, got {loss!r:.80}")
-
-    def eval_curves(self) -> None:
-        curves = self.state["_eval_curves"]
-        is_known = type(curves) is tuple and all(type(curve) is tuple and len(curve) == 3 for curve in curves)
-        self.need(is_known, "_eval_curves", f"must be a tuple of (name, losses, scores), got {described(curves)}")
-        names = [name for name, _, _ in curves]
-        is_named = all(type(name) is str for name in names) and len(set(names)) == len(names)
-        self.need(is_named, "_eval_curves", f"must have distinct strings as names, got {cut(str(names))}")
-        for _, loss, score in curves:
-            for values in (loss,) if score is None else (loss, score):
-                n_stages = self.model.n_stages
-                is_list = isinstance(values, np.ndarray) and values.dtype == np.float64
-                is_list = is_list and values.shape == (n_stages,)
-                self.need(
-                    is_list,
-                    "_eval_curves",
-                    f"must have float64 arrays of length {n_stages}, one value for each stage, got {described(values)}",
-                )

@@ -6,7 +6,7 @@ This module validates the other attributes, so that methods of an estimator neve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,17 +24,6 @@ from weald._input.targets import CONTAINER, LabelFormat, label_classes
 if TYPE_CHECKING:
     from weald._weald import _Model
 
-_OF_ALL = {
-    "n_features_in_": True,
-    "n_outputs_": True,
-    "feature_names_in_": False,
-    "target_names_in_": False,
-    "categories_": False,
-    schema.LABELS: False,
-    OUTPUT: False,
-    TRANSFORM: False,
-}
-_OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
 _MODELS = (
     _weald.Forest,
     _weald.CentroidForest,
@@ -43,6 +32,104 @@ _MODELS = (
     _weald.Boosted,
     _weald.Compressed,
 )
+
+# What is wrong with the value of an attribute, told the model of the engine; None if nothing is.
+Check = Callable[[Any, Any], str | None]
+# Whether every fit sets an attribute, and its checks in order.
+Row = tuple[bool, *tuple[Check, ...]]
+
+
+def must(be: str, holds: Callable[[Any, Any], object]) -> Check:
+    """That a value is this, which `holds` says of the value and the model; {0} in `be` is the model."""
+    return lambda value, model: None if holds(value, model) else f"must {be.format(model)}, got {described(value)}"
+
+
+def integer(least: int, most: float) -> Check:
+    return must(f"be an integer from {least} to {most}", lambda value, _: type(value) is int and least <= value <= most)
+
+
+def equal(of_model: str) -> Check:
+    """That a value is that of the model, of the same type."""
+
+    def holds(value: Any, model: Any) -> bool:
+        expected = getattr(model, of_model)
+        return type(value) is type(expected) and bool(value == expected)
+
+    return must(f"be {{0.{of_model}}}, as in the model", holds)
+
+
+def texts(names: Any, n: object, what: str) -> str | None:
+    """What is wrong with the names of `n` features or outputs."""
+    if not (isinstance(names, np.ndarray) and names.dtype == object and names.shape == (n,)):
+        return f"must be an object array of length {n}, one name for each {what}, got {described(names)}"
+    others = [name for name in names if not isinstance(name, str)]
+    return f"must have strings as names, got {described(others[0])}" if others else None
+
+
+def numbers(value: Any, *shapes: tuple[int, ...]) -> str | None:
+    """What is wrong with a float64 array of one of these shapes, where −1 stands for any length."""
+    if not (isinstance(value, np.ndarray) and value.dtype == np.float64):
+        return f"must be a float64 array, got {described(value)}"
+
+    def fits(shape: tuple[int, ...]) -> bool:
+        return len(shape) == value.ndim and all(a in (-1, b) for a, b in zip(shape, value.shape, strict=True))
+
+    accepted = " or ".join(str(shape).replace("-1", "n_samples") for shape in shapes)
+    return None if any(map(fits, shapes)) else f"must have shape {accepted}, got {value.shape}"
+
+
+def sparse_or_numbers(value: Any, model: Any) -> str | None:
+    """What is wrong with a float64 array or a float64 CSR matrix with the columns of predictions."""
+    if not isinstance(value, sparse.csr_array | sparse.csr_matrix):
+        return numbers(value, (-1, model.width))
+    if value.ndim != 2 or value.shape[1] != model.width or value.dtype != np.float64:
+        return f"must be a float64 CSR matrix with {model.width} columns, got {described(value)}"
+    with np.errstate(invalid="ignore"):
+        try:
+            value.check_format(full_check=True)
+        except ValueError as error:
+            return f"must be a valid CSR matrix: {error}"
+    return None
+
+
+def _features(names: Any, model: Any) -> str | None:
+    return texts(names, model.n_features, "feature")
+
+
+def _outputs(names: Any, model: Any) -> str | None:
+    return texts(names, model.n_outputs, "output")
+
+
+def _is_transform(value: Any, _: object) -> bool:
+    is_known = type(value) is dict and set(value) <= {"transform"}
+    return is_known and all(type(of) is str and of in ("default", *CONTAINERS) for of in value.values())
+
+
+_ONE_OF = must(f"be one of {', '.join(CONTAINERS)}", lambda value, _: type(value) is str and value in CONTAINERS)
+_OF_ALL: dict[str, Row] = {
+    "n_features_in_": (True, equal("n_features")),
+    "n_outputs_": (True, equal("n_outputs")),
+    "feature_names_in_": (False, _features),
+    "target_names_in_": (False, _outputs, must("have distinct names", lambda names, _: len(set(names)) == len(names))),
+    "categories_": (False,),  # which `schema.prove` checks
+    schema.LABELS: (False, _features),
+    OUTPUT: (False, _ONE_OF),
+    TRANSFORM: (False, must("have a container of transform", _is_transform)),
+}
+# `Proof.classes` checks them together.
+_OF_CLASSIFIERS: dict[str, Row] = {"classes_": (True,), "n_classes_": (True,), "_label_format": (True,)}
+# Rows of several classes.
+OF_SEED: dict[str, Row] = {"_seed": (True, integer(0, 2**64 - 1))}
+OF_DRAWN: dict[str, Row] = {
+    "max_features_": (True, lambda value, model: integer(1, max(1, model.n_features))(value, model))
+}
+OF_CONTAINER: dict[str, Row] = {
+    CONTAINER: (
+        False,
+        must("be 'array' or 'matrix'", lambda value, _: isinstance(value, str) and value in ("array", "matrix")),
+        lambda _, model: None if model.kind == "numbers" else f"is not supported for a model of {model.kind}",
+    )
+}
 
 
 def check_fitted(estimator: BaseEstimator) -> None:
@@ -62,14 +149,14 @@ class Proof:
     # The attribute that contains the model of the engine, and its class.
     attribute: ClassVar[str] = "_forest"
     engine: ClassVar[type[_Model]] = _weald.Forest
-    # The other fitted attributes, and whether every fit sets them.
-    own: ClassVar[Mapping[str, bool]] = {}
+    # The other fitted attributes.
+    own: ClassVar[Mapping[str, Row]] = {}
     # Attributes whose arrays depend on the number of training samples, rounds or steps of a path.
     of_training: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
-    def names(cls, classifier: bool) -> dict[str, bool]:
-        """The names of the fitted attributes except the model, and whether every fit sets them."""
+    def rows(cls, classifier: bool) -> dict[str, Row]:
+        """The fitted attributes except the model."""
         return _OF_ALL | (_OF_CLASSIFIERS if classifier else {}) | dict(cls.own)
 
     @classmethod
@@ -90,71 +177,36 @@ class Proof:
     def __init__(self, name: str, classifier: bool, state: dict[str, Any]) -> None:
         self.name, self.classifier, self.state = name, classifier, state
         self.model: Any = None
-        known = self.names(classifier)
+        rows = self.rows(classifier)
         schema.prove(name, state)
-        if OUTPUT in state:
-            value = state[OUTPUT]
-            is_known = type(value) is str and value in CONTAINERS
-            self.need(is_known, OUTPUT, f"must be one of {', '.join(CONTAINERS)}, got {described(value)}")
-        if TRANSFORM in state:
-            value = state[TRANSFORM]
-            is_known = type(value) is dict and set(value) <= {"transform"}
-            is_known = is_known and all(type(of) is str and of in ("default", *CONTAINERS) for of in value.values())
-            self.need(is_known, TRANSFORM, f"must have a container of transform, got {described(value)}")
         if self.attribute not in state:
             # Estimators that are not fitted may have a number of features, and what `set_output` sets.
-            found = sorted(known.keys() & state.keys() - {"n_features_in_", "feature_names_in_"} - SETTINGS)
+            found = sorted(rows.keys() & state.keys() - {"n_features_in_", "feature_names_in_"} - SETTINGS)
             self.need(not found, self.attribute, f"is missing, but {''.join(found[:1])} is given")
+            self.check({name: rows[name] for name in SETTINGS})
             if "feature_names_in_" in state:
-                self.texts("feature_names_in_", state.get("n_features_in_"), "feature")
+                fault = texts(state["feature_names_in_"], state.get("n_features_in_"), "feature")
+                self.need(fault is None, "feature_names_in_", fault)
             return
-        for attribute, always in known.items():
+        for attribute, (always, *_) in rows.items():
             self.need(not always or attribute in state, attribute, f"is missing, but {self.attribute} is given")
         self.of_engine()
-        self.of_all()
+        self.check(_OF_ALL)
         if classifier:
             self.classes()
+        self.check(self.own)
         self.of_kind()
 
-    def need(self, holds: object, attribute: str, why: str) -> None:
+    def check(self, rows: Mapping[str, Row]) -> None:
+        """Check the values of attributes that are there."""
+        for attribute, (_, *checks) in rows.items():
+            for check in checks if attribute in self.state else ():
+                fault = check(self.state[attribute], self.model)
+                self.need(fault is None, attribute, fault)
+
+    def need(self, holds: object, attribute: str, why: str | None) -> None:
         if not holds:
             raise ValueError(f"{self.name}: {attribute} {why}")
-
-    def equal(self, attribute: str, value: object, expected: object) -> None:
-        """Check that a value is that of the model, of the same type."""
-        is_equal = type(value) is type(expected) and value == expected
-        self.need(is_equal, attribute, f"must be {expected}, as in the model, got {described(value)}")
-
-    def integer(self, attribute: str, least: int, most: float) -> None:
-        value = self.state[attribute]
-        is_valid = type(value) is int and least <= value <= most
-        self.need(is_valid, attribute, f"must be an integer from {least} to {most}, got {described(value)}")
-
-    def numbers(self, attribute: str, shapes: list[tuple[int, ...]]) -> None:
-        """Check that an attribute is a float64 array of one of these shapes, where −1 stands for any length."""
-        value = self.state[attribute]
-        is_float = isinstance(value, np.ndarray) and value.dtype == np.float64
-        self.need(is_float, attribute, f"must be a float64 array, got {described(value)}")
-
-        def fits(shape: tuple[int, ...]) -> bool:
-            return len(shape) == value.ndim and all(a in (-1, b) for a, b in zip(shape, value.shape, strict=True))
-
-        accepted = " or ".join(str(shape).replace("-1", "n_samples") for shape in shapes)
-        self.need(any(map(fits, shapes)), attribute, f"must have shape {accepted}, got {value.shape}")
-
-    def sparse_or_numbers(self, attribute: str, width: int) -> None:
-        """Check that an attribute is a float64 array or a float64 CSR matrix with `width` columns."""
-        value = self.state[attribute]
-        if not isinstance(value, sparse.csr_array | sparse.csr_matrix):
-            self.numbers(attribute, [(-1, width)])
-            return
-        fits = value.ndim == 2 and value.shape[1] == width and value.dtype == np.float64
-        self.need(fits, attribute, f"must be a float64 CSR matrix with {width} columns, got {described(value)}")
-        with np.errstate(invalid="ignore"):
-            try:
-                value.check_format(full_check=True)
-            except ValueError as error:
-                self.need(False, attribute, f"must be a valid CSR matrix: {error}")
 
     # --- attributes of all models ------------------------------------------------------------------------------------
 
@@ -172,40 +224,8 @@ class Proof:
         accepted = ("classes", "labels") if self.classifier else ("numbers",)
         self.need(model.kind in accepted, self.attribute, f"must predict {' or '.join(accepted)}, got {model.kind}")
 
-    def of_all(self) -> None:
-        for attribute, expected in (("n_features_in_", self.model.n_features), ("n_outputs_", self.model.n_outputs)):
-            value = self.state[attribute]
-            self.equal(attribute, value, expected)
-        if "feature_names_in_" in self.state:
-            self.texts("feature_names_in_", self.model.n_features, "feature")
-        if schema.LABELS in self.state:
-            self.texts(schema.LABELS, self.model.n_features, "feature")
-        if "target_names_in_" in self.state:
-            self.texts("target_names_in_", self.model.n_outputs, "output")
-            names = self.state["target_names_in_"]
-            self.need(len(set(names)) == len(names), "target_names_in_", "must have distinct names, got a name twice")
-        if CONTAINER in self.state:
-            value = self.state[CONTAINER]
-            is_known = isinstance(value, str) and value in ("array", "matrix")
-            self.need(is_known, CONTAINER, f"must be 'array' or 'matrix', got {described(value)}")
-            self.need(self.model.kind == "numbers", CONTAINER, f"is not supported for a model of {self.model.kind}")
-
-    def texts(self, attribute: str, expected: object, what: str) -> None:
-        names = self.state[attribute]
-        is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
-        self.need(
-            is_list,
-            attribute,
-            f"must be an object array of length {expected}, one name for each {what}, got {described(names)}",
-        )
-        others = [name for name in names if not isinstance(name, str)]
-        self.need(not others, attribute, f"must have strings as names, got {described(others[0] if others else None)}")
-
     def of_kind(self) -> None:
-        """Check the attributes of this kind of model."""
-
-    def drawn_features(self) -> None:
-        self.integer("max_features_", 1, max(1, self.model.n_features))
+        """Check the attributes of this kind of model that depend on each other."""
 
     def classes(self) -> None:
         classes, n_classes, form = (self.state[a] for a in ("classes_", "n_classes_", "_label_format"))
@@ -216,7 +236,7 @@ class Proof:
             forms = (np.arange(n_outputs), label_classes(n_outputs))
             numbers = isinstance(classes, np.ndarray) and any(np.array_equal(classes, form) for form in forms)
             self.need(numbers, "classes_", f"must be the indices of {n_outputs} labels, got {described(classes)}")
-            self.equal("n_classes_", n_classes, n_outputs)
+            self.n_classes(n_classes, n_outputs)
             return
         self.need(form is None, "_label_format", f"must be None for a model of classes, got {described(form)}")
         single = n_outputs == 1
@@ -227,15 +247,16 @@ class Proof:
         expected = self.model.n_classes.tolist()
         pairs = [(classes, n_classes)] if single else zip(classes, n_classes, strict=True)
         for (found, n), wanted in zip(pairs, expected, strict=True):
-            self.equal("n_classes_", n, wanted)
+            self.n_classes(n, wanted)
             is_list = isinstance(found, np.ndarray) and found.shape == (wanted,)
             self.need(is_list, "classes_", f"must be an array of {wanted} classes, got {described(found)}")
             has_type = found.dtype.kind in "biufUSO"
             self.need(has_type, "classes_", f"must have numbers, strings or objects, got dtype {found.dtype}")
             self.need(_rises(found), "classes_", "must be in strictly ascending order, got another order")
 
-    def seed(self) -> None:
-        self.integer("_seed", 0, 2**64 - 1)
+    def n_classes(self, n: object, expected: int) -> None:
+        is_equal = type(n) is int and n == expected
+        self.need(is_equal, "n_classes_", f"must be {expected}, as in the model, got {described(n)}")
 
 
 def is_label_format(form: Any) -> bool:

@@ -54,5 +54,5 @@ def estimate_fit_memory(
     if y_mask is not None and not estimator._masks_y:
         raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")
     conversions, shapes = memory.of_raw(estimator, X, y, y_mask)
-    terms = estimator._memory_terms(estimator, shapes)
-    return conversions + memory.size_of(terms) + memory.watched(estimator, _eval_sets.named(eval_sets))
+    of_fit: int = estimator._memory_of_fit(estimator, shapes)
+    return conversions + of_fit + memory.watched(estimator, _eval_sets.named(eval_sets))

@@ -17,6 +17,7 @@ use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::memory;
 use crate::models::forest::PyForest;
 use crate::models::model::{compacting, copies, grown, model, properties, scores, vectors};
 use crate::names::{name_of_dtype, name_of_term};
@@ -152,6 +153,10 @@ pub(crate) fn fit_boosting<'py>(
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask).schema(schema);
     let grown = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
+        // A fit that goes on has its scores already.
+        if grown.is_none() {
+            memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads, observer.is_some()))?;
+        }
         let observer = observer.map(Arc::new);
         let mut observer = PyObserver { observer, caller, wants_scores, wants_models };
         config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)

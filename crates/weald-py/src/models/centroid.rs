@@ -5,14 +5,15 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::{
-    CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, Dataset, DirectionScope, Matrix,
-    Refinement, Routing, Targets,
+    CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, Criterion, Dataset,
+    DirectionScope, Matrix, Refinement, Routing, Targets,
 };
 
 use crate::config::{PyMaxSamples, one_of, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
+use crate::memory;
 use crate::models::model::{check_node, copies, mean_of_trees, model, properties, vectors};
 use crate::output;
 use crate::projection::PyOutputProjection;
@@ -68,7 +69,7 @@ impl PyCentroidForestConfig {
         let refinement = self.refinement.map_or(Refinement::None, |(scale, rate)| Refinement::Logistic { scale, rate });
         let routing = self.routing.map_or(Routing::Nearest, |(sharpness, least)| Routing::Shared { sharpness, least });
         Ok(CentroidForestConfig::plain()
-            .n_trees(self.trees.1)
+            .n_trees(self.trees.1.saturating_sub(self.trees.0))
             .sampling(sampling(self.bootstrap, self.max_samples))
             .seed(self.seed)
             .n_children(self.n_children)
@@ -138,7 +139,12 @@ pub(crate) fn fit_centroid_forest<'py>(
     let cost = cost_of_tree(&x, &y, &config).saturating_mul(trees.len());
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
     let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), trees.len());
-    entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyCentroidForest::from)
+    entry
+        .run(py, |control| {
+            memory::reserve(&data, Some(Criterion::Variance), |shapes| config.fit_memory(shapes, n_threads))?;
+            config.fit_trees(trees, &data, control)
+        })
+        .map(PyCentroidForest::from)
 }
 
 impl PyCentroidForest {

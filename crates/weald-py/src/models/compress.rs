@@ -16,6 +16,7 @@ use crate::config::{PyForestConfig, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
+use crate::memory;
 use crate::models::forest::PyForest;
 use crate::models::model::{copies, model, of_trees, properties, scores};
 use crate::output;
@@ -96,7 +97,10 @@ pub(crate) fn compress_forest<'py>(
     let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
     let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
     entry
-        .run(py, |control| config.path(forest, data, held.as_deref(), control))
+        .run(py, |control| {
+            memory::reserve(&data, None, |shapes| CompressConfig::path_memory(forest, shapes))?;
+            config.path(forest, data, held.as_deref(), control)
+        })
         .map(|path| PyCompressionPath(Arc::new(path)))
 }
 

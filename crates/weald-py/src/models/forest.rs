@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::{Dataset, Forest, Matrix, Targets, TreeConfig};
@@ -12,6 +12,7 @@ use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::memory;
 use crate::models::model::{compacting, grown, mean_of_trees, model};
 use crate::models::tree::PyTree;
 use crate::names::name_of;
@@ -50,6 +51,7 @@ pub(crate) fn fit_tree(
     entry
         .run(py, |control| {
             let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
+            memory::reserve(&data, Some(config.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
             config.fit_controlled(data, control).map(Forest::from)
         })
         .map(PyForest::from)
@@ -77,7 +79,12 @@ pub(crate) fn fit_forest<'py>(
     let n_trees = trees.len().saturating_mul(n_forests);
     let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), n_trees);
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
-    entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyForest::from)
+    entry
+        .run(py, |control| {
+            memory::reserve(&data, Some(config.tree.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
+            config.fit_trees(trees, &data, control)
+        })
+        .map(PyForest::from)
 }
 
 /// Returns the approximate number of steps of growing one tree.
@@ -109,6 +116,37 @@ impl PyForest {
     /// Returns a forest that has the trees `start` to `stop` - 1 of each output, and shares their memory.
     fn some_trees(&self, start: usize, stop: usize) -> PyResult<PyForest> {
         self.0.some_trees(start..stop).map(PyForest::from).map_err(raise)
+    }
+
+    /// (n_samples, width) float64: the standard deviation over the trees of the prediction of each sample.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn spread<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let spread = self.entry(&x, self.width(), n_threads).run(py, |control| self.0.spread(&x, control))?;
+        Ok(output::array(py, spread))
+    }
+
+    /// Returns the result of `oob_predict`, and the standard deviation over the same trees.
+    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_mask=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+    fn oob_spread<'py>(
+        &self,
+        py: Python<'py>,
+        config: PyForestConfig,
+        x: PyMatrix<'py>,
+        y: PyTargets<'py>,
+        sample_weight: Option<Read1<'py, f64>>,
+        n_threads: usize,
+        y_mask: Option<PyMask<'py>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+        let w = contiguous_weights(sample_weight.as_ref())?;
+        let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+        let entry = self.entry(&x, self.width(), n_threads);
+        let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+        let (oob, spread) = entry.run(py, |control| self.0.oob_spread(&config, &data, control))?;
+        (output::array(py, oob.scores), output::vector(py, oob.n_trees), output::array(py, spread)).into_pyobject(py)
     }
 
     /// Returns the pattern in CSR (indptr, indices) of the nodes that each sample passes, and the first node of each

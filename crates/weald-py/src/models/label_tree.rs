@@ -9,6 +9,7 @@ use weald::{Dataset, LabelTree, LabelTreeConfig, LabelTreeModel, Matrix, Targets
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
+use crate::memory;
 use crate::models::model::{model, properties};
 use crate::names::features;
 use crate::output;
@@ -95,7 +96,12 @@ pub(crate) fn fit_label_tree<'py>(
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(config.n_trees), progress };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
-    entry.run(py, |control| config.fit_controlled(&data, control)).map(PyLabelTree::from)
+    entry
+        .run(py, |control| {
+            memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads))?;
+            config.fit_controlled(&data, control)
+        })
+        .map(PyLabelTree::from)
 }
 
 /// Returns the approximate number of steps of the fit of a tree.

@@ -317,6 +317,26 @@ impl<'a> Dataset<'a> {
         self.y_mask.as_ref()
     }
 
+    /// Returns the number of cells of y that a mask hides, or that a learner has taken from one.
+    pub(crate) fn n_masked(&self) -> usize {
+        let of_known = self.known.map_or(0, Known::n_masked);
+        self.y_mask.as_ref().map_or(of_known, |mask| match mask {
+            Mask::Dense(mask) => mask.iter().filter(|masked| **masked).count(),
+            Mask::Sparse(mask) => mask.indices().len(),
+        })
+    }
+
+    /// Returns the number of categories of each categorical feature.
+    pub(crate) fn numbers_of_categories(&self) -> Result<Vec<u32>> {
+        let mut found = Vec::new();
+        for j in 0..self.n_features() {
+            if let FeatureKind::Category { n_categories } = self.kind(j) {
+                Purpose("the kinds of features").push(&mut found, n_categories)?;
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the known cells of y, if some are unknown and a learner has taken the mask.
     pub(crate) fn known(&self) -> Option<&'a Known> {
         self.known

@@ -93,6 +93,11 @@ impl Known {
         if mostly { self.n_outputs - listed.len() } else { listed.len() }
     }
 
+    /// Returns the number of unknown cells.
+    pub(crate) fn n_masked(&self) -> usize {
+        (0..self.n_rows() as u32).map(|row| self.n_outputs - self.n_known(row)).sum()
+    }
+
     /// Visits the unknown outputs of a sample, in increasing order.
     pub(crate) fn each_masked(&self, row: u32, mut visit: impl FnMut(u32)) {
         let (mostly, mut listed) = self.of(row);

@@ -194,25 +194,31 @@ impl Dataset<'_> {
     /// labels. The format is sparse entries if `as_entries` is true and the values are mostly zero in samples of
     /// positive weight, and dense rows otherwise. See [`Dataset::with_restored`].
     pub(crate) fn restored(&self, as_entries: bool) -> Result<Option<Restored>> {
-        let n_outputs = self.y().width();
-        // Targets with unknown cells have a format of their own; sizes that do not match are reported by the checks.
-        let may_be = as_entries && n_outputs >= SparseTargets::FEW_OUTPUTS && self.known().is_none();
-        let is_fit = self.y().n_samples() == self.n_samples();
+        let are_entries = self.fits_entries(as_entries)?;
         match self.y() {
-            Targets::Real(y) if may_be && is_fit => {
-                let n_entries = |row: usize| y.row(row).iter().filter(|v| **v != 0.0).count();
-                self.is_mostly_zero(n_entries)?.then(|| SparseTargets::of_dense(y).map(Restored::Sparse)).transpose()
-            }
-            Targets::SparseReal(y) if !is_fit => Ok(None),
+            Targets::Real(y) if are_entries => SparseTargets::of_dense(y).map(Restored::Sparse).map(Some),
+            // Sizes that do not match are reported by the checks.
+            Targets::SparseReal(y) if y.n_samples() != self.n_samples() => Ok(None),
+            Targets::SparseReal(y) if !are_entries => y.to_dense().map(Restored::Dense).map(Some),
             Targets::SparseReal(y) => {
-                let n_entries = |row: usize| y.of(row as u32).1.iter().filter(|v| **v != 0.0).count();
-                if !(may_be && self.is_mostly_zero(n_entries)?) {
-                    return y.to_dense().map(Restored::Dense).map(Some);
-                }
                 let has_zeros = y.values().contains(&0.0);
                 has_zeros.then(|| y.without_zeros().map(Restored::Sparse)).transpose()
             }
             Targets::Real(_) | Targets::Classes { .. } | Targets::Labels(_) => Ok(None),
+        }
+    }
+
+    /// Returns whether numerical outputs are fitted as sparse entries by what may do so, `as_entries`.
+    pub(crate) fn fits_entries(&self, as_entries: bool) -> Result<bool> {
+        let is_fit = self.y().n_samples() == self.n_samples();
+        // Targets with unknown cells have a format of their own.
+        let may_be = as_entries && self.y().width() >= SparseTargets::FEW_OUTPUTS && self.n_masked() == 0 && is_fit;
+        match self.y() {
+            Targets::Real(y) if may_be => self.is_mostly_zero(|row| y.row(row).iter().filter(|v| **v != 0.0).count()),
+            Targets::SparseReal(y) if may_be => {
+                self.is_mostly_zero(|row| y.of(row as u32).1.iter().filter(|v| **v != 0.0).count())
+            }
+            _ => Ok(false),
         }
     }
 

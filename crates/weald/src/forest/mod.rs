@@ -10,7 +10,7 @@
 //! | `predict` | means over trees, leaves, paths, the best k columns, partial dependence, by [`crate::model`] |
 //! | `methods` | the methods of trees and predictions that forests of any trees have |
 //! | `compact` | the same trees with leaves that need less memory |
-//! | `oob` | means over the trees for which a sample is out of bag |
+//! | `oob` | means over the trees for which a sample is out of bag, and their spread |
 //! | `importance`, `prune` | operations on single trees, applied to all trees |
 //! | `by_output` | a forest of its own for each output: growth, out-of-bag predictions and pruning |
 //! | `stored_samples` | the weights of training samples in predictions, and quantiles and draws from them |

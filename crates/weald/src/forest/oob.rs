@@ -1,4 +1,5 @@
-//! Out-of-bag predictions: predictions for the training samples by the trees that did not draw them.
+//! Out-of-bag predictions, predictions for the training samples by the trees that did not draw them, and the spread of
+//! trees.
 
 use ndarray::Array2;
 
@@ -8,8 +9,13 @@ use crate::control::Control;
 use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Purpose, Result};
 use crate::forest::config::{ForestConfig, Sampling};
-use crate::model::{SparseScores, TREES_AT_ONCE};
+use crate::model::{SparseScores, into_array, means};
 use crate::pool;
+
+const PURPOSE: Purpose = Purpose("out-of-bag predictions");
+
+/// The number of trees whose draws are held at the same time: one for each bit of a word.
+const TREES_AT_ONCE: usize = u64::BITS as usize;
 
 /// Out-of-bag predictions of the training samples.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +56,6 @@ impl Unseen {
         data: &Dataset<'_>,
         control: &Control,
     ) -> Result<Self> {
-        const { assert!(TREES_AT_ONCE <= u64::BITS as usize, "a bit for each tree of a group") }
         let (y, sample_weight) = (data.y(), data.row_weights().sample_weight);
         let n = data.n_samples();
         if let Some(w) = sample_weight.filter(|w| w.len() != n) {
@@ -85,7 +90,7 @@ impl Unseen {
 
     /// Returns the number of trees that did not draw the sample, for each sample.
     pub(crate) fn n_trees(&self) -> Result<Vec<u32>> {
-        let mut n_trees = Purpose("out-of-bag predictions").filled(0, self.n_rows)?;
+        let mut n_trees = PURPOSE.filled(0, self.n_rows)?;
         for group in self.bits.chunks(self.n_rows.max(1)) {
             n_trees.iter_mut().zip(group).for_each(|(n, bits)| *n += bits.count_ones());
         }
@@ -113,28 +118,59 @@ impl Forest {
         control: &Control,
     ) -> Result<()> {
         let model = self.additive()?;
-        let rows = model.rows(x, control)?;
-        let (n, width, n_threads) = (rows.n_samples(), self.outputs.width(), control.n_threads());
-        let block = rows.block_rows(TREES_AT_ONCE, n_threads);
-        for first in (0..self.n_trees()).step_by(TREES_AT_ONCE) {
-            let trees = first..(first + TREES_AT_ONCE).min(self.n_trees());
-            pool::for_each(
-                n_threads,
-                scores.chunks_mut((block * width).max(1)).enumerate(),
-                || model.worker(&rows, trees.clone()),
-                |worker, (b, sums)| {
-                    control.check()?;
-                    let range = b * block..(b * block + block).min(n);
-                    let start = range.start;
-                    let is_unseen = |r: usize, t: usize| unseen.has(start + r, first + t);
-                    model.add_where(&rows, range, trees.clone(), worker, sums, is_unseen)
-                },
-            )?;
-        }
-        for (sums, &n) in scores.chunks_mut(width.max(1)).zip(n_trees) {
-            sums.iter_mut().for_each(|sum| *sum = if n == 0 { f64::NAN } else { *sum / f64::from(n) });
-        }
-        Ok(())
+        let found = model.leaves_of(x, control)?;
+        let divisor = |row: usize| f64::from(n_trees[row]);
+        means::means_into(&found, (self.outputs.width(), scores), |row, tree| unseen.has(row, tree), divisor, control)
+    }
+
+    /// Returns the standard deviation over the trees of the prediction of each sample, (n_samples, width of the
+    /// outputs). The bits are the same for any number of threads and any layout of X.
+    ///
+    /// # Errors
+    /// The same as for [`Forest::predict`], and [`crate::ErrorKind::Unsupported`] for trees of one output each.
+    pub fn spread<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
+        let x = x.into();
+        let means = self.predict(x.clone(), control)?;
+        self.spread_of(&x, &means, |_, _| true, |_| self.n_trees() as f64, control)
+    }
+
+    /// Returns the predictions of [`Forest::oob_predict`], and the standard deviation over the trees that did not draw
+    /// the sample; 0 if there is at most one of them.
+    ///
+    /// # Errors
+    /// The same as for [`Forest::oob_predict`] and [`Forest::spread`].
+    pub fn oob_spread<'d>(
+        &self,
+        config: &ForestConfig,
+        data: impl Into<Dataset<'d>>,
+        control: &Control,
+    ) -> Result<(Oob, Array2<f64>)> {
+        let data = data.into();
+        let unseen = self.unseen(config, &data, control)?;
+        let n_trees = unseen.n_trees()?;
+        let mut scores = PURPOSE.zeros(data.n_samples(), self.outputs.width())?;
+        self.oob_predict_of(data.x(), (&unseen, &n_trees), &mut scores, control)?;
+        let scores = into_array(scores, data.n_samples(), self.outputs.width());
+        let counts = |row: usize, tree: usize| unseen.has(row, tree);
+        let spread = self.spread_of(data.x(), &scores, counts, |row| f64::from(n_trees[row]), control)?;
+        Ok((Oob { scores, n_trees }, spread))
+    }
+
+    fn spread_of(
+        &self,
+        x: &Matrix<'_>,
+        means: &Array2<f64>,
+        counts: impl Fn(usize, usize) -> bool + Sync,
+        n_counting: impl Fn(usize) -> f64 + Sync,
+        control: &Control,
+    ) -> Result<Array2<f64>> {
+        self.check_of_all_outputs("spread")?;
+        let (n, width) = means.dim();
+        let means = means.as_slice().expect("predictions are made in rows");
+        let mut out = Purpose("the spread of trees").zeros(n, width)?;
+        let model = self.additive()?;
+        means::spread_into(&model.leaves_of(x, control)?, (width, means, &mut out), counts, n_counting, control)?;
+        Ok(into_array(out, n, width))
     }
 }
 
@@ -167,6 +203,8 @@ mod tests {
                     .map(|t| urn.draw(sampling, n, tree_key(seed, t), &Control::default()).unwrap().unwrap())
                     .collect();
                 let expected = naive::predict(&forest, &rows.c_order, |i, t| draws[t][i] == 0);
+                let deviations = naive::spread(&forest, &rows.c_order, |i, t| draws[t][i] == 0);
+                let of_all = naive::spread(&forest, &rows.c_order, |_, _| true);
                 for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 2]) {
                     let oob = forest
                         .oob_predict(
@@ -175,6 +213,11 @@ mod tests {
                             &Control::with_threads(n_threads),
                         )
                         .unwrap();
+                    let control = Control::with_threads(n_threads);
+                    let data = Dataset::new(&x, &y).sample_weight(weights);
+                    let (of_spread, spread) = forest.oob_spread(&config, data, &control).unwrap();
+                    assert_eq!((of_spread.n_trees, spread), (oob.n_trees.clone(), deviations.clone()));
+                    assert_eq!(forest.spread(&x, &control).unwrap(), of_all);
                     for i in 0..n {
                         let votes = draws.iter().filter(|draw| draw[i] == 0).count();
                         assert_eq!(oob.n_trees[i] as usize, votes);
@@ -183,6 +226,7 @@ mod tests {
                             assert!(oob.scores.row(i).iter().all(|v| v.is_nan()));
                         } else {
                             assert_eq!(bits(&oob.scores), bits(&expected));
+                            assert_eq!(bits(&oob.scores), bits(&of_spread.scores));
                         }
                     }
                     for floor in [0.0, 0.3] {

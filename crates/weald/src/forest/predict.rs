@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::data::{LabelView, Matrix, Outputs};
 use crate::error::Result;
 use crate::loss::Link;
-use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Terms, TopK};
+use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Terms, TopK, means};
 use crate::tree::Tree;
 
 impl Forest {
@@ -42,7 +42,7 @@ impl Forest {
         self.additive()?.topk(x, k, RankBy::Scores, excluded, control)
     }
 
-    /// Returns the means over the trees that count for a sample: see [`Additive::means_at_least`].
+    /// Returns the means over the trees that count for a sample: see [`means::at_least`].
     pub(super) fn at_least_of(
         &self,
         x: &Matrix<'_>,
@@ -55,7 +55,7 @@ impl Forest {
         if self.by_output {
             return model.scores_at_least(&model.rows(x, control)?, floor, control);
         }
-        model.means_at_least(&model.rows(x, control)?, floor, counts, n_counting, control)
+        means::at_least(&model.leaves_of(x, control)?, (model.width, floor), counts, n_counting, control)
     }
 
     /// Returns the nodes that each sample passes in each tree.

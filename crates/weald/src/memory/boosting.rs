@@ -30,7 +30,8 @@ impl BoostConfig {
             let of_score = if shapes.is_dense_numbers { bytes::<f64>() } else { bytes::<f32>() };
             // Single targets are fitted one after the other, and each has its scores.
             let is_certain = !is_single && !is_low_rank;
-            found.push(MemoryTerm::new("the scores of all samples", of_score * n * width).certain_if(is_certain));
+            let scores = MemoryTerm::new("the scores of all samples", of_score * n * width);
+            found.push(scores.certain_if(is_certain, "fit fewer outputs at a time"));
         }
         let q = match projection {
             Some((family, q)) => n_projections(family, q, n_scores(shapes)),
@@ -51,7 +52,8 @@ impl BoostConfig {
         let of_step = if self.step_dtype == StepDtype::Float8 { bytes::<u8>() } else { bytes::<f64>() };
         // A fit that stops early keeps fewer steps.
         let is_certain = self.n_iter_no_change.is_none() && !may_stop;
-        found.push(MemoryTerm::new("the step sizes", n_stages * of_step * width).certain_if(is_certain));
+        let steps = MemoryTerm::new("the step sizes", n_stages * of_step * width);
+        found.push(steps.certain_if(is_certain, "fit fewer stages, or set step_dtype to Float8"));
         found.extend(gaps(shapes));
         if shapes.n_unknown > 0 {
             let of_y = bytes::<f64>() * count(shapes.n_cells);

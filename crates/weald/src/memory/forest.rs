@@ -6,7 +6,15 @@ use super::trees::{
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::criterion::variance;
 use crate::forest::{ForestConfig, Sampling};
-use crate::tree::{Tree, growth::grow};
+use crate::tree::{Tree, TreeConfig, growth::grow};
+
+impl TreeConfig {
+    /// Estimates the memory of a fit of one tree: see [`ForestConfig::fit_memory`].
+    pub fn fit_memory(&self, shapes: &FitShapes, n_threads: usize) -> Vec<MemoryTerm> {
+        let forest = ForestConfig::random_forest(self.criterion).sampling(Sampling::All).n_trees(1);
+        forest.tree(self.clone()).fit_memory(shapes, n_threads)
+    }
+}
 
 impl ForestConfig {
     /// Estimates the memory of a fit on data of these shapes, with this number of threads: see [`crate::memory`].
@@ -69,7 +77,9 @@ impl ForestConfig {
             // Rounded targets and the weight, and the projected targets from which they are made.
             let of_outputs = bytes::<f64>() * (q.unwrap_or(count(shapes.width)) + 1 + q.unwrap_or(0));
             let of_tree = count(shapes.n_samples) * (variance::BYTES_OF_A_SAMPLE as u128 + of_outputs);
-            found.extend(of_each(["the targets of a tree", "the targets of other trees"], of_tree, at_once));
+            let what = ["the targets of a tree", "the targets of other trees"];
+            let advice = "fit fewer outputs at a time, or choose splits by few combinations with output_projection";
+            found.extend(of_each(what, of_tree, at_once, (true, advice)));
         }
         let leaves = most_leaves(&self.tree, n_rows);
         let n_nodes = 2 * leaves;

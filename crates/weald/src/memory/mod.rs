@@ -2,8 +2,9 @@
 //!
 //! `fit_memory` of a configuration returns the parts of the estimate: tables whose sizes follow from the shapes of the
 //! data, the parameters and the number of threads, with the sizes of the types that the engine stores. Parts that every
-//! such fit holds at the same time are *certain*: their sum is a lower bound of the peak. The others count trees of the
-//! maximum size that the parameters allow. X, y and their conversions to float32 and float64 are not counted.
+//! such fit holds at the same time are *certain*: their sum is a lower bound of the peak, and [`reserve`] refuses a fit for
+//! which it is not available. The others count trees of the maximum size that the parameters allow. X, y and their
+//! conversions to float32 and float64 are not counted.
 //!
 //! | file | what |
 //! |---|---|
@@ -28,6 +29,9 @@ mod linear;
 mod tests;
 mod trees;
 
+use crate::criterion::Criterion;
+use crate::data::{Dataset, Matrix, Targets};
+use crate::error::{ErrorKind, Result};
 use crate::setters::setters;
 
 /// How X is stored.
@@ -110,6 +114,60 @@ impl FitShapes {
     }
 }
 
+impl FitShapes {
+    /// Returns the shapes of the data of a fit with this criterion; `None`: y is fitted as dense rows.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Invalid`] if the weights are not valid, or [`ErrorKind::OutOfMemory`].
+    pub fn of(data: &Dataset<'_>, criterion: Option<Criterion>) -> Result<Self> {
+        let layout = match data.x() {
+            Matrix::Dense(x) if x.t().is_standard_layout() => LayoutOfX::ColumnMajor,
+            Matrix::Dense(_) => LayoutOfX::RowMajor,
+            Matrix::Csr(x) => LayoutOfX::Csr(x.values().len()),
+            Matrix::Csc(x) => LayoutOfX::Csc(x.values().len()),
+        };
+        let is_real = matches!(data.y(), Targets::Real(_) | Targets::SparseReal(_));
+        let are_entries = is_real && data.fits_entries(criterion.is_some_and(Criterion::takes_entries))?;
+        let (n, outputs) = (data.n_samples(), data.outputs());
+        let n_cells = n.saturating_mul(outputs.n_outputs());
+        let n_entries = match data.y() {
+            Targets::Real(y) if are_entries => y.iter().filter(|value| **value != 0.0).count(),
+            Targets::SparseReal(_) if !are_entries => n_cells,
+            y => y.n_stored(),
+        };
+        Ok(FitShapes::new((n, data.n_features()), layout, outputs.width())
+            .is_dense_numbers(is_real && !are_entries)
+            .n_entries(n_entries)
+            .n_cells(n_cells)
+            .n_unknown(data.n_masked())
+            .is_weighted(data.row_weights().sample_weight.is_some())
+            .categories(data.numbers_of_categories()?))
+    }
+}
+
+/// Returns an error if the parts of an estimate that are certain are not available together. Nothing stays allocated.
+///
+/// # Errors
+/// Returns [`ErrorKind::FitMemory`].
+pub fn reserve(terms: &[MemoryTerm]) -> Result<()> {
+    let certain = || terms.iter().filter(|term| term.is_certain);
+    // The first of equal ones.
+    let Some(largest) = certain().rev().max_by_key(|term| term.n_bytes) else { return Ok(()) };
+    let sum = |n_bytes: u64, term: &MemoryTerm| n_bytes.saturating_add(term.n_bytes);
+    let at_once = certain().fold(0, sum);
+    let available = usize::try_from(at_once).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
+    if available {
+        return Ok(());
+    }
+    Err(ErrorKind::FitMemory {
+        bytes: terms.iter().fold(0, sum),
+        at_once,
+        largest: (largest.what, largest.n_bytes),
+        advice: largest.advice,
+    }
+    .into())
+}
+
 /// A part of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -120,17 +178,19 @@ pub struct MemoryTerm {
     pub n_bytes: u64,
     /// Whether every fit holds it, at the same time as the other parts that are certain.
     pub is_certain: bool,
+    /// How to reduce a part that is certain.
+    pub advice: &'static str,
 }
 
 impl MemoryTerm {
     /// Creates a part that a fit may hold.
     fn new(what: &'static str, n_bytes: u128) -> Self {
-        MemoryTerm { what, n_bytes: u64::try_from(n_bytes).unwrap_or(u64::MAX), is_certain: false }
+        MemoryTerm { what, n_bytes: u64::try_from(n_bytes).unwrap_or(u64::MAX), is_certain: false, advice: "" }
     }
 
-    /// Returns the part as one that is certain if the condition holds.
-    fn certain_if(self, is_certain: bool) -> Self {
-        MemoryTerm { is_certain, ..self }
+    /// Returns the part as one that is certain if the condition holds, with an advice how to reduce it.
+    fn certain_if(self, is_certain: bool, advice: &'static str) -> Self {
+        MemoryTerm { is_certain, advice, ..self }
     }
 }
 

@@ -1,10 +1,14 @@
 //! Sizes by hand for small shapes, and estimates of larger ones.
 
-use super::{FitShapes, LayoutOfX, MemoryTerm};
+use ndarray::Array2;
+
+use super::{FitShapes, LayoutOfX, MemoryTerm, reserve};
 use crate::boost::{BoostConfig, OutputStrategy};
 use crate::centroid::{CentroidForestConfig, CentroidTree};
 use crate::compress::CompressConfig;
 use crate::criterion::Criterion;
+use crate::data::{Dataset, FeatureKind, LabelView, Mask, Matrix, Schema};
+use crate::error::ErrorKind;
 use crate::forest::{ForestConfig, Sampling};
 use crate::label_tree::{LabelTree, LabelTreeConfig};
 use crate::linear::{Features, LinearConfig};
@@ -273,6 +277,61 @@ fn centroids_and_compression() {
     assert_eq!(found(&with_growth)[with_growth.len() - 3..], of_path);
     let of_growth = &with_growth[..with_growth.len() - 3];
     assert!(of_growth.iter().all(|term| term.is_certain == (term.what == "the trees")));
+}
+
+#[test]
+fn shapes_are_those_of_the_data() {
+    let x = Array2::<f32>::zeros((6, 3));
+    let turned = Array2::<f32>::zeros((3, 6));
+    let y = Array2::from_shape_fn((6, 16), |(i, j)| f64::from(u8::from(i == j)));
+    let dense = FitShapes::new((6, 3), LayoutOfX::RowMajor, 16);
+    assert_eq!(FitShapes::of(&Dataset::new(&x, &y), None), Ok(dense.clone()));
+    assert_eq!(FitShapes::of(&Dataset::new(&x, &y), Some(Criterion::AbsoluteError)), Ok(dense.clone()));
+    // Mostly zero: fitted as entries by the variance, unless some are unknown.
+    let entries = dense.clone().is_dense_numbers(false).n_entries(6);
+    let of_variance = |data: Dataset<'_>| FitShapes::of(&data, Some(Criterion::Variance)).unwrap();
+    assert_eq!(of_variance(Dataset::new(turned.t(), &y)), FitShapes { layout: LayoutOfX::ColumnMajor, ..entries });
+    let mask = y.mapv(|value| value > 0.0);
+    let weights = [1.0; 6];
+    let kinds = [FeatureKind::Ordered, FeatureKind::Category { n_categories: 7 }, FeatureKind::Ordered];
+    let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask)).sample_weight(&weights[..]);
+    let expected = dense.n_unknown(6).is_weighted(true).categories(vec![7]);
+    assert_eq!(of_variance(data.schema(Schema::new(&kinds[..]))), expected);
+    let x = Matrix::csr(vec![0, 2, 2], vec![0, 4], vec![1.0, 2.0], 5).unwrap();
+    let labels = LabelView::try_new(vec![0, 1, 3], vec![0, 1, 2], 4).unwrap();
+    let expected = FitShapes::new((2, 5), LayoutOfX::Csr(2), 4).is_dense_numbers(false).n_entries(3);
+    assert_eq!(FitShapes::of(&Dataset::new(&x, labels), None), Ok(expected));
+}
+
+#[test]
+fn what_is_certain_and_not_available_is_refused() {
+    let shapes = FitShapes::new((1 << 37, 1), LayoutOfX::ColumnMajor, 1 << 30);
+    let terms = forest().fit_memory(&shapes, 1);
+    let error = reserve(&terms).unwrap_err();
+    let ErrorKind::FitMemory { bytes, at_once, largest: (what, of_largest), advice } = error.kind() else {
+        panic!("{error}")
+    };
+    let certain = || terms.iter().filter(|term| term.is_certain);
+    assert_eq!(*bytes, terms.iter().fold(0, |sum: u64, term| sum.saturating_add(term.n_bytes)));
+    assert_eq!(*at_once, certain().fold(0, |sum: u64, term| sum.saturating_add(term.n_bytes)));
+    assert_eq!((*what, Some(*of_largest)), ("the targets of a tree", certain().map(|term| term.n_bytes).max()));
+    assert!(certain().all(|term| !term.advice.is_empty()));
+    assert!(error.to_string().ends_with(&format!("MB: {advice}")));
+    let uncertain: Vec<_> = terms.iter().filter(|term| !term.is_certain).copied().collect();
+    assert!(reserve(&uncertain).is_ok() && reserve(&[]).is_ok());
+    assert!(reserve(&forest().fit_memory(&FitShapes::new((10, 1), LayoutOfX::ColumnMajor, 1), 1)).is_ok());
+}
+
+#[test]
+fn the_path_of_a_forest_counts_its_nodes() {
+    let data = (&Array2::from_shape_fn((9, 1), |(i, _)| i as f32), &Array2::from_shape_fn((9, 1), |(i, _)| i as f64));
+    let fitted = forest().fit(data).unwrap();
+    let shapes = FitShapes::of(&Dataset::from(data), None).unwrap();
+    let of_path = CompressConfig::fit_memory(&forest(), Some(3), &shapes, 1);
+    let n_nodes: usize = fitted.trees().iter().map(|tree| tree.n_nodes()).sum();
+    let found = CompressConfig::path_memory(&fitted, &shapes);
+    assert_eq!(found[..2], of_path[..2]);
+    assert_eq!(found[2].n_bytes, n_nodes as u64 * (60 + 8));
 }
 
 /// Draws numbers below those that are passed.

@@ -59,12 +59,18 @@ pub(super) const TREES: &str = "the trees";
 
 /// Returns the objects of so many trees and the lists that they are collected in.
 pub(super) fn objects<T>(n_trees: u128) -> MemoryTerm {
-    MemoryTerm::new(TREES, n_trees * (bytes::<T>() + bytes::<usize>())).certain_if(true)
+    MemoryTerm::new(TREES, n_trees * (bytes::<T>() + bytes::<usize>())).certain_if(true, "grow fewer trees")
 }
 
-/// Returns a table that each growing tree has. That of one tree is certain.
-pub(super) fn of_each([what, of_others]: [&'static str; 2], n_bytes: u128, at_once: u128) -> [MemoryTerm; 2] {
-    [MemoryTerm::new(what, n_bytes).certain_if(true), MemoryTerm::new(of_others, (at_once - 1) * n_bytes)]
+/// Returns a table that each growing tree has. That of one tree is certain if `is_certain`.
+pub(super) fn of_each(
+    [what, of_others]: [&'static str; 2],
+    n_bytes: u128,
+    at_once: u128,
+    (is_certain, advice): (bool, &'static str),
+) -> [MemoryTerm; 2] {
+    let of_one = MemoryTerm::new(what, n_bytes).certain_if(is_certain, advice);
+    [of_one, MemoryTerm::new(of_others, (at_once - 1) * n_bytes)]
 }
 
 /// Returns the number of projections, which is 0 for a number that the fit refuses.
@@ -96,7 +102,8 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
         if tree.max_bins.is_some() {
             found.push(MemoryTerm::new("the transposed X", STORED * n_stored));
         } else if matches!(shapes.layout, LayoutOfX::Csr(_)) || !carries {
-            found.push(MemoryTerm::new("the transposed X", STORED * n_stored).certain_if(true));
+            let transposed = MemoryTerm::new("the transposed X", STORED * n_stored);
+            found.push(transposed.certain_if(true, "pass X as CSC and draw all features at each node"));
         }
         if carries {
             found.push(MemoryTerm::new("the sorted entries of X", SORTED * n_stored));
@@ -106,14 +113,15 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
         return found;
     }
     if shapes.layout != LayoutOfX::ColumnMajor {
-        found.push(MemoryTerm::new("the column-major copy of X", bytes::<f32>() * n * p).certain_if(true));
+        let copy = MemoryTerm::new("the column-major copy of X", bytes::<f32>() * n * p);
+        found.push(copy.certain_if(true, "pass X in Fortran order"));
     }
     if carries {
-        found.push(MemoryTerm::new("the sorted columns of X", bytes::<Entry>() * n * p).certain_if(true));
+        const FEWER: &str = "draw fewer features at each node, below a fifth of them, or use fewer threads";
+        found.push(MemoryTerm::new("the sorted columns of X", bytes::<Entry>() * n * p).certain_if(true, FEWER));
         let of_tree = bytes::<Entry>() * growth.n_rows * p;
-        let [first, others] =
-            of_each(["the sorted columns of a tree", "the sorted columns of other trees"], of_tree, growth.at_once);
-        found.extend([first.certain_if(!some_rows), others]);
+        let what = ["the sorted columns of a tree", "the sorted columns of other trees"];
+        found.extend(of_each(what, of_tree, growth.at_once, (!some_rows, FEWER)));
     }
     found
 }
@@ -121,7 +129,8 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
 /// Dense X as the codes of bins, which are made from its columns.
 pub(super) fn codes(shapes: &FitShapes) -> Vec<MemoryTerm> {
     let n_values = count(shapes.n_samples) * count(shapes.n_features);
-    let mut found = vec![MemoryTerm::new("the codes of X", bytes::<u8>() * n_values).certain_if(true)];
+    let codes = MemoryTerm::new("the codes of X", bytes::<u8>() * n_values);
+    let mut found = vec![codes.certain_if(true, "pass fewer features")];
     if shapes.layout != LayoutOfX::ColumnMajor {
         found.push(MemoryTerm::new("the column-major copy of X", bytes::<f32>() * n_values));
     }

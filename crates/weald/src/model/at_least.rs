@@ -2,9 +2,8 @@
 
 use ndarray::ArrayView2;
 
-use super::predict::LeavesOfRows;
 use super::touched::TouchedRow;
-use super::{Additive, Terms, means};
+use super::{Additive, means};
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 use crate::pool;
@@ -99,35 +98,11 @@ impl SparseScores {
 }
 
 impl Additive<'_> {
-    /// Returns the means of each sample over the trees that count for it, where they are positive and at least `floor`.
-    /// Only for models whose scores are means of the values of leaves.
-    ///
-    /// `counts(row, tree)` tells whether a tree counts for a sample, and `n_counting(row)` must be the number of these
-    /// trees; a sample for which it is 0 has no entries. The bits are those of the complete mean, for any number of
-    /// threads. Memory is that of the result and one row of sums for each thread; time is that of reading the leaves
-    /// that are reached.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN, [`crate::ErrorKind::Interrupted`] or
-    /// [`crate::ErrorKind::OutOfMemory`].
-    pub(crate) fn means_at_least(
-        &self,
-        rows: &Rows<'_>,
-        floor: f64,
-        counts: impl Fn(usize, usize) -> bool + Sync,
-        n_counting: impl Fn(usize) -> f64 + Sync,
-        control: &Control,
-    ) -> Result<SparseScores> {
-        debug_assert!(matches!(self.terms, Terms::Leaves) && self.start.is_empty() && self.link.is_identity());
-        let found = LeavesOfRows { model: self, rows };
-        means::at_least(&found, (self.width, floor), counts, n_counting, control)
-    }
-
     /// Returns the scores of each sample that are positive and at least `floor`, for trees of one score each. They have the
     /// bits of [`Additive::scores`]. Memory is that of the result and a block of scores for each thread.
     ///
     /// # Errors
-    /// The same as for [`Additive::means_at_least`].
+    /// The same as for [`means::at_least`].
     pub(crate) fn scores_at_least(&self, rows: &Rows<'_>, floor: f64, control: &Control) -> Result<SparseScores> {
         means::check_floor(floor)?;
         let n = rows.n_samples();

@@ -86,6 +86,45 @@ pub(crate) fn means_into<L: FindLeaves>(
     )
 }
 
+/// Writes the standard deviations around the `means` over the trees for which `counts(row, tree)` is true into `out`, of
+/// trees of which a sample reaches one leaf. `n_counting(row)` must be the number of these trees; if it is 0 or 1,
+/// deviations are 0.
+pub(crate) fn spread_into<L: FindLeaves>(
+    found: &L,
+    (width, means, out): (usize, &[f64], &mut [f64]),
+    counts: impl Fn(usize, usize) -> bool + Sync,
+    n_counting: impl Fn(usize) -> f64 + Sync,
+    control: &Control,
+) -> Result<()> {
+    let n = found.n_samples();
+    let size = found.block_rows(control.n_threads());
+    pool::for_each(
+        control.n_threads(),
+        out.chunks_mut((size * width).max(1)).enumerate(),
+        || Ok((found.scratch()?, Purpose("the prediction of a tree").zeros(1, width)?)),
+        |(scratch, of_tree), (b, out)| {
+            let range = b * size..(b * size + size).min(n);
+            found.find(range.clone(), scratch, control)?;
+            for ((at, row), squares) in range.enumerate().zip(out.chunks_exact_mut(width)) {
+                control.check()?;
+                let means = &means[row * width..][..width];
+                found.visit(at, scratch, |tree, leaves, leaf, factor| {
+                    if counts(row, tree) {
+                        of_tree.fill(0.0);
+                        leaves.add_times(leaf, factor, of_tree);
+                        let deviations = of_tree.iter().zip(means).map(|(value, mean)| value - mean);
+                        squares.iter_mut().zip(deviations).for_each(|(sum, deviation)| *sum += deviation * deviation);
+                    }
+                    Ok(())
+                })?;
+                let divisor = (n_counting(row) - 1.0).max(1.0);
+                squares.iter_mut().for_each(|sum| *sum = (*sum / divisor).sqrt());
+            }
+            Ok(())
+        },
+    )
+}
+
 /// Returns the `k` of `columns` with the largest mean for each sample. The columns that leaves store are ranked; all
 /// others are zero.
 ///

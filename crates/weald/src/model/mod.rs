@@ -84,7 +84,6 @@ pub(crate) use matrix::into_array;
 pub(crate) use methods::{best_columns, plain_fit};
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
-pub(crate) use predict::TREES_AT_ONCE;
 pub(crate) use ranking::Ranking;
 pub use ranking::{LabelScores, StoredScores, rank_rows};
 pub use step_sizes::StepDtype;

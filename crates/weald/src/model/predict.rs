@@ -30,7 +30,7 @@ const BLOCK_SCORES_OF_STAGES: usize = 1 << 14;
 /// The smallest number of samples of a block of wide scores.
 const FEWEST_ROWS: usize = 16;
 /// The number of trees whose leaves are found for dense samples before wide scores are added.
-pub(crate) const TREES_AT_ONCE: usize = 64;
+const TREES_AT_ONCE: usize = 64;
 /// The same for sparse samples, which are scattered anew each time.
 const TREES_OF_SPARSE_ROWS: usize = 1 << 13;
 
@@ -60,9 +60,9 @@ impl Worker {
 
 /// The leaves of samples in the trees of a model.
 #[derive(Debug)]
-pub(super) struct LeavesOfRows<'m, 'a, 'x> {
-    pub(super) model: &'m Additive<'a>,
-    pub(super) rows: &'m Rows<'x>,
+pub(crate) struct LeavesOfRows<'m, 'a, 'x> {
+    model: &'m Additive<'a>,
+    rows: Rows<'x>,
 }
 
 impl FindLeaves for LeavesOfRows<'_, '_, '_> {
@@ -73,7 +73,7 @@ impl FindLeaves for LeavesOfRows<'_, '_, '_> {
     }
 
     fn scratch(&self) -> Result<Worker> {
-        self.model.worker(self.rows, 0..self.model.trees.len())
+        self.model.worker(&self.rows, 0..self.model.trees.len())
     }
 
     fn block_rows(&self, n_threads: usize) -> usize {
@@ -81,7 +81,7 @@ impl FindLeaves for LeavesOfRows<'_, '_, '_> {
     }
 
     fn find(&self, rows: Range<usize>, worker: &mut Worker, _: &Control) -> Result<()> {
-        worker.walk(self.rows, rows, &self.model.trees).map(|_| ())
+        worker.walk(&self.rows, rows, &self.model.trees).map(|_| ())
     }
 
     fn visit<'s>(
@@ -106,6 +106,19 @@ impl<'a> Additive<'a> {
     pub(crate) fn rows<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Rows<'x>> {
         self.check_divisor()?;
         Rows::new(x, self.n_features, control)
+    }
+
+    /// Returns what finds the leaves of the samples of X, for models whose scores are means of the values of leaves.
+    ///
+    /// # Errors
+    /// The same as for [`Additive::rows`].
+    pub(crate) fn leaves_of<'m, 'x>(
+        &'m self,
+        x: impl Into<Matrix<'x>>,
+        control: &Control,
+    ) -> Result<LeavesOfRows<'m, 'a, 'x>> {
+        debug_assert!(matches!(self.terms, Terms::Leaves) && self.start.is_empty());
+        Ok(LeavesOfRows { model: self, rows: self.rows(x, control)? })
     }
 
     /// Returns an error for a mean of no trees.
@@ -167,29 +180,17 @@ impl<'a> Additive<'a> {
             tree.leaves.add_each(ids.iter().map(|&id| leaf(tree, id)), sums);
             return Ok(());
         }
-        self.add_where(x, rows, trees, worker, sums, |_, _| true)
-    }
-
-    /// Adds the leaves for which `counts(sample within the block, tree within the range)` is true.
-    pub(crate) fn add_where(
-        &self,
-        x: &Rows<'_>,
-        rows: Range<usize>,
-        range: Range<usize>,
-        worker: &mut Worker,
-        sums: &mut [f64],
-        counts: impl Fn(usize, usize) -> bool,
-    ) -> Result<()> {
-        let trees = &self.trees[range.clone()];
+        let first_tree = trees.start;
+        let trees = &self.trees[trees];
         worker.walk(x, rows, trees)?;
         let Worker { ids, direction, .. } = worker;
-        let rows = || ids.chunks_exact(trees.len()).enumerate();
+        let rows = || ids.chunks_exact(trees.len());
         match self.terms {
             Terms::Leaves | Terms::Columns => {
                 let one_column = matches!(self.terms, Terms::Columns);
-                for ((r, ids), sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
-                    for (t, (tree, &id)) in trees.iter().zip(ids).enumerate().filter(|(t, _)| counts(r, *t)) {
-                        let first = if one_column { (range.start + t) % self.width } else { 0 };
+                for (ids, sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
+                    for (t, (tree, &id)) in trees.iter().zip(ids).enumerate() {
+                        let first = if one_column { (first_tree + t) % self.width } else { 0 };
                         let last = if one_column { first + 1 } else { self.width };
                         tree.leaves.add_to(leaf(tree, id), &mut sums[first..last]);
                     }
@@ -197,16 +198,14 @@ impl<'a> Additive<'a> {
             }
             Terms::RankOne { steps, learning_rate, first_stage } => {
                 for (t, tree) in trees.iter().enumerate() {
-                    let stage = first_stage + range.start + t;
+                    let stage = first_stage + first_tree + t;
                     direction.clear();
                     let factors = Direction { steps, learning_rate, stage, width: self.width }.factors();
                     Purpose("the direction of a stage").extend(direction, factors)?;
-                    for ((r, ids), sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
-                        if counts(r, t) {
-                            let mut number = [0.0];
-                            tree.leaves.add_to(leaf(tree, ids[t]), &mut number);
-                            sums.iter_mut().zip(&*direction).for_each(|(sum, factor)| *sum += number[0] * factor);
-                        }
+                    for (ids, sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
+                        let mut number = [0.0];
+                        tree.leaves.add_to(leaf(tree, ids[t]), &mut number);
+                        sums.iter_mut().zip(&*direction).for_each(|(sum, factor)| *sum += number[0] * factor);
                     }
                 }
             }

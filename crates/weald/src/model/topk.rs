@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use ndarray::Array2;
 
-use super::predict::{LeavesOfRows, Worker};
+use super::predict::Worker;
 use super::ranking::Ranking;
 use super::{Additive, Terms, into_array, means};
 use crate::control::Control;
@@ -94,11 +94,10 @@ impl Additive<'_> {
             RankBy::Predictions => self.n_columns(),
         };
         check_k(columns, k)?;
-        let rows = self.rows(x, control)?;
         if by == RankBy::Scores && matches!(self.terms, Terms::Leaves) && self.start.is_empty() {
-            let found = LeavesOfRows { model: self, rows: &rows };
-            return means::topk(&found, (columns, k), self.divisor, excluded, control);
+            return means::topk(&self.leaves_of(x, control)?, (columns, k), self.divisor, excluded, control);
         }
+        let rows = self.rows(x, control)?;
         let n = rows.n_samples();
         check_topk((n, columns), k, excluded)?;
         let mut indices = Purpose("the best columns").zeros(n, k)?;

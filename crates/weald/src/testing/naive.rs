@@ -49,6 +49,17 @@ pub(crate) fn predict(forest: &Forest, x: &Array2<f32>, votes: impl Fn(usize, us
     out
 }
 
+/// Returns the standard deviations over the trees for which `votes(sample, tree)` is true; 0 if there is one or none.
+pub(crate) fn spread(forest: &Forest, x: &Array2<f32>, votes: impl Fn(usize, usize) -> bool) -> Array2<f64> {
+    let means = predict(forest, x, &votes);
+    let of_trees: Vec<_> = (0..forest.n_trees()).map(|t| predict(&forest.only(t), x, |_, _| true)).collect();
+    Array2::from_shape_fn(means.dim(), |(i, j)| {
+        let own: Vec<f64> = (0..of_trees.len()).filter(|&t| votes(i, t)).map(|t| of_trees[t][[i, j]]).collect();
+        let squares = own.iter().map(|value| (value - means[[i, j]]).powi(2));
+        (squares.fold(0.0, |a, b| a + b) / (own.len() as f64 - 1.0).max(1.0)).sqrt()
+    })
+}
+
 /// Returns the entries of dense predictions that are positive and at least `floor`.
 pub(crate) fn at_least(scores: &Array2<f64>, floor: f64) -> SparseScores {
     let mut found = SparseScores { ptr: vec![0], columns: Vec::new(), values: Vec::new() };
