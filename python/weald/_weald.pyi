@@ -154,7 +154,6 @@ class _Asked(TypedDict):
     output_strategy: str | None
     # The strategy of the model that the fit goes on with.
     kept: str | None
-    has_projection: bool
     has_directions: bool
     has_weak_models: bool
     has_init: bool
@@ -325,14 +324,10 @@ class _BoostConfig(TypedDict):
     # For the strategy "projected".
     output_projection: _OutputProjection | None
     relabel: bool
-    max_features_by_tree: int
     subsample: float
     leaf_estimation: str
     l2_regularization: float
     min_sum_hessian_in_leaf: float
-    line_search: str
-    # "float64" or "float8"
-    step_dtype: str
     max_bins: int | None
     n_iter_no_change: int | None
     tol: float

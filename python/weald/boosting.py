@@ -35,8 +35,6 @@ from weald._parameters.types import (
     MaxFeatures,
     MonotonicCst,
     MultiLabel,
-    NProjections,
-    OutputProjection,
     OutputScaling,
     Prediction,
     RandomState,
@@ -44,7 +42,9 @@ from weald._parameters.types import (
 )
 from weald._ranking import best, outputs, ranks
 from weald._rounds import linear_start
+from weald._rounds.early_stopping import EarlyStopping
 from weald.linear import LinearClassifier
+from weald.projection import Projected
 from weald.tree import DecisionTreeRegressor
 
 if TYPE_CHECKING:
@@ -94,35 +94,21 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
-        "auto": for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, or in five of up to
+        "auto": for up to ten outputs, the number with the least mean loss in three folds, or in five of up to
         200 samples, and up to 1000. This takes about three quarters of the time of 300 stages with up to some thousand samples,
         and up to twelve times as long with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs
         a tree each, one of the folds finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000
         samples, if one fold has all known values of an output, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring`
         or `early_stopping=False`; for 11 to 100 outputs with a tree each, 100 in these cases.
-        With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
-    output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
+        With `n_iter_no_change` or `early_stopping`, it is what they find, up to 1000.
+    output_strategy : {"auto", "projected", "joint", "single_target"} or Projected, default="auto"
         What each stage fits:
 
-        - "projected": one tree, to a few random combinations of the gradients of all outputs;
+        - "projected" or a `weald.projection.Projected`: one tree, to a few random combinations of the gradients of all outputs;
         - "joint": one tree, to the gradients of all outputs;
         - "single_target": one tree for each output, independently of the other outputs;
-        - "auto": "single_target" for up to ten outputs, and for up to 100 outputs if 30 to 5000 samples differ in X.
-          Otherwise, or if a parameter of projections has another value than its default, "projected". There are exceptions
-          with `estimator` ("joint", unless `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected"
-          if the parameters of projections have their defaults).
-    output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
-        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
-        "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
-        its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
-        output of two classes, and one for each class of other outputs of classes.
-    n_projections : int, float or "log", default=1
-        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
-        "log" the number ⌊½ + ln d⌋ for d columns.
-    relabel_leaves : bool, default=True
-        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
-        which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
-        instead of their product.
+        - "auto": "single_target" for up to ten outputs, and for up to 100 outputs if 30 to 5000 samples differ in X, and
+          otherwise "projected"; "joint" in its place with `monotonic_cst`, and always with `estimator`.
     output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
         Scale by which the gradients of each output are divided when a tree is grown for several outputs or for combinations
         of them:
@@ -133,29 +119,20 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         - None: no scaling. Outputs with large values then dominate the choice of splits.
 
         Leaf values and steps minimize the unscaled loss. Importances and `min_impurity_decrease` refer to the scaled
-        gradients. It has no effect with `output_strategy="single_target"`, and is not supported with `estimator`. It takes
-        memory for one table of gradients before the first stage.
+        gradients. It takes memory for one table of gradients before the first stage.
     output_weights : array-like of shape (n_outputs,) or None, default=None
         Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the gradients,
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
-        ratios matter. The loss, leaf values and steps are not weighted. It has no effect with
-        `output_strategy="single_target"`, and is not supported with `estimator`.
+        ratios matter. The loss, leaf values and steps are not weighted.
     estimator : regressor of scikit-learn or None, default=None
         Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
-        `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
-        of trees do not apply to it.
+        `output_strategy="joint"`; with `Projected(relabel_leaves=False)` it fits one output. Parameters of trees do not apply to
+        it.
     init : estimator or None, default=None
         Model whose predictions are the initial scores. It is cloned and fitted to the same data, or used as it is if it is
         wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
         used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
         sparse text, a linear model ranks labels well, and trees on top of it rank better.
-    init_cv : int or None, default=None
-        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-        `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-        linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-        takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-        Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
         How the values of leaves are computed:
 
@@ -166,24 +143,14 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
           the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
           separate.
 
-        With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
+        With `Projected(relabel_leaves=False)`, "newton" is one Newton step of each column along the values of the leaves. With
         `estimator`, steps are always found by line search.
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-        weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+        weight take shorter steps. With `Projected(relabel_leaves=False)`, λ is multiplied by the squares of the leaves' values, so
         that their unit does not matter. It has no effect for "absolute_error" and "quantile", whose leaves are medians or
         quantiles of residuals, or for "huber", whose leaves minimize the loss. The second derivatives of "poisson" are
         predictions, in units of y: if these are far below 1, a smaller λ is appropriate.
-    min_sum_hessian_in_leaf : float, default=0.001
-        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
-        It has no effect for "absolute_error", "quantile" and "huber".
-    line_search : {"newton", "brent"}, default="newton"
-        How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
-    step_dtype : {"float64", "float8"}, default="float64"
-        Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
-        rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
-        Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=0.7
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
         average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
@@ -204,9 +171,6 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
         constant in the node do not count.
-    max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
-        Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
-        values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
         up.
@@ -216,8 +180,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
         for `min_samples_leaf`, which counts samples, it counts as one.
 
-        Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
-        parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
+        A leaf whose second derivatives sum to less than a 2000th of it adds nothing to a column of scores. Weights are absolute,
+        here and in `l2_regularization`: with weights that sum to one, these parameters leave no splits, or next to no steps. `fit`
+        then warns and names the factor by which to multiply the weights.
         In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
         the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
         1/2.
@@ -225,41 +190,20 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
-    early_stopping : bool or "auto", default="auto"
+    early_stopping : bool, "auto" or EarlyStopping, default="auto"
         Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
-        "auto": if `n_iter_no_change` or `cv` is set. The best number of stages is found with fewer samples than there are:
-        see `refit` and `cv`.
+        "auto": if `n_iter_no_change` is set. A `weald.EarlyStopping` finds the number of stages by folds, or fits it to all
+        samples.
     scoring : str, callable or None, default=None
         What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
         scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
         `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
         Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-        regardless of their weights. They are chosen as those of a fold of `cv`, with which this has no effect.
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
-        scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
-        stops when the mean of their validation losses (or scores) does not improve any more, in which each fold has the total
-        weight of its known values of y. The number of stages with the best mean is then fitted to all samples, as with
-        `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
-        blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
-
-        With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
-        each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
-        in no fold.
-
-        Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
-        `warm_start`. It has no effect with `early_stopping=False`.
-    refit : bool, default=False
-        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The result
-        is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
-        `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
-        search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
-        these are used already. Not supported for further stages with `warm_start`.
+        regardless of their weights. They are chosen as those of a fold of `EarlyStopping(cv=...)`, with which this has no effect.
     n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-        early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+        early_stopping=True; with the `cv` of an `EarlyStopping` 30, or its `patience_share` of the best number of rounds so far.
     tol : float, default=1e-07
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the absolute value of the
         validation loss before the first stage, and therefore does not depend on the number or the scale of the outputs. With
@@ -270,9 +214,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
         estimator stays as it was.
 
-        With `refit` and `cv`, they watch the search for the number of stages, whose losses with `cv` are the means over the
-        folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is fitted to all
-        samples.
+        With `refit` and `cv` of an `EarlyStopping`, they watch the search for the number of stages, whose losses with `cv` are
+        the means over the folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is
+        fitted to all samples.
 
         Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
         which they receive a fitted estimator of the rounds so far, and they can end the fit. With `refit` and `cv`, they watch
@@ -368,7 +312,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     train_score_ : ndarray of shape (n_rounds,)
         The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
         the samples with a known value. Columns without a known value do not count. After an early stop, there are more
-        rounds than the `n_estimators_` stages that were kept, unless these were fitted again (`refit`, `cv`).
+        rounds than the `n_estimators_` stages that were kept, unless these were fitted again (see `weald.EarlyStopping`).
     oob_improvement_ : ndarray of shape (n_rounds,)
         The improvement of the loss on the out-of-bag samples by each round: the differences of consecutive `oob_scores_`,
         and for the first round the difference to the loss of its samples before it. It exists only if `subsample` is below
@@ -380,8 +324,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         The last of `oob_scores_`.
     validation_score_ : ndarray of shape (n_rounds,)
         The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
-        validation samples. With `refit` and `cv`, it is that of the search for the number of stages; with `cv`, the mean over
-        the folds.
+        validation samples. With `refit` and `cv` of an `EarlyStopping`, it is that of the search for the number of stages; with
+        `cv`, the mean over the folds.
     eval_results_ : dict of str and dict
         For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
         arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
@@ -456,36 +400,26 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         loss: object = "squared_error",
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
-        output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
-        output_projection: OutputProjection = "gaussian",
-        n_projections: NProjections = 1,
-        relabel_leaves: bool = True,
+        output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected = "auto",
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
         estimator: BaseEstimator | None = None,
         init: BaseEstimator | None = None,
-        init_cv: int | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
-        min_sum_hessian_in_leaf: float = 1e-3,
-        line_search: Literal["newton", "brent"] = "newton",
-        step_dtype: Literal["float64", "float8"] = "float64",
         subsample: float = 0.7,
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_features: MaxFeatures = "half",
-        max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
-        early_stopping: bool | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] | EarlyStopping = "auto",
         scoring: str | Callable[..., float] | None = None,
         validation_fraction: float = 0.1,
-        cv: object = None,
-        refit: bool = False,
         n_iter_no_change: int | None = None,
         tol: float = 1e-7,
         callbacks: object = None,
@@ -574,34 +508,21 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     n_estimators : int or "auto", default="auto"
         Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
-        "auto": for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
+        "auto": for one output of up to ten classes, the number with the least mean loss in three folds, or in
         five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as
         long where classes can be told apart without error. For labels of 30 to 500 samples
         with fewer features, these folds find it, up to 400. It is 200 for any other y, with fewer than 30 or more than 20 000
         samples, and with `X_val`, `warm_start`, `estimator`, `init`, `scoring` or `early_stopping=False`.
-        With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
-    output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
+        With `n_iter_no_change` or `early_stopping`, it is what they find, up to 1000.
+    output_strategy : {"auto", "projected", "joint", "single_target"} or Projected, default="auto"
         What each stage fits:
 
-        - "projected": one tree, to a few random combinations of the gradients of all outputs;
+        - "projected" or a `weald.projection.Projected`: one tree, to a few random combinations of the gradients of all outputs;
         - "joint": one tree, to the gradients of all outputs;
         - "single_target": one tree for each output, independently of the other outputs;
-        - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
-          another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
-          `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
-          have their defaults). Each of three to ten classes is therefore fitted against all other classes, see `loss`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
-        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
-        "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
-        its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
-        output of two classes, and one for each class of other outputs of classes.
-    n_projections : int, float or "log", default=1
-        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
-        "log" the number ⌊½ + ln d⌋ for d columns.
-    relabel_leaves : bool, default=True
-        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
-        which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
-        instead of their product.
+        - "auto": "single_target" for up to ten columns of scores, and "projected" for more; "joint" in its place with
+          `monotonic_cst`, and always with `estimator`. Each of three to ten classes is therefore fitted against all other
+          classes, see `loss`.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
         Weight of each label in the search for splits and in the losses. Only for labels.
 
@@ -615,13 +536,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         that the impurity is the weighted mean over the labels and frequent labels do not decide alone. The losses of
         `train_score_`, `validation_score_`, `oob_scores_` and `eval_results_` are weighted means, and early stopping uses
         them. Leaf values and steps are computed for each label separately, where the weight cancels: predicted
-        probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. Not supported with
-        `estimator`. If some values of y are unknown, p is the fraction of the samples of which the label is known, and
-        propensities count these.
+        probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. If some values of y
+        are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
     estimator : regressor of scikit-learn or None, default=None
         Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
-        `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
-        of trees do not apply to it.
+        `output_strategy="joint"`; with `Projected(relabel_leaves=False)` it fits one output. Parameters of trees do not apply to
+        it.
     init : estimator, "linear", "auto" or None, default=None
         The model whose predictions are the initial scores.
 
@@ -637,13 +557,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
           log-odds. It receives X as float32, dense or sparse.
 
         All predictions include it.
-    init_cv : int or None, default=None
-        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-        `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-        linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-        takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-        For "linear" and "auto", None means 3. Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
         How the values of leaves are computed:
 
@@ -654,24 +567,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
           the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
           separate.
 
-        With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
+        With `Projected(relabel_leaves=False)`, "newton" is one Newton step of each column along the values of the leaves. With
         `estimator`, steps are always found by line search.
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-        weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+        weight take shorter steps. With `Projected(relabel_leaves=False)`, λ is multiplied by the squares of the leaves' values, so
         that their unit does not matter. The second derivatives of "log_loss" for labels and two classes are with respect to
         half the log-odds, 4 p (1 - p): the value 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge",
         which has no second derivatives: there a leaf takes the step that is best for its samples.
-    min_sum_hessian_in_leaf : float, default=0.001
-        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
-        It has no effect for "hinge".
-    line_search : {"newton", "brent"}, default="newton"
-        How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
-    step_dtype : {"float64", "float8"}, default="float64"
-        Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
-        rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
-        Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=1.0
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
         average are counts: a sample of weight 3 is three samples, of which some may be drawn. Other weights do not matter to
@@ -692,9 +595,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
         constant in the node do not count.
         "auto": "half" if y has one output of up to ten classes, and all features otherwise.
-    max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
-        Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
-        values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
         up.
@@ -704,8 +604,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
         for `min_samples_leaf`, which counts samples, it counts as one.
 
-        Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
-        parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
+        A leaf whose second derivatives sum to less than a 2000th of it adds nothing to a column of scores. Weights are absolute,
+        here and in `l2_regularization`: with weights that sum to one, these parameters leave no splits, or next to no steps. `fit`
+        then warns and names the factor by which to multiply the weights.
         In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
         the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
         1/2.
@@ -713,41 +614,20 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
-    early_stopping : bool or "auto", default="auto"
+    early_stopping : bool, "auto" or EarlyStopping, default="auto"
         Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
-        "auto": if `n_iter_no_change` or `cv` is set. The best number of stages is found with fewer samples than there are:
-        see `refit` and `cv`.
+        "auto": if `n_iter_no_change` is set. A `weald.EarlyStopping` finds the number of stages by folds, or fits it to all
+        samples.
     scoring : str, callable or None, default=None
         What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
         scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
         `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
         Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-        regardless of their weights. They are chosen as those of a fold of `cv`, with which this has no effect.
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
-        scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
-        stops when the mean of their validation losses (or scores) does not improve any more, in which each fold has the total
-        weight of its known values of y. The number of stages with the best mean is then fitted to all samples, as with
-        `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
-        blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
-
-        With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
-        each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
-        in no fold.
-
-        Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
-        `warm_start`. It has no effect with `early_stopping=False`.
-    refit : bool, default=False
-        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The result
-        is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
-        `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
-        search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
-        these are used already. Not supported for further stages with `warm_start`.
+        regardless of their weights. They are chosen as those of a fold of `EarlyStopping(cv=...)`, with which this has no effect.
     n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-        early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+        early_stopping=True; with the `cv` of an `EarlyStopping` 30, or its `patience_share` of the best number of rounds so far.
     tol : float, default=1e-07
         Minimum improvement that counts for early stopping. For the loss, it is a fraction of the absolute value of the
         validation loss before the first stage, and therefore does not depend on the number or the scale of the outputs. With
@@ -758,9 +638,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
         estimator stays as it was.
 
-        With `refit` and `cv`, they watch the search for the number of stages, whose losses with `cv` are the means over the
-        folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is fitted to all
-        samples.
+        With `refit` and `cv` of an `EarlyStopping`, they watch the search for the number of stages, whose losses with `cv` are
+        the means over the folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is
+        fitted to all samples.
 
         Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
         which they receive a fitted estimator of the rounds so far, and they can end the fit. With `refit` and `cv`, they watch
@@ -867,7 +747,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     train_score_ : ndarray of shape (n_rounds,)
         The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
         the samples with a known value. Columns without a known value do not count. After an early stop, there are more
-        rounds than the `n_estimators_` stages that were kept, unless these were fitted again (`refit`, `cv`).
+        rounds than the `n_estimators_` stages that were kept, unless these were fitted again (see `weald.EarlyStopping`).
     oob_improvement_ : ndarray of shape (n_rounds,)
         The improvement of the loss on the out-of-bag samples by each round: the differences of consecutive `oob_scores_`,
         and for the first round the difference to the loss of its samples before it. It exists only if `subsample` is below
@@ -879,8 +759,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         The last of `oob_scores_`.
     validation_score_ : ndarray of shape (n_rounds,)
         The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
-        validation samples. With `refit` and `cv`, it is that of the search for the number of stages; with `cv`, the mean over
-        the folds.
+        validation samples. With `refit` and `cv` of an `EarlyStopping`, it is that of the search for the number of stages; with
+        `cv`, the mean over the folds.
     eval_results_ : dict of str and dict
         For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
         arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
@@ -964,35 +844,25 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         loss: object = "log_loss",
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
-        output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
-        output_projection: OutputProjection = "gaussian",
-        n_projections: NProjections = 1,
-        relabel_leaves: bool = True,
+        output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected = "auto",
         label_weight: LabelWeight = None,
         estimator: BaseEstimator | None = None,
         init: BaseEstimator | Literal["linear", "auto"] | None = None,
-        init_cv: int | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
-        min_sum_hessian_in_leaf: float = 1e-3,
-        line_search: Literal["newton", "brent"] = "newton",
-        step_dtype: Literal["float64", "float8"] = "float64",
         subsample: float = 1.0,
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_features: MaxFeatures | Literal["auto"] = "auto",
-        max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
-        early_stopping: bool | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] | EarlyStopping = "auto",
         scoring: str | Callable[..., float] | None = None,
         validation_fraction: float = 0.1,
-        cv: object = None,
-        refit: bool = False,
         n_iter_no_change: int | None = None,
         tol: float = 1e-7,
         callbacks: object = None,
@@ -1301,8 +1171,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             raise ValueError("init='linear' does not support categorical features: encode them, or pass init=None")
         linear = self._linear_model(derived_seed(self._seed, (1,)))
         with checks.named("init"):
-            if self.init_cv not in (None, linear_start.N_FOLDS):
-                return linear.fit(samples.X, y, sample_weight, y_mask=y_mask), None
             own, folds = linear._fit_with_folds(samples.X, y, sample_weight, y_mask)
             return linear, linear_start.held_out(own.X, folds)
 
@@ -1319,7 +1187,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `found` are the scores of the linear model by folds, if they are known.
         """
         n_rounds, n_threads = self._most_stages(), self._n_threads()
-        linear, n_folds = self._init, self.init_cv or linear_start.N_FOLDS
+        linear, n_folds = self._init, linear_start.N_FOLDS
         assert isinstance(linear, LinearClassifier)
         if found is None:
             folds = linear_start.fold_models(linear, samples, n_folds, n_threads)

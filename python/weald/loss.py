@@ -45,7 +45,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import dataclass, field, make_dataclass
 from inspect import isclass
 from numbers import Real
 from types import MappingProxyType
@@ -134,23 +134,7 @@ class Loss:
         return (float(y[outside][0]), "at least 0" if is_least_in else "above 0") if outside.any() else None
 
 
-class _Value(Loss):
-    """Losses that are dataclasses, whose fields are their state."""
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-
-    def __setstate__(self, state: object) -> None:
-        # States from pickles and skops come from an untrusted source.
-        names = {known.name for known in fields(self)}  # type: ignore[arg-type]
-        if type(state) is not dict or state.keys() != names:
-            raise ValueError(f"the state of {type(self).__name__} must be a dict with the keys {sorted(names)}")
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
-
-class EngineLoss(_Value):
+class EngineLoss(registry.Value, Loss):
     """Base class of the losses of the engine, whose classes are made from its table."""
 
     _row: ClassVar[_LossRow]
@@ -196,7 +180,7 @@ class EngineLoss(_Value):
 
 @registry.stored(registry.PARTS)
 @dataclass(frozen=True)
-class CustomLoss(_Value):
+class CustomLoss(registry.Value, Loss):
     """A loss of your own, with a name, a domain and a link.
 
     Parameters

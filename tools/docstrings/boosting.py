@@ -23,16 +23,16 @@ n_estimators : int or "auto", default={{default}}
     Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
 
     "auto": {auto}
-    With `cv`, `n_iter_no_change` or `early_stopping=True`, it is what they find, up to 1000.
+    With `n_iter_no_change` or `early_stopping`, it is what they find, up to 1000.
 """
 
 
 def _output_strategy(auto: str) -> str:
     return f"""
-output_strategy : {{"auto", "projected", "joint", "single_target"}}, default={{default}}
+output_strategy : {{"auto", "projected", "joint", "single_target"}} or Projected, default={{default}}
     What each stage fits:
 
-    - "projected": one tree, to a few random combinations of the gradients of all outputs;
+    - "projected" or a `weald.projection.Projected`: one tree, to a few random combinations of the gradients of all outputs;
     - "joint": one tree, to the gradients of all outputs;
     - "single_target": one tree for each output, independently of the other outputs;
     - "auto": {auto}
@@ -41,29 +41,10 @@ output_strategy : {{"auto", "projected", "joint", "single_target"}}, default={{d
 
 BOOSTING = {
     "output_strategy": _output_strategy(
-        """"single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
-      another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
-      `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
-      have their defaults). Each of three to ten classes is therefore fitted against all other classes, see `loss`."""
+        """"single_target" for up to ten columns of scores, and "projected" for more; "joint" in its place with
+      `monotonic_cst`, and always with `estimator`. Each of three to ten classes is therefore fitted against all other
+      classes, see `loss`."""
     ),
-    "output_projection": """
-output_projection : str, Projection, callable or matrix of shape (q, n_columns), default={default}
-    The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
-    "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
-    its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
-    output of two classes, and one for each class of other outputs of classes.
-""",
-    "n_projections": """
-n_projections : int, float or "log", default={default}
-    Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
-    "log" the number ⌊½ + ln d⌋ for d columns.
-""",
-    "relabel_leaves": """
-relabel_leaves : bool, default={default}
-    Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
-    which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
-    instead of their product.
-""",
     "output_scaling": """
 output_scaling : "variance", array-like of shape (n_outputs,) or None, default={default}
     Scale by which the gradients of each output are divided when a tree is grown for several outputs or for combinations
@@ -75,15 +56,13 @@ output_scaling : "variance", array-like of shape (n_outputs,) or None, default={
     - None: no scaling. Outputs with large values then dominate the choice of splits.
 
     Leaf values and steps minimize the unscaled loss. Importances and `min_impurity_decrease` refer to the scaled
-    gradients. It has no effect with `output_strategy="single_target"`, and is not supported with `estimator`. It takes
-    memory for one table of gradients before the first stage.
+    gradients. It takes memory for one table of gradients before the first stage.
 """,
     "output_weights": """
 output_weights : array-like of shape (n_outputs,) or None, default={default}
     Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the gradients,
     after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
-    ratios matter. The loss, leaf values and steps are not weighted. It has no effect with
-    `output_strategy="single_target"`, and is not supported with `estimator`.
+    ratios matter. The loss, leaf values and steps are not weighted.
 """,
     "label_weight": """
 label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default={default}
@@ -99,15 +78,14 @@ label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or No
     that the impurity is the weighted mean over the labels and frequent labels do not decide alone. The losses of
     `train_score_`, `validation_score_`, `oob_scores_` and `eval_results_` are weighted means, and early stopping uses
     them. Leaf values and steps are computed for each label separately, where the weight cancels: predicted
-    probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. Not supported with
-    `estimator`. If some values of y are unknown, p is the fraction of the samples of which the label is known, and
-    propensities count these.
+    probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. If some values of y
+    are unknown, p is the fraction of the samples of which the label is known, and propensities count these.
 """,
     "estimator": """
 estimator : regressor of scikit-learn or None, default={default}
     Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
-    `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
-    of trees do not apply to it.
+    `output_strategy="joint"`; with `Projected(relabel_leaves=False)` it fits one output. Parameters of trees do not apply to
+    it.
 """,
     "init": """
 init : estimator or None, default={default}
@@ -115,15 +93,6 @@ init : estimator or None, default={default}
     wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
     used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
     sparse text, a linear model ranks labels well, and trees on top of it rank better.
-""",
-    "init_cv": """
-init_cv : int or None, default={default}
-    Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-    `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-    linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-    takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-    Folds hold out rows, as with `cv`.
 """,
     "leaf_estimation": """
 leaf_estimation : {"newton", "line_search"}, default={default}
@@ -136,19 +105,8 @@ leaf_estimation : {"newton", "line_search"}, default={default}
       the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
       separate.
 
-    With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
+    With `Projected(relabel_leaves=False)`, "newton" is one Newton step of each column along the values of the leaves. With
     `estimator`, steps are always found by line search.
-""",
-    "line_search": """
-line_search : {"newton", "brent"}, default={default}
-    How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
-""",
-    "step_dtype": """
-step_dtype : {"float64", "float8"}, default={default}
-    Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-    scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
-    rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
-    Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
 """,
     "subsample": """
 subsample : float, default={default}
@@ -179,27 +137,23 @@ max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
     root, their binary logarithm, or "half" of them, rounded up and at least four. None: all features. Features that are
     constant in the node do not count.
 """,
-    "max_features_by_tree": """
-max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default={default}
-    Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
-    values are those of `max_features`. The time of growing a tree is in proportion to it.
-""",
     "min_weight_leaf": """
 min_weight_leaf : float, default={default}
     Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
     for `min_samples_leaf`, which counts samples, it counts as one.
 
-    Weights are absolute, here, in `l2_regularization` and in `min_sum_hessian_in_leaf`: with weights that sum to one, these
-    parameters leave no splits, or next to no steps. `fit` then warns and names the factor by which to multiply the weights.
+    A leaf whose second derivatives sum to less than a 2000th of it adds nothing to a column of scores. Weights are absolute,
+    here and in `l2_regularization`: with weights that sum to one, these parameters leave no splits, or next to no steps. `fit`
+    then warns and names the factor by which to multiply the weights.
     In trees of one column of scores with Newton steps, a sample counts as its second derivative divided by the largest one in
     the stage: with "log_loss", 11 samples with a probability of 0.05 count about as much as 2 samples with a probability of
     1/2.
 """,
     "early_stopping": """
-early_stopping : bool or "auto", default={default}
+early_stopping : bool, "auto" or EarlyStopping, default={default}
     Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
-    "auto": if `n_iter_no_change` or `cv` is set. The best number of stages is found with fewer samples than there are:
-    see `refit` and `cv`.
+    "auto": if `n_iter_no_change` is set. A `weald.EarlyStopping` finds the number of stages by folds, or fits it to all
+    samples.
 """,
     "scoring": """
 scoring : str, callable or None, default={default}
@@ -210,37 +164,12 @@ scoring : str, callable or None, default={default}
     "validation_fraction": """
 validation_fraction : float, default={default}
     Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
-    regardless of their weights. They are chosen as those of a fold of `cv`, with which this has no effect.
-""",
-    "cv": """
-cv : int, splitter, iterable of (train, test) or None, default={default}
-    Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
-    scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
-    stops when the mean of their validation losses (or scores) does not improve any more, in which each fold has the total
-    weight of its known values of y. The number of stages with the best mean is then fitted to all samples, as with
-    `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
-    blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
-
-    With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-    `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
-    each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
-    in no fold.
-
-    Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
-    `warm_start`. It has no effect with `early_stopping=False`.
-""",
-    "refit": """
-refit : bool, default={default}
-    Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The result
-    is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
-    `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
-    search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
-    these are used already. Not supported for further stages with `warm_start`.
+    regardless of their weights. They are chosen as those of a fold of `EarlyStopping(cv=...)`, with which this has no effect.
 """,
     "n_iter_no_change": """
 n_iter_no_change : int or None, default={default}
     Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-    early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+    early_stopping=True; with the `cv` of an `EarlyStopping` 30, or its `patience_share` of the best number of rounds so far.
 """,
     "tol": """
 tol : float, default={default}
@@ -255,9 +184,9 @@ callbacks : object, list of objects or None, default={default}
     the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
     estimator stays as it was.
 
-    With `refit` and `cv`, they watch the search for the number of stages, whose losses with `cv` are the means over the
-    folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is fitted to all
-    samples.
+    With `refit` and `cv` of an `EarlyStopping`, they watch the search for the number of stages, whose losses with `cv` are
+    the means over the folds, of some rounds at a time. If one of them ends the search, the best number of stages so far is
+    fitted to all samples.
 
     Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
     which they receive a fitted estimator of the rounds so far, and they can end the fit. With `refit` and `cv`, they watch
@@ -308,7 +237,7 @@ start_ : ndarray of shape (n_columns,)
 train_score_ : ndarray of shape (n_rounds,)
     The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
     the samples with a known value. Columns without a known value do not count. After an early stop, there are more
-    rounds than the `n_estimators_` stages that were kept, unless these were fitted again (`refit`, `cv`).
+    rounds than the `n_estimators_` stages that were kept, unless these were fitted again (see `weald.EarlyStopping`).
 """,
     "oob_improvement_": """
 oob_improvement_ : ndarray of shape (n_rounds,)
@@ -328,8 +257,8 @@ oob_score_ : float
     "validation_score_": """
 validation_score_ : ndarray of shape (n_rounds,)
     The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
-    validation samples. With `refit` and `cv`, it is that of the search for the number of stages; with `cv`, the mean over
-    the folds.
+    validation samples. With `refit` and `cv` of an `EarlyStopping`, it is that of the search for the number of stages; with
+    `cv`, the mean over the folds.
 """,
     "eval_results_": """
 eval_results_ : dict of str and dict
@@ -369,10 +298,8 @@ step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is adde
 
 BOOSTING_REGRESSORS = {
     "output_strategy": _output_strategy(
-        """"single_target" for up to ten outputs, and for up to 100 outputs if 30 to 5000 samples differ in X.
-      Otherwise, or if a parameter of projections has another value than its default, "projected". There are exceptions
-      with `estimator` ("joint", unless `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected"
-      if the parameters of projections have their defaults)."""
+        """"single_target" for up to ten outputs, and for up to 100 outputs if 30 to 5000 samples differ in X, and
+      otherwise "projected"; "joint" in its place with `monotonic_cst`, and always with `estimator`."""
     ),
     "max_leaf_nodes": BOOSTING["max_leaf_nodes"]
     + """\
@@ -383,7 +310,7 @@ BOOSTING_REGRESSORS = {
     and 0.05 otherwise.
 """,
     "n_estimators": _n_estimators(
-        """for up to ten outputs, the number with the least mean loss in three folds, as with `cv=3`, or in five of up to
+        """for up to ten outputs, the number with the least mean loss in three folds, or in five of up to
     200 samples, and up to 1000. This takes about three quarters of the time of 300 stages with up to some thousand samples,
     and up to twelve times as long with more samples and without noise. If `output_strategy="auto"` gives 11 to 100 outputs
     a tree each, one of the folds finds it, up to 200. It is 300 for more outputs, with fewer than 30 or more than 20 000
@@ -404,15 +331,10 @@ loss : str or object, default={{default}}
     "l2_regularization": """
 l2_regularization : float, default={default}
     The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-    weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+    weight take shorter steps. With `Projected(relabel_leaves=False)`, λ is multiplied by the squares of the leaves' values, so
     that their unit does not matter. It has no effect for "absolute_error" and "quantile", whose leaves are medians or
     quantiles of residuals, or for "huber", whose leaves minimize the loss. The second derivatives of "poisson" are
     predictions, in units of y: if these are far below 1, a smaller λ is appropriate.
-""",
-    "min_sum_hessian_in_leaf": """
-min_sum_hessian_in_leaf : float, default={default}
-    Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
-    It has no effect for "absolute_error", "quantile" and "huber".
 """,
     "attributes": """
 {scores_of_stages}
@@ -432,7 +354,7 @@ BOOSTING_CLASSIFIERS = {
     with `init="linear"` and `init="auto"`, which leave less to learn.
 """,
     "n_estimators": _n_estimators(
-        """for one output of up to ten classes, the number with the least mean loss in three folds, as with `cv=3`, or in
+        """for one output of up to ten classes, the number with the least mean loss in three folds, or in
     five of up to 200 samples, and up to 1000. This takes about half as long again as 200 stages, up to fifteen times as
     long where classes can be told apart without error. For labels of 30 to 500 samples
     with fewer features, these folds find it, up to 400. It is 200 for any other y, with fewer than 30 or more than 20 000
@@ -459,15 +381,6 @@ init : estimator, "linear", "auto" or None, default={default}
 
     All predictions include it.
 """,
-    "init_cv": """
-init_cv : int or None, default={default}
-    Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-    `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-    linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-    takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-    For "linear" and "auto", None means 3. Folds hold out rows, as with `cv`.
-""",
     "loss": f"""
 loss : str or object, default={{default}}
     The loss to minimize, summed over the columns of scores: "log_loss", "exponential", "hinge" or "squared_error", or
@@ -484,15 +397,10 @@ loss : str or object, default={{default}}
     "l2_regularization": """
 l2_regularization : float, default={default}
     The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-    weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+    weight take shorter steps. With `Projected(relabel_leaves=False)`, λ is multiplied by the squares of the leaves' values, so
     that their unit does not matter. The second derivatives of "log_loss" for labels and two classes are with respect to
     half the log-odds, 4 p (1 - p): the value 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge",
     which has no second derivatives: there a leaf takes the step that is best for its samples.
-""",
-    "min_sum_hessian_in_leaf": """
-min_sum_hessian_in_leaf : float, default={default}
-    Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
-    It has no effect for "hinge".
 """,
     "attributes": """
 {scores_of_stages}

@@ -155,7 +155,7 @@ y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
 
     Class weights and label weights count the samples of which an output is known; in the product of class weights of a
     sample, unknown outputs have the factor 1. Unknown values are not supported with `estimator`, with an estimator as
-    `init`, or with `output_projection="pca"`. With `scoring`, names of
+    `init`, or with `Projected("pca")`. With `scoring`, names of
     scikit-learn's scorers are scored on the known values: "roc_auc", "average_precision", "accuracy", "f1_macro" and
     "f1_micro" of labels, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error" and "neg_mean_absolute_error" of
     numbers; other scorers get y with NaN.

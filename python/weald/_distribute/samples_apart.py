@@ -116,10 +116,10 @@ def fit_part(
     -----
     The losses "squared_error" and "log_loss" are supported, for regression targets, classes and labels, with all output
     strategies, projections, `subsample` and `max_features`. The following are not supported: other losses,
-    `max_bins=None`, `line_search="brent"` if step sizes are searched, `leaf_estimation="line_search"` for three or more
-    classes with a joint loss, early stopping, `n_estimators="auto"` where `fit` would let folds find the number (set one, or
-    `early_stopping=False`), `estimator`, `init`, `scoring`, `callbacks`, categorical features, `monotonic_cst`, missing
-    values in y, `class_weight="balanced"`, and `label_weight` as a string.
+    `max_bins=None`, `leaf_estimation="line_search"` for three or more classes with a joint loss, early stopping,
+    `n_estimators="auto"` where `fit` would let folds find the number (set one, or `early_stopping=False`), `estimator`,
+    `init`, `scoring`, `callbacks`, categorical features, `monotonic_cst`, missing values in y, `class_weight="balanced"`,
+    and `label_weight` as a string.
 
     With `warm_start=True`, the fit continues from the stages of the model. Every worker must have them; if workers have
     different numbers of stages, the fit continues from the smallest number. A fit that lost a worker can be completed
@@ -379,12 +379,9 @@ def _check_supported(model: BaseModel) -> None:
         if getattr(model, name) is not None:
             refuse(name, "None")
     if model._patience() is not None:
-        asked = "n_iter_no_change" if model.cv is None else "cv"
-        refuse(*((asked, "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
+        refuse(*(("n_iter_no_change", "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
     if model.max_bins is None:
         refuse("max_bins", "from 2 to 255")
-    if model.leaf_estimation == "line_search" and model.line_search != "newton" and _has_softmax(model):
-        refuse("line_search", "'newton'")
     if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
         raise ValueError(
             "fit_part does not support warm_start for a model that was fitted with estimator or init: warm_start "
@@ -518,6 +515,7 @@ class _Checked:
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared
+        boosting_checks.check_effects(new, new._n_columns(self.target), has_validation=False)
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and _has_softmax(new)
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(

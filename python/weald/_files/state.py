@@ -12,7 +12,7 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 | `scalar` | dtype and value of a numpy scalar |
 | `array` | dtype, shape, and `values` or the name of a `tensor` |
 | `sparse` | format, container, shape, and three arrays |
-| `projection` | class and fields of a value of `weald.projection` |
+| `value` | class and fields of a value of `weald.projection`, or of an `EarlyStopping` |
 | `loss` | class and fields of a value of `weald.loss` |
 | `random_state` | state of a Mersenne twister |
 | `label_format` | dtype and container |
@@ -42,17 +42,20 @@ from weald._input.checks import Matrix
 from weald._input.described import cut, described
 from weald._input.targets import LabelFormat
 from weald._labels.hierarchy import LabelHierarchy
+from weald._rounds.early_stopping import EarlyStopping
 
 __all__ = ["Decoder", "Encoder"]
 
-_PROJECTIONS = {
+_VALUES = {
     cls.__name__: cls
     for cls in (
         projection.GaussianProjection,
         projection.HadamardProjection,
         projection.PCAProjection,
+        projection.Projected,
         projection.RademacherProjection,
         projection.SubsampleProjection,
+        EarlyStopping,
     )
 }
 _SPARSE = {
@@ -136,8 +139,8 @@ class Encoder:
             return {"array": self._array(value)}
         if isinstance(value, sparse.spmatrix | sparse.sparray) and _SPARSE.get(kind.__name__) is kind:
             return {"sparse": self._sparse(value)}
-        if _PROJECTIONS.get(kind.__name__) is kind:
-            return {"projection": [kind.__name__, self.encode(_fields(value))]}
+        if _VALUES.get(kind.__name__) is kind:
+            return {"value": [kind.__name__, self.encode(_fields(value))]}
         if isinstance(value, loss.Loss) and registry.PARTS.get(kind.__name__) is kind:
             # Model files contain no code.
             stored = value._kept() if isinstance(value, loss.CustomLoss) else value
@@ -245,7 +248,7 @@ class Decoder:
             "scalar": self._scalar,
             "array": self._array,
             "sparse": self._sparse,
-            "projection": self._projection,
+            "value": self._value,
             "loss": self._loss,
             "random_state": self._random_state,
             "label_format": self._label_format,
@@ -379,13 +382,13 @@ class Decoder:
         entries = getattr(sparse, f"coo_{container}")((data, (first, second)), shape=shape)
         return entries.asformat(kind)
 
-    def _projection(self, content: object) -> object:
+    def _value(self, content: object) -> object:
         name, fields = list_of(content, 2)
-        cls = _PROJECTIONS.get(name) if isinstance(name, str) else None
+        cls = _VALUES.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
         if cls is None or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
             raise ValueError(
-                f"a projection must be one of {', '.join(_PROJECTIONS)} with its parameters, got {described(name)} "
+                f"a value must be one of {', '.join(_VALUES)} with its parameters, got {described(name)} "
                 f"with {described(fields)}"
             )
         return cls(**fields)

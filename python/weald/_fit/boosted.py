@@ -241,7 +241,7 @@ class BoostedModel(BaseEnsemble):
     def step_sizes_(self) -> Float:
         """The factor of each stage for each column of scores, before `learning_rate_`.
 
-        A copy of shape (`n_estimators_`, n_columns), in float64 for any `step_dtype`.
+        A copy of shape (`n_estimators_`, n_columns).
         """
         return self._fitted("step_sizes_").step_sizes()
 
@@ -251,7 +251,7 @@ class BoostedModel(BaseEnsemble):
         """The loss on the training samples after each round: a copy, of shape (n_rounds,).
 
         After an early stop, there are more rounds than the `n_estimators_` stages that were kept, unless these were
-        fitted again to all samples (`refit`, `cv`).
+        fitted again to all samples (see `weald.EarlyStopping`).
         """
         losses = self._fitted("train_score_").train_score()
         return self._curve("train", losses)
@@ -261,8 +261,8 @@ class BoostedModel(BaseEnsemble):
     def validation_score_(self) -> Float:
         """The loss on the validation samples after each round: a copy, of shape (n_rounds,).
 
-        It exists only if there are validation samples. With `refit` and `cv`, it is the loss of the search for the
-        number of stages; with `cv`, the mean over the folds.
+        It exists only if there are validation samples. With the `refit` and `cv` of an
+        `EarlyStopping`, it is the loss of the search for the number of stages; with `cv`, the mean over the folds.
         """
         losses = self._curve("validation", self._fitted("validation_score_").validation_score())
         if not len(losses):
@@ -399,7 +399,7 @@ class BoostedModel(BaseEnsemble):
 
         With `output_strategy="single_target"`, each stage has a tree for each column of scores. Trees are created as
         estimators when they are accessed, and share the memory of the model. They predict what the stage adds to the
-        scores. An exception is "projected" with `relabel_leaves=False`: there they predict one number, which is
+        scores. An exception is `Projected(relabel_leaves=False)`: there they predict one number, which is
         multiplied by `learning_rate_ * step_sizes_[stage]` and added to the columns of scores.
         """
         check_fitted(self)
@@ -408,11 +408,11 @@ class BoostedModel(BaseEnsemble):
 
     def _member(self, index: int) -> BaseTree:
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
-        shared -= {"random_state", "output_projection", "n_projections"}
+        shared -= {"random_state"}
         params = {name: getattr(self, name) for name in shared}
         params["max_leaf_nodes"] = self.max_leaf_nodes_
         if params["max_features"] == "auto":
-            params["max_features"] = None if self.max_features_ == self._n_features_of_tree() else "half"
+            params["max_features"] = None if self.max_features_ == self.n_features_in_ else "half"
         return self._as_member(index, params, self.max_features_)
 
     def _grows_trees(self) -> bool:

@@ -44,9 +44,6 @@ from weald._rounds.progress import Progress
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig
 
-# Parameters that all stages of a model share.
-_SHARED = ("output_strategy", "loss", "learning_rate", "relabel_leaves")
-
 
 @dataclass(frozen=True)
 class _Stages:
@@ -126,7 +123,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             A sample with weight 2 counts exactly as two samples with weight 1, with three exceptions:
 
             - `subsample` counts weights only if they are whole and at most 64 on average, and not with `estimator`;
-            - early stopping with neither `cv` nor a validation set sets samples aside regardless of their weights;
+            - early stopping without folds and without a validation set sets samples aside regardless of their weights;
             - if weights are not multiples of 1/64, as with `class_weight="balanced"`, they are rounded. The last digits
               of the scores may then depend on whether a sample occurs twice.
 
@@ -144,7 +141,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
 
             Class weights and label weights count the samples of which an output is known; in the product of class weights of a
             sample, unknown outputs have the factor 1. Unknown values are not supported with `estimator`, with an estimator as
-            `init`, or with `output_projection="pca"`. With `scoring`, names of
+            `init`, or with `Projected("pca")`. With `scoring`, names of
             scikit-learn's scorers are scored on the known values: "roc_auc", "average_precision", "accuracy", "f1_macro" and
             "f1_micro" of labels, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error" and "neg_mean_absolute_error" of
             numbers; other scorers get y with NaN.
@@ -243,6 +240,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             n_grown = grown.n_stages
             boosting_checks.check_warm_start(self, before, shared, n_grown)
         self._shared = shared
+        boosting_checks.check_effects(self, self._n_columns(target), has_validation=given[0] is not None)
         of_labels = None
         if getattr(self, "label_weight", None) is not None:
             of_labels = label_weight.of_labels(self, target, samples.row_weights[0])
@@ -255,8 +253,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
                 "or init= instead of base_margin"
             )
-        if self.init_cv is not None:
-            boosting_checks.check_init_cv(self)
         boosting_checks.check_last_fit(self, has_validation=given[0] is not None, goes_on=grown is not None)
         if n_grown == self._most_stages():
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
@@ -279,8 +275,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         weights = _weald.weights_by_row(target.engine, samples.row_weights, samples.mask)
         if margins[0] is None and starts_linear and init is not None:
             start, n_rounds = self._linear_start(counted, weights, of_labels, grown, held_out_scores)
-        elif margins[0] is None and init is not None and self.init_cv is not None:
-            start = _held_out.margins_by_folds(self, X, y_given, target, weights)
         else:
             start = self._start_margins(X, margins[0], "base_margin", target)
         whole = _Stages(replace(samples, row_weights=(weights, None)), of_labels, start, n_rounds)
@@ -316,7 +310,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             if score is not None:
                 assert validation is not None
                 stages = replace(stages, score=score(validation[0], validation[2], y_held), scoring=scoring)
-            refits = bool(self.refit) and self._patience() is not None and given[0] is None
+            refits = bool(self._stops().refit) and self._patience() is not None and given[0] is None
             name = f"{type(self).__name__}, held-out samples" if refits else type(self).__name__
             model, curves = self._grow(stages, grown, callbacks, None if refits else tasks, name)
             n_rounds = model.n_stages
@@ -400,13 +394,15 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         self._set_outputs(target)
         is_auto = isinstance(self.max_features, str) and self.max_features == "auto"
         max_features = self._plan["max_features"] if is_auto else self.max_features
-        self.max_features_ = n_drawn_features(max_features, self._n_features_of_tree())
+        self.max_features_ = n_drawn_features(max_features, self.n_features_in_)
         self.max_leaf_nodes_ = self._plan["max_leaf_nodes"]
-        shared: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
-        shared |= {name: self._plan[name] for name in ("learning_rate", "output_strategy")}
-        shared["loss"] = losses.kept(boosting_checks.loss_of(self))
-        shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
-        return shared
+        return {
+            "output_strategy": self._plan["output_strategy"],
+            "loss": losses.kept(boosting_checks.loss_of(self)),
+            "learning_rate": self._plan["learning_rate"],
+            "relabel_leaves": self._relabels(),
+            "estimator": None if self.estimator is None else type(self.estimator).__name__,
+        }
 
     def _watch(self, watched: list[EvalSet]) -> None:
         """Evaluate the stages on the sets; results of a previous fit are deleted."""
@@ -479,7 +475,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
 
         Stage by stage, each leaf gets the value that it would have if its tree had been grown on these data with the
         same splits. This is useful for data that drift, and for leaf values that are not biased by the samples that
-        chose the splits. Leaves that no sample reaches keep their values. With `relabel_leaves=False`, the step sizes
+        chose the splits. Leaves that no sample reaches keep their values. With `Projected(relabel_leaves=False)`, the step sizes
         are fitted and the leaves do not change. `subsample` does not apply.
 
         Parameters

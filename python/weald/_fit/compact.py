@@ -80,7 +80,7 @@ def compact_leaves(
         Only for boosted models: maximum change of any score of any sample (`decision_function`, or the prediction of a
         regressor). Leaf values up to `max_change` / k, for k stages, are removed. If most values of a leaf are removed,
         the leaf stores only the columns of the others, which makes it smaller and predictions faster. It has no effect
-        on models with `relabel_leaves=False`, whose leaves hold one value each.
+        on models with `Projected(relabel_leaves=False)`, whose leaves hold one value each.
     training_data : (X, y), (X, y, sample_weight) or None, default=None
         The data that `estimator` was fitted to. Leaves then store the lists of their training samples, and y is stored
         once for all trees instead of in each tree. This is exact, and much smaller if y has many columns. To find the

@@ -47,7 +47,7 @@ HINTS = {
     "the targets of a tree": "fit fewer outputs at a time, or choose splits by few combinations with output_projection",
     "the codes of X": "pass fewer features",
     "the scores of all samples": "fit fewer outputs at a time",
-    "the step sizes": "set a smaller n_estimators, or step_dtype='float8'",
+    "the step sizes": "set a smaller n_estimators",
     "the samples of nodes": "compress a forest of fewer trees",
 }
 
@@ -144,7 +144,7 @@ def size_of(terms: list[_MemoryTerm]) -> int:
 def _config_of_forest(model: BaseModel, shapes: Shapes) -> _ForestConfig:
     tree = model._plain_tree_config(shapes.n_samples, shapes.n_features)
     if model.output_projection is not None:
-        tree["output_projection"] = _projection(model, shapes.width)
+        tree["output_projection"] = _projection(_n_projections(model, shapes.width), shapes.width)
     n_trees, bootstrap = int(getattr(model, "n_estimators", 1)), bool(getattr(model, "bootstrap", False))
     max_samples = model._n_draws() if bootstrap else None
     return {
@@ -208,15 +208,16 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     )
     estimator._plan = plan
     strategy = plan["output_strategy"]
-    projection = _projection(estimator, width) if strategy == "projected" else None
+    projected = estimator._projected()
+    q = _n_rows(projected.projection, projected.n_projections, width)
+    projection = _projection(q, width) if strategy == "projected" else None
     tree = estimator._plain_tree_config(shapes.n_samples, shapes.n_features)
     max_features = plan["max_features"] if estimator.max_features == "auto" else estimator.max_features
     tree["max_features"] = n_drawn_features(max_features, shapes.n_features)
     tree["max_leaf_nodes"] = plan["max_leaf_nodes"]
     if output_scaling.are_given(estimator):
         tree["output_scaling"] = "variance"  # their values do not matter
-    max_features_by_tree = n_drawn_features(estimator.max_features_by_tree, shapes.n_features)
-    config = estimator._plain_boost_config(tree, strategy, projection, max_features_by_tree)
+    config = estimator._plain_boost_config(tree, strategy, projection)
     found = _weald.memory_of_boosting(config, shapes, estimator._n_threads(), estimator.callbacks is not None)
     found += _of_start(estimator, shapes, width)
     cv = estimator._folds() if estimator._patience() is not None else search["n_grown"]
@@ -266,14 +267,17 @@ def watched(estimator: BaseModel, sets: list[tuple[str, str, Any]]) -> int:
     return found + largest
 
 
-def _projection(estimator: BaseModel, width: int) -> _OutputProjection:
+def _projection(n_projections: int, width: int) -> _OutputProjection:
     """Any projection with as many rows, which is not drawn."""
-    return projections.drawn("gaussian", _n_projections(estimator, width), width, projections.Growth(0))
+    return projections.drawn("gaussian", n_projections, width, projections.Growth(0))
 
 
 def _n_projections(estimator: BaseModel, width: int) -> int:
-    phi = estimator.output_projection
-    return int(phi.shape[0]) if hasattr(phi, "shape") else int(count_projections(estimator.n_projections, width))
+    return _n_rows(estimator.output_projection, estimator.n_projections, width)
+
+
+def _n_rows(phi: Any, n_projections: object, width: int) -> int:
+    return int(phi.shape[0]) if hasattr(phi, "shape") else int(count_projections(n_projections, width))
 
 
 def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | None = None) -> tuple[int, Shapes]:

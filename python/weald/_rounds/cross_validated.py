@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 _FIRST, _FACTOR = 32, 1.5
 # Up to this number of bytes of X, each fold has its training samples alone, which are faster than others of weight zero.
 _MOST_COPIED = 1 << 26
-# The share of the best number of rounds so far that the search waits, if that is more than ten rounds (see `benches/tables`).
-_PATIENCE_SHARE = 0.2
 
 # The scorer of a stage, for X, weights and y of the samples that it scores.
 _ScoreOf = Callable[[Any, Float | None, Any], Callable[[_weald.Boosted, Float], float]]
@@ -130,7 +128,7 @@ def search(
         bar = progress if progress is not None and progress.has_bar else None
         mean = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring="score" if scoring is None else scoring[0])
         mean.patience, mean.tol = boosting._patience(), float(boosting.tol)
-        mean.patience_share = 0.0 if boosting.n_iter_no_change is not None else _PATIENCE_SHARE
+        mean.patience_share = 0.0 if boosting.n_iter_no_change is not None else float(boosting._stops().patience_share)
         n_before, n = 0, min(n_rounds, _FIRST)
         while True:
             for k, part in enumerate(parts):
@@ -204,8 +202,7 @@ def _start_without(
     boosting: BaseBoosting, samples: Samples, y: Raw, train: NDArray[np.uint32], start: Float | None
 ) -> Float | None:
     """The initial scores of all samples by a model that does not know the samples of a fold, where `init` is one."""
-    by_init = boosting._init is not None and boosting.init_cv is None
-    if not by_init or isinstance(boosting.init, str | FrozenEstimator):
+    if boosting._init is None or isinstance(boosting.init, str | FrozenEstimator):
         return start
     X, weights = samples.X, samples.weights
     X = X.tocsr() if is_sparse(X) else X

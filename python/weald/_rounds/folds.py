@@ -26,13 +26,7 @@ Split: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 
 
 def of(
-    cv: object,
-    X: Matrix,
-    target: Target,
-    weights: Float | None,
-    seed: int,
-    margins: Float | None = None,
-    name: str = "cv",
+    cv: object, X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None = None
 ) -> list[Split]:
     """The training and the test samples of each fold, all with positive weight. An integer asks for dealt folds.
 
@@ -45,7 +39,7 @@ def of(
         return given(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
     dealt, n_folds = _units(X, target, weights, seed, margins), int(cv)
     if len(dealt) < n_folds:
-        raise ValueError(f"{name} must be at most the number of samples, got {n_folds} for {len(dealt)} {_of(target)}")
+        raise ValueError(f"cv must be at most the number of samples, got {n_folds} for {len(dealt)} {_of(target)}")
     fold = np.full(X.shape[0], -1)
     fold[dealt] = (np.arange(len(dealt)) % n_folds)[:, np.newaxis]
     return [(_indices(exists & (fold != k)), _indices(fold == k)) for k in range(n_folds)]

@@ -1,4 +1,4 @@
-"""Validation samples of boosting, and the folds of `init_cv`."""
+"""Validation samples of boosting."""
 
 from __future__ import annotations
 
@@ -111,29 +111,3 @@ def set_aside(
     kept[rows] = 0
     X_held = X.tocsr()[rows] if is_sparse(X) else X[rows]
     return kept, X_held, target.rows(rows), None if target.mask is None else target.mask[rows]
-
-
-def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Raw, target: Target, weights: Float | None) -> Float:
-    """Initial scores of the training samples, each by a copy of `init` that was fitted without the sample.
-
-    The scores of samples with weight zero are zero.
-    """
-    assert boosting.init_cv is not None
-    n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
-    counted = label_weight.that_count(boosting, target)
-    splits = folds.of(n_folds, X, counted, weights, boosting._seed, name="init_cv")
-    X = X.tocsr() if is_sparse(X) else X
-    y = y.tocsr() if is_sparse(y) else y
-    margins = np.zeros((X.shape[0], width))
-    left = np.ones(X.shape[0], dtype=np.bool_) if weights is None else weights > 0
-    for train, test in splits:
-        try:
-            init = boosting._fitted_init(X[train], safe_indexing(y, train), None if weights is None else weights[train])
-        except ValueError as error:
-            raise ValueError(f"init_cv must allow a fit of init without each fold, got {n_folds}: {error}") from error
-        margins[test] = boosting._margins_of_init(init, X[test], width)
-        left[test] = False
-    # Samples that are in no fold are in all fits, and are predicted by the model that is fitted to all samples.
-    if left.any():
-        margins[left] = boosting._margins_of_init(boosting._init, X[np.flatnonzero(left)], width)
-    return margins

@@ -77,7 +77,7 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     Thresholds are compared exactly, so that every sample reaches the same leaves as in the original model. With
     `ml_opset=5`, scores are float64 sums of the original leaf values. A runtime may add n trees in a different order,
     which changes a score by at most n * 2**-53 times the sum of absolute values. With `ml_opset=3`, the sum over trees
-    is rounded to float32, with a relative error of 2**-24. For models with `relabel_leaves=False`, the value of each
+    is rounded to float32, with a relative error of 2**-24. For models with `Projected(relabel_leaves=False)`, the value of each
     tree is rounded to float32. The start and the divisor are applied, and link functions are computed, in float64
     after the operator for trees. The result is rounded once more to float32. Predictions of a model with a logarithmic
     link that exceed the range of float32 become its largest number. The predicted class or label may differ if it

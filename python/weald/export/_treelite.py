@@ -61,7 +61,7 @@ def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object
     Leaves with several scores are vectors, which treelite stores in full, in O(leaves · scores) memory. If there are so
     few non-zero values that this needs less memory, a tree is written once for each score that it contributes to, with
     only the branches that lead to such leaves, in O(stored values · depth) memory. Trees of models with
-    `relabel_leaves=False` always have vectors.
+    `Projected(relabel_leaves=False)` always have vectors.
 
     Examples
     --------
