@@ -111,7 +111,7 @@ def test_parameters(name, params):
         (
             Projected,
             {"projection": "gauss"},
-            "'projection' parameter of Projected .* Got 'gauss' instead",
+            "'projection' parameter of Projected .* Got 'gauss' instead. Did you mean 'gaussian'",
         ),
         (Projected, {"projection": None}, "'projection' parameter of Projected"),
         (Projected, {"n_projections": 0}, "n_projections must be"),

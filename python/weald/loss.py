@@ -57,6 +57,7 @@ from numpy.typing import ArrayLike
 from weald import _weald
 from weald._input import registry
 from weald._input.checks import Float, floats, is_float, shown
+from weald._input.sklearn_private import did_you_mean
 
 if TYPE_CHECKING:
     from weald._weald import _LossParameter, _LossRow
@@ -339,7 +340,7 @@ def get(loss: object) -> Loss:
     if not isinstance(loss, str):
         return CustomLoss(loss)
     if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {shown(loss)}")
+        raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {shown(loss)}{did_you_mean(loss, LOSSES)}")
     return LOSSES[loss]()
 
 

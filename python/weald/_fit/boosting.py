@@ -25,6 +25,7 @@ from weald._input.checks import Float, Matrix, draw_seed
 from weald._input.targets import Target
 from weald._parameters import label_weight
 from weald._parameters.max_features import n_drawn_features
+from weald._parameters.other_names import telling_names
 from weald._parameters.types import (
     MatrixLike,
     available_if,
@@ -38,7 +39,6 @@ from weald._rounds import held_out as _held_out
 from weald._rounds import linear_start, weak_models
 from weald._rounds import rounds as _rounds
 from weald._rounds.eval_sets import EvalSet
-from weald._rounds.other_names import telling_names
 from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
