@@ -20,6 +20,7 @@ from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters import label_weight
 from weald._rounds import folds, held_out, weak_models
+from weald._rounds.held_out import Held
 from weald._rounds.progress import Progress
 from weald._rounds.rounds import Rounds
 
@@ -45,8 +46,7 @@ class _Fold:
     # X, y in the engine's form, the weights, the unknown values and the initial scores of the other samples; or of all
     # samples, with the weight zero for those of the fold.
     training: tuple[Matrix, Any, Float, Any, Float | None]
-    validation: Any
-    mask: Any
+    held: Held
     score: Callable[[_weald.Boosted, Float], float] | None
     # The numbers of known values of y, times the weights of their samples in a unit that all folds share.
     weight_train: float
@@ -62,7 +62,7 @@ class _Fold:
         if boosting.estimator is not None:
             twin = boosting._twin()
             twin._weak = self.weak
-            data = X, samples.target, weights, config, self.validation[:3]
+            data = X, samples.target, weights, config, self.held.in_engine[:3]
             self.model, self.weak = weak_models.fitted(twin, *data, told, len(self.weak))
             return
 
@@ -75,7 +75,7 @@ class _Fold:
             y,
             weights,
             config,
-            self.validation,
+            self.held.in_engine,
             self.model,
             n_threads,
             told,
@@ -83,17 +83,17 @@ class _Fold:
             observer=None if self.score is None else after,
             wants_scores=self.score is not None,
             y_mask=y_mask,
-            y_mask_val=self.mask,
+            y_mask_val=self.held.mask,
             so_far=self.so_far,
         )
 
     def at_start(self, config: _BoostConfig, n_threads: int) -> float:
         """The loss of the samples of the fold before the first stage."""
         assert self.model is not None
-        X, y, weights, margins = self.validation
-        scores = self.model.start()[np.newaxis].repeat(X.shape[0], axis=0)
-        scores = scores if margins is None else scores + margins
-        return cast(float, _weald.mean_loss(y, weights, config, scores, n_threads, self.mask))
+        held = self.held
+        scores = self.model.start()[np.newaxis].repeat(held.X.shape[0], axis=0)
+        scores = scores if held.margins is None else scores + held.margins
+        return cast(float, _weald.mean_loss(held.y, held.weights, config, scores, n_threads, held.mask))
 
 
 def n_folds(cv: Any) -> int:
@@ -176,17 +176,16 @@ def _parts(
             of_fold[both] = 1.0 if weights is None else weights[both]
         try:
             starts = _start_without(boosting, samples, y, train, start)
-            kept, validation, y_held, mask = held_out.apart(boosting, X, y, target, of_fold, starts, test)
+            kept, held = held_out.apart(boosting, X, y, target, of_fold, starts, test)
         except ValueError as error:
             raise ValueError(f"cv must allow a fit without each fold, got {boosting._folds()!r}: {error}") from error
-        score = None if scoring is None else scoring[1](validation[0], validation[2], y_held)
-        mask = None if mask is None else masks.to_engine(mask)
+        score = None if scoring is None else scoring[1](held.X, held.weights, held.given)
         training = X, target.engine, kept, samples.mask, starts
         if are_apart:
             of_train = None if target.mask is None else masks.to_engine(target.mask[train])
             training = X[train], target.rows(train), kept[train], of_train, None if starts is None else starts[train]
         weight_train, weight_held = math.fsum(n_known[train]), math.fsum(n_known[test])
-        found.append(_Fold(training, validation, mask, score, weight_train, weight_held))
+        found.append(_Fold(training, held, score, weight_train, weight_held))
     # In a unit in which products with losses are finite.
     for part, *of_part in zip(
         found,
