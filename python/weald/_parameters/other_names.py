@@ -40,7 +40,7 @@ _PARAMETERS = {
     ("output_strategy",): "multi_strategy output_projection n_projections relabel_leaves",
     ("early_stopping",): "cv refit",
     ("init",): "base_score init_cv",
-    ("warm_start",): "init_model",
+    ("warm_start",): "init_model xgb_model",
 }
 _OURS = {name: ours for ours, names in _PARAMETERS.items() for name in names.split()}
 
@@ -52,45 +52,36 @@ _ALONE = {
 }
 
 _VALIDATION = "pass X_val and y_val, or eval_sets to record the loss of several sets"
-_CATEGORIES = "set the parameter categorical_features of the constructor"
 _OF_FIT = {
     "eval_set": _VALIDATION,
     "validation_data": _VALIDATION,
     "eval_names": "pass eval_sets as a dict, whose keys are the names",
     "eval_sample_weight": "pass sample_weight_val",
     "sample_weight_eval_set": "pass sample_weight_val",
-    "eval_metric": "set the parameter scoring of the constructor",
-    "early_stopping_rounds": "set the parameter n_iter_no_change of the constructor",
-    "callbacks": "set the parameter callbacks of the constructor",
-    "verbose": "set the parameter verbose of the constructor",
-    "cat_features": _CATEGORIES,
-    "categorical_feature": _CATEGORIES,
-    "categorical_features": _CATEGORIES,
     "feature_name": "pass X as a frame, whose columns have names",
     "init_score": "pass base_margin",
-    "init_model": "set the parameter warm_start of the constructor",
-    "xgb_model": "set the parameter warm_start of the constructor",
 }
 
 
-def _parameter(name: str, known: list[str]) -> str | None:
-    """What a parameter that the estimator does not have is called here, if anything."""
-    ours = next((ours for ours in _OURS.get(name, ()) if ours in known), None)
+def _hint(name: str, of_fit: bool, known: list[str], parameters: list[str]) -> str | None:
+    """What an argument that is not known is called here, if anything."""
+    ours = next((ours for ours in (name, *_OURS.get(name, ())) if ours in parameters), None)
+    if ours is not None and of_fit:
+        return f"set the parameter {ours} of the constructor"
     if ours is not None:
         return f"its name is {ours} here, see docs/migration.md for its values"
     close = get_close_matches(name, known, 1)
-    return _ALONE.get(name, f"did you mean {close[0]}?" if close else None)
+    return (_OF_FIT if of_fit else _ALONE).get(name, f"did you mean {close[0]}?" if close else None)
 
 
 def telling_names(method: _Method) -> _Method:
     """The TypeError for an unknown argument of a constructor or of `fit` says what it is called here."""
-    known = list(inspect.signature(method).parameters)[1:]
-    told = _OF_FIT.get if method.__name__ == "fit" else lambda name: _parameter(name, known)
+    known, of_fit = list(inspect.signature(method).parameters)[1:], method.__name__ == "fit"
 
     @wraps(method)
-    def telling(self: object, *args: object, **kwargs: object) -> Any:
-        for name in kwargs:
-            if name not in known and (hint := told(name)) is not None:
+    def telling(self: Any, *args: object, **kwargs: object) -> Any:
+        for name in kwargs.keys() - known:
+            if (hint := _hint(name, of_fit, known, self._get_param_names() if of_fit else known)) is not None:
                 where = f"{type(self).__name__}.{method.__name__}()"
                 raise TypeError(f"{where} got an unexpected keyword argument '{name}': {hint}")
         return method(self, *args, **kwargs)
