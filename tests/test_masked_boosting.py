@@ -401,7 +401,7 @@ def test_what_does_not_support_masks_says_so() -> None:
         ({"estimator": Ridge(), "output_strategy": "joint"}, "estimator does not support y with masked entries"),
         (
             {"output_strategy": Projected("pca")},
-            "output_projection must be another family if y has masked cells, got 'pca'",
+            "^projection must be another family if y has masked cells, got 'pca'",
         ),
     ]
     for parameters, message in refused:

@@ -1,7 +1,7 @@
 //! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
-use weald::{Additive, Criterion, Domain, Features, LinearLoss, Link, Outputs, StepDtype, Term};
+use weald::{Additive, Criterion, Domain, Features, LinearLoss, Link, Outputs, Term};
 
 const UNNAMED: &str = "without a name";
 
@@ -13,9 +13,6 @@ pub(crate) const CRITERIA: [(&str, Criterion); 5] = [
     ("poisson", Criterion::Poisson),
     ("absolute_error", Criterion::AbsoluteError),
 ];
-
-/// The names of the types of step sizes.
-pub(crate) const STEP_DTYPES: [(&str, StepDtype); 2] = [("float64", StepDtype::Float64), ("float8", StepDtype::Float8)];
 
 /// The names of the losses of linear models.
 pub(crate) const LINEAR_LOSSES: [(&str, LinearLoss); 2] =
@@ -41,11 +38,6 @@ pub(crate) fn name_of(criterion: Criterion) -> &'static str {
 /// Returns the name of a way to prepare X.
 pub(crate) fn name_of_features(features: Features) -> &'static str {
     name_in(&FEATURES, features)
-}
-
-/// Returns the name of the type of step sizes.
-pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
-    name_in(&STEP_DTYPES, dtype)
 }
 
 /// The names of the domains of losses.

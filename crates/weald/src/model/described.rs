@@ -202,7 +202,7 @@ fn form(trees: &[TreeArrays<'_>], n_scores: usize) -> Result<Form> {
         }
         PURPOSE.extend(&mut steps, factors.iter().copied())?;
     }
-    Ok(Form::RankOne(StepSizes::Float64(steps)))
+    Ok(Form::RankOne(StepSizes(steps)))
 }
 
 impl TreeArrays<'_> {
