@@ -27,17 +27,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
 from _data import filled, named
 from _harness import AbsentDataError, Table, options, parser
+from weald import EarlyStopping
 
 SETTINGS: dict[str, Any] = {"learning_rate": 0.05, "subsample": 0.7, "max_features": 0.5, "max_leaf_nodes": 31}
 STOPPED = {**SETTINGS, "n_estimators": 2000, "early_stopping": True}
-FOLDS = {**SETTINGS, "n_estimators": 2000, "cv": 3}
+REFIT = {**STOPPED, "early_stopping": EarlyStopping(refit=True)}
+FOLDS = {**STOPPED, "early_stopping": EarlyStopping(cv=3)}
 WAYS: dict[str, dict[str, Any]] = {
     "fixed": {**SETTINGS, "n_estimators": 300},
     "defaults": {},
     "stopped": STOPPED,
-    "refit": {**STOPPED, "refit": True},
+    "refit": REFIT,
     "cv=3": FOLDS,
-    "patient refit": {**STOPPED, "refit": True, "n_iter_no_change": 30},
+    "patient refit": {**REFIT, "n_iter_no_change": 30},
     "patient cv=3": {**FOLDS, "n_iter_no_change": 30},
 }
 LARGE = ["rf1", "scm20d"]

@@ -20,6 +20,7 @@ import numpy as np
 import weald
 from scipy import sparse
 from weald.multilabel import CalibratedLabels, TunedThresholds
+from weald.projection import Projected
 
 PINS = Path(__file__).parent / "bits.json"
 N, P, D = 90, 8, 12
@@ -69,15 +70,10 @@ BOOSTING = {
     "min_samples_leaf": 1,
     "min_samples_split": 2,
     "min_weight_leaf": 2.0,
-    "min_sum_hessian_in_leaf": 1e-3,
     "l2_regularization": 1.0,
     "leaf_estimation": "newton",
-    "line_search": "newton",
     "subsample": 1.0,
     "max_features": None,
-    "n_projections": 2,
-    "output_projection": "gaussian",
-    "relabel_leaves": True,
     "output_strategy": "joint",
     "random_state": 1,
 }
@@ -134,7 +130,12 @@ fit("boosting, softmax", boost, "classes")
 fit("boosting, labels", boost, "labels", sample_weight="weights")
 fit("boosting, masked labels", boost, "labels", y_mask="mask")
 fit("boosting, line search", partial(boost, leaf_estimation="line_search"), "labels")
-fit("boosting, low rank", partial(boost, relabel_leaves=False), "sparse_labels", X="words")
+fit(
+    "boosting, low rank",
+    partial(boost, output_strategy=Projected(relabel_leaves=False)),
+    "sparse_labels",
+    X="words",
+)
 fit("boosting, exponential", partial(boost, loss="exponential", **single), "binary")
 fit("boosting, squared error", regression, "numbers", X="missing")
 for loss, y in {"poisson": "counts", "gamma": "positive", "huber": "numbers", "quantile": "numbers"}.items():
@@ -164,7 +165,7 @@ fit("induced forest", partial(weald.InducedForestClassifier, max_test_nodes=12, 
 fit("compression, lasso path", lambda: weald.CompressedForestRegressor(et(n_estimators=5), **PATH), "numbers")
 few = {"n_estimators": 2, "max_leaf_nodes": 5}
 fit("compression, log loss", lambda: weald.CompressedForestClassifier(rf(**few), loss="log_loss", **PATH), "labels")
-fit("boosting, linear start", lambda: boost(init=weald.LinearClassifier(**LINEAR), init_cv=3), "labels")
+fit("boosting, linear start", lambda: boost(init="linear"), "labels")
 fit("sigmoids", lambda: CalibratedLabels(rf(), method="sigmoid", cv=3, random_state=1), "labels")
 fit("thresholds", lambda: TunedThresholds(rf(), cv=3, random_state=1), "labels")
 

@@ -261,17 +261,6 @@ def grow(X: Array, R: Array, w: Array, limits: dict[str, Any]) -> DecisionTreeRe
     return trees[0]
 
 
-def float8(steps: Array) -> Array:
-    """Rounded towards zero to numbers with four bits of exponent and three of significand, times a power of two."""
-    small = [s / 512 for s in range(8)]
-    values = np.array(small + [(1 + s / 8) * 2.0**e for e in range(-6, 8) for s in range(8)])
-    largest = np.abs(steps).max()
-    if largest == 0:
-        return steps
-    unit = 2.0 ** (np.floor(np.log2(largest)) - 7)
-    return np.array([np.sign(s) * unit * values[values * unit <= abs(s)].max() for s in steps])
-
-
 @dataclass(frozen=True)
 class Twin:
     """A boosting problem. `targets` are the columns of the loss, `groups` the columns of each softmax."""
@@ -365,7 +354,6 @@ class Twin:
         learning_rate: float = 0.1,
         phis: Any = None,
         relabel: bool = True,
-        step_dtype: str = "float64",
         newton: Newton | None = None,
         **limits: Any,
     ) -> Iterator[tuple[Callable[[Array], Array], Array, Array]]:
@@ -384,7 +372,6 @@ class Twin:
             else:
                 predict = self.newton_leaves(strategy, f, R, phi, limits, newton)
                 rho = np.any(predict(self.X) != 0, axis=0).astype(float)
-            rho = float8(rho) if step_dtype == "float8" else rho
             f = f + learning_rate * rho * predict(self.X)
             yield (lambda X, rho=rho, predict=predict: learning_rate * rho * predict(X)), rho, f
 

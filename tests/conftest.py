@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import weald
 from scipy import sparse
 from weald._input.checks import draw_seed
 from weald._rounds import folds
+from weald.projection import Projected
 
 # The release of scikit-learn, for comparisons with what it has or does correctly from some release on.
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
@@ -53,6 +55,12 @@ def cases(rule: Callable[..., bool]) -> pytest.MarkDecorator:
 def has_outputs(name: str, outputs: str) -> bool:
     """Whether the estimator supports these outputs of `make_data`; a rule for `cases`."""
     return name.endswith("Classifier") or outputs not in ("labels", "binary")
+
+
+def combines_columns(name: str, outputs: str, params: dict[str, Any]) -> bool:
+    """Whether there are columns for the projections that are asked for; a rule for `cases`."""
+    asks = isinstance(params.get("output_strategy"), Projected)
+    return not asks or not (name.endswith("Regressor") and outputs == "single")
 
 
 @cache

@@ -157,8 +157,13 @@ def _table() -> dict[str, Entry]:
             table.add(cls, strategy, masks=masks, params={**boosted, "output_strategy": strategy})
         stopped = {**boosted, "n_iter_no_change": 2, "subsample": 0.8}
         table.add(cls, "stopped", masks=masks, params=stopped)
-        table.add(cls, "refitted", masks=masks, params={**stopped, "refit": True})
-        table.add(cls, "folds", masks=masks, params={**boosted, "cv": 3, "n_iter_no_change": 2})
+        table.add(cls, "refitted", masks=masks, params={**stopped, "early_stopping": weald.EarlyStopping(refit=True)})
+        table.add(
+            cls,
+            "folds",
+            masks=masks,
+            params={**boosted, "early_stopping": weald.EarlyStopping(cv=3), "n_iter_no_change": 2},
+        )
         table.add(
             cls,
             "linear",

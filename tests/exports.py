@@ -15,6 +15,9 @@ import weald
 from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, make, make_data
 from scipy import sparse
 from weald.compression import compact_leaves
+from weald.projection import Projected
+
+LOW_RANK = Projected(relabel_leaves=False)
 
 CODES = [0, 3]
 
@@ -49,10 +52,8 @@ def _cases() -> dict[str, tuple[str, str, str, dict[str, Any]]]:
         for one in outputs:
             for strategy in ["single_target", "joint", "projected"]:
                 add(name, one, output_strategy=strategy)
-            add(name, one, output_strategy="projected", relabel_leaves=False)
+            add(name, one, output_strategy=Projected(relabel_leaves=False))
         add(name, "several", "categories")
-        one = "several" if name.endswith("Regressor") else "labels"
-        add(name, one, output_strategy="projected", relabel_leaves=False, step_dtype="float8")
     for loss in ["absolute_error", "quantile", "huber", "gamma", "poisson", "tweedie"]:
         add("GradientBoostingRegressor", "several", loss=loss)
     for loss in ["exponential", "hinge", "squared_error"]:
@@ -442,9 +443,7 @@ class _Drawn:
             "loss": HalfSquares() if loss == "own" else loss,
             "n_estimators": int(self.rng.integers(1, 13)),
             "learning_rate": self.one(0.1, 0.5, 1.0),
-            "output_strategy": self.one("auto", "joint", "joint", "projected", "projected", "single_target"),
-            "relabel_leaves": self.chance(0.6),
-            "min_sum_hessian_in_leaf": self.one(1e-3, 1e-3, 3.0),
+            "output_strategy": self.one("auto", "joint", "joint", "projected", LOW_RANK, "single_target"),
             "min_weight_leaf": self.one(2.0, 0.0),
             "l2_regularization": self.one(0.0, 1.0),
             "max_bins": self.one(255, None),
@@ -452,8 +451,6 @@ class _Drawn:
             "subsample": self.one(1.0, 1.0, 0.5),
             "early_stopping": self.one(False, False, "auto", True),
         }
-        if self.params["output_strategy"] == "projected" and not self.params["relabel_leaves"]:
-            self.params["step_dtype"] = self.one("float64", "float8")
 
 
 def leaves_of(tree, X):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import weald
 from conftest import BOOSTING, check_refused, make, make_data, model_bytes
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier
-from weald import _weald
+from weald import EarlyStopping, _weald
+from weald._fit.boosting_checks import NO_EFFECT
 from weald.loss import Huber, LogLoss, Poisson, Quantile, Tweedie
+from weald.projection import GaussianProjection, Projected
 
 CLASSIFIER, REGRESSOR = BOOSTING
 
@@ -71,8 +77,6 @@ def test_shapes(name, X, y, message):
         {"l2_regularization": np.nan},
         {"l2_regularization": np.inf},
         {"l2_regularization": "1"},
-        {"min_sum_hessian_in_leaf": -1.0},
-        {"min_sum_hessian_in_leaf": np.nan},
         {"leaf_estimation": "gradient"},
         {"leaf_estimation": None},
         {"n_estimators": 0},
@@ -80,12 +84,8 @@ def test_shapes(name, X, y, message):
         {"subsample": 1.1},
         {"max_bins": 1},
         {"max_bins": 256},
-        {"line_search": "golden"},
-        {"step_dtype": "float16"},
-        {"relabel_leaves": 2},
-        {"output_projection": "gauss"},
-        {"output_projection": None},
-        {"n_projections": 0},
+        {"early_stopping": 3},
+        {"output_strategy": GaussianProjection()},
         {"estimator": 3},
         {"validation_fraction": 0.0},
         {"validation_fraction": 1.0},
@@ -105,6 +105,111 @@ def test_parameters(name, params):
 
 
 @pytest.mark.parametrize(
+    ("cls", "params", "message"),
+    [
+        (Projected, {"relabel_leaves": 2}, "'relabel_leaves' parameter of Projected"),
+        (
+            Projected,
+            {"projection": "gauss"},
+            "'projection' parameter of Projected .* Got 'gauss' instead. Did you mean 'gaussian'",
+        ),
+        (Projected, {"projection": None}, "'projection' parameter of Projected"),
+        (Projected, {"n_projections": 0}, "n_projections must be"),
+        (Projected, {"n_projections": True}, "n_projections must be .*, got True"),
+        (EarlyStopping, {"cv": 1}, "'cv' parameter of EarlyStopping"),
+        (EarlyStopping, {"cv": True}, "'cv' parameter of EarlyStopping"),
+        (EarlyStopping, {"cv": 2.5}, "'cv' parameter of EarlyStopping"),
+        (EarlyStopping, {"refit": 1}, "'refit' parameter of EarlyStopping"),
+        (EarlyStopping, {"patience_share": -0.1}, "'patience_share' parameter of EarlyStopping"),
+        (EarlyStopping, {"patience_share": np.nan}, "'patience_share' parameter of EarlyStopping"),
+    ],
+)
+def test_fields_are_checked_when_an_object_is_made_or_changed(cls, params, message):
+    with pytest.raises(ValueError, match=message):
+        cls(**params)
+    made = cls()
+    with pytest.raises(ValueError, match=message):
+        made.set_params(**params)
+    assert made == cls()
+    state = {**cls().__getstate__(), **params}
+    with pytest.raises(ValueError, match=message):
+        object.__new__(cls).__setstate__(state)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_folds'"):
+        made.set_params(n_folds=3)
+
+
+def test_objects_of_parameters_are_compared_cloned_searched_and_kept(tmp_path):
+    X, Y = make_data(REGRESSOR, outputs="several")
+    pairs = [
+        (EarlyStopping(cv=2, refit=True), EarlyStopping(cv=3)),
+        (EarlyStopping(cv=[(np.arange(30), np.arange(30, 60))] * 2), EarlyStopping(cv=2)),
+        (Projected("pca"), Projected(relabel_leaves=False)),
+        (Projected(np.eye(3)[:2], 2), Projected(np.ones((1, 3)))),
+        (Projected(sparse.csr_array(np.eye(3)[:2])), Projected(weald.projection.PCAProjection())),
+    ]
+    for one, other in pairs:
+        assert one == one.set_params() != other
+        assert clone(one, safe=False) == pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
+        name = "output_strategy" if isinstance(one, Projected) else "early_stopping"
+        model = make(REGRESSOR, **{name: one}).fit(X, Y)
+        assert getattr(clone(model), name) == getattr(weald.loads(weald.dumps(model)), name) == one
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            one.cv = 3
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(one)
+    search = GridSearchCV(make(REGRESSOR, early_stopping=EarlyStopping(cv=2)), {"early_stopping__cv": [2, 3]}, cv=2)
+    search.set_params(estimator__output_strategy=Projected()).fit(X, Y)
+    assert search.best_estimator_.early_stopping.cv in (2, 3)
+    assert search.estimator.early_stopping == EarlyStopping(cv=2)
+    assert search.get_params()["estimator__output_strategy__relabel_leaves"] is True
+
+
+NUMBER, NUMBERS, LABELS = (REGRESSOR, "single"), (REGRESSOR, "several"), (CLASSIFIER, "labels")
+
+
+@pytest.mark.parametrize(
+    ("case", "params", "parameter"),
+    [
+        (NUMBER, {"output_scaling": "variance"}, "output_scaling"),
+        (NUMBERS, {"output_scaling": [1.0, 2.0, 3.0]}, "output_scaling"),
+        (NUMBERS, {"output_weights": [1.0, 2.0, 3.0], "output_strategy": "single_target"}, "output_weights"),
+        (NUMBER, {"output_weights": [1.0], "output_strategy": "joint"}, "output_weights"),
+        (NUMBER, {"output_strategy": Projected("pca")}, "Projected.projection"),
+        (NUMBER, {"output_strategy": Projected(n_projections="log")}, "Projected.n_projections"),
+        (NUMBER, {"output_strategy": Projected(relabel_leaves=False)}, "Projected.relabel_leaves"),
+        (NUMBERS, {"estimator": Ridge(), "leaf_estimation": "line_search"}, "leaf_estimation"),
+        (NUMBERS, {"estimator": Ridge(), "min_weight_leaf": 3.0}, "min_weight_leaf"),
+        (NUMBERS, {"estimator": Ridge(), "output_scaling": "variance"}, "output_scaling"),
+        (LABELS, {"estimator": Ridge(), "label_weight": "balanced"}, "label_weight"),
+        (NUMBER, {"early_stopping": EarlyStopping(patience_share=0.5)}, "EarlyStopping.patience_share"),
+        (
+            NUMBER,
+            {"early_stopping": EarlyStopping(cv=3, patience_share=0.5), "n_iter_no_change": 5},
+            "EarlyStopping.patience_share",
+        ),
+    ],
+    ids=str,
+)
+def test_parameters_of_our_own_without_an_effect_are_refused(case, params, parameter):
+    X, y = make_data(case[0], outputs=case[1])
+    model = make(case[0]).fit(X, y)
+    message = rf"^{re.escape(parameter)} has no effect .*: it must be .*, got "
+    check_refused(model.set_params(**params), ValueError, message, X, y)
+
+
+def test_a_last_fit_has_no_effect_with_a_validation_set():
+    X, y = make_data(REGRESSOR)
+    model = make(REGRESSOR, early_stopping=EarlyStopping(refit=True)).fit(X, y)
+    check_refused(model, ValueError, "^EarlyStopping.refit has no effect with `X_val`", X, y, X_val=X, y_val=y)
+
+
+def test_the_page_has_the_table_of_parameters_without_an_effect():
+    page = (Path(__file__).parents[1] / "docs" / "boosting.md").read_text()
+    rows = [f"| {', '.join(f'`{name}`' for name in row.parameters)} | {row.where} |\n" for row in NO_EFFECT]
+    assert "| parameters | have no effect |\n|---|---|\n" + "".join(rows) + "\n" in page
+
+
+@pytest.mark.parametrize(
     ("name", "parameter", "valid"),
     [
         (
@@ -114,8 +219,7 @@ def test_parameters(name, params):
         ),
         (CLASSIFIER, "loss", ["log_loss", "exponential", "hinge", "squared_error"]),
         (REGRESSOR, "output_strategy", ["projected", "joint", "single_target"]),
-        (REGRESSOR, "line_search", ["newton", "brent"]),
-        (REGRESSOR, "step_dtype", ["float64", "float8"]),
+        (REGRESSOR, "leaf_estimation", ["newton", "line_search"]),
     ],
 )
 def test_an_unknown_name_raises_an_error_that_lists_the_valid_names(name, parameter, valid):
@@ -181,50 +285,50 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_projections": True}, "^n_projections must be an integer of at least 1, a fraction, or 'log', got True$"),
-        ({"n_projections": 2, "relabel_leaves": False}, "n_projections must be 1 with relabel_leaves=False, .*got 2"),
-        ({"output_projection": np.ones((2, 3)), "relabel_leaves": False}, "n_projections must be 1 with .*got 2"),
         (
-            {"output_projection": np.ones((2, 3)), "n_projections": 3},
-            "n_projections must be 2, the number of rows of the matrix ou",
+            {"output_strategy": Projected(n_projections=2, relabel_leaves=False)},
+            "n_projections must be 1 with relabel_leaves=False, .*got 2",
+        ),
+        ({"output_strategy": Projected(np.ones((2, 3)), relabel_leaves=False)}, "n_projections must be 1 with .*got 2"),
+        (
+            {"output_strategy": Projected(np.ones((2, 3)), 3)},
+            "n_projections must be 2, the number of rows of the matrix projection, or 1",
         ),
         (
-            {"output_projection": np.ones((2, 4))},
-            r"^output_projection must have shape \(n_projections, 3\), with at least one row .*, got \(2, 4\)$",
+            {"output_strategy": Projected(np.ones((2, 4)))},
+            r"^projection must have shape \(n_projections, 3\), with at least one row .*, got \(2, 4\)$",
         ),
-        ({"output_projection": [[np.nan, 0, 0]]}, "output_projection must be finite, got NaN"),
+        ({"output_strategy": Projected([[np.nan, 0, 0]])}, "^projection must be finite, got NaN"),
         (
-            {"output_projection": weald.projection.GaussianProjection},
+            {"output_strategy": Projected(weald.projection.GaussianProjection)},
             r"must be an instance, GaussianProjection\(\), got the class GaussianProjection",
         ),
         (
-            {"output_projection": lambda d, q, seed: np.ones((q + 1, d))},
+            {"output_strategy": Projected(lambda d, q, seed: np.ones((q + 1, d)))},
             r"must have shape \(1, 3\), with at least one row .*, got \(2, 3\)$",
         ),
-        ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
-        ({"n_projections": 2**62}, "n_projections"),
+        ({"output_strategy": Projected("subsample", 4)}, "n_projections"),
+        ({"output_strategy": Projected(n_projections=2**62)}, "n_projections"),
         (
-            {"estimator": Ridge, "relabel_leaves": False},
+            {"estimator": Ridge, "output_strategy": Projected(relabel_leaves=False)},
             r"estimator must be an instance, Ridge\(\), got the class Ridge",
         ),
         (
-            {"estimator": LogisticRegression(), "relabel_leaves": False},
+            {"estimator": LogisticRegression(), "output_strategy": Projected(relabel_leaves=False)},
             "estimator must be a regressor of scikit-learn, got LogisticRegression",
         ),
         (
-            {"estimator": DecisionTreeClassifier(), "relabel_leaves": False},
+            {"estimator": DecisionTreeClassifier(), "output_strategy": Projected(relabel_leaves=False)},
             "must be a regressor of scikit-learn, got DecisionTreeClassifier",
         ),
         ({"estimator": SVR(), "output_strategy": "joint"}, "estimator must support 3 outputs .*got SVR"),
         (
             {"estimator": Ridge(), "output_strategy": "single_target"},
-            "output_strategy must be .* with estimator, got 'single_target'",
+            "output_strategy must be .* with estimator, .*got 'single_target'",
         ),
-        ({"step_dtype": "float8"}, "step_dtype must be 'float64' unless .*relabel_leaves is False, .*got 'float8'"),
-        ({"step_dtype": "float8", "output_strategy": "joint"}, "step_dtype must be 'float64' unless .*got 'float8'"),
         (
             {"estimator": Ridge(), "output_strategy": "projected"},
-            "relabel_leaves must be False .*Ridge.*got True",
+            r"output_strategy must be .* Projected\(relabel_leaves=False\) with estimator, .*got 'projected'",
         ),
     ],
 )
@@ -232,15 +336,6 @@ def test_parameters_that_contradict_each_other_or_y(name, params, message):
     X, y = make_data(name, outputs="labels" if name == CLASSIFIER else "several")
     model = make(name).fit(X, y)
     check_refused(model.set_params(**params), ValueError, message, X, y)
-
-
-@pytest.mark.parametrize("estimator", [None, Ridge()])
-def test_steps_of_classes_that_share_a_loss_are_not_cut(estimator):
-    X, y = make_data(CLASSIFIER, outputs="several")
-    params = {"step_dtype": "float8", "relabel_leaves": False, "estimator": estimator}
-    message = "step_dtype must be 'float64' for the log loss of three and more classes, got 'float8'"
-    check_refused(make(CLASSIFIER).fit(X, y).set_params(**params), ValueError, message, X, y)
-    make(CLASSIFIER, loss="exponential", **params).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -347,16 +442,20 @@ def test_warm_start_refuses_what_cannot_be_added(name):
     if name == CLASSIFIER:
         check_refused(model, ValueError, "other classes", X, np.char.upper(y))
     loss = "exponential" if name == CLASSIFIER else "absolute_error"
-    changes = {"loss": loss, "output_strategy": "joint", "learning_rate": 0.2, "relabel_leaves": False}
+    changes = {
+        "loss": loss,
+        "output_strategy": "joint",
+        "learning_rate": 0.2,
+    }
     for parameter, value in changes.items():
         old = getattr(model, parameter)
         kept = model._shared[parameter]
         message = f"{parameter} must be {kept!r} with warm_start=True, as in the previous fit, got {value!r}"
         check_refused(model.set_params(**{parameter: value}), ValueError, message, X, y)
         model.set_params(**{parameter: old})
-    model.set_params(estimator=Ridge(), relabel_leaves=False)
-    check_refused(model, ValueError, "relabel_leaves|estimator", X, y)
-    model.set_params(estimator=None, relabel_leaves=True, n_estimators=5)
+    model.set_params(estimator=Ridge())
+    check_refused(model, ValueError, "output_strategy|estimator", X, y)
+    model.set_params(estimator=None, n_estimators=5)
     with pytest.warns(UserWarning, match="does not fit new stages"):
         model.fit(X, y)
 
@@ -396,15 +495,15 @@ def test_what_weak_models_raise_is_raised(name, weak, error, message):
     X, y = make_data(name)
     y = y if name == REGRESSOR else y == "a"
     model = make(name).fit(X, y)
-    check_refused(model.set_params(estimator=weak, relabel_leaves=False), error, message, X, y)
+    check_refused(model.set_params(estimator=weak), error, message, X, y)
 
 
 def test_weak_models_are_fitted_to_the_principal_direction_of_y():
     X, Y = make_data(REGRESSOR, outputs="several")
-    params = {"estimator": Ridge(), "relabel_leaves": False, "n_estimators": 4}
-    model = make(REGRESSOR, output_projection="pca", **params).fit(X, Y)
+    params = {"estimator": Ridge(), "n_estimators": 4}
+    model = make(REGRESSOR, output_strategy=Projected("pca", relabel_leaves=False), **params).fit(X, Y)
     direction = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)[2][:1]
-    given = make(REGRESSOR, output_projection=direction, **params).fit(X, Y)
+    given = make(REGRESSOR, output_strategy=Projected(direction, relabel_leaves=False), **params).fit(X, Y)
     # The direction is an eigenvector to 1e-10 of the largest variance; its error is that divided by the relative gap
     # between the variances.
     np.testing.assert_allclose(model.predict(X), given.predict(X), rtol=1e-7)
@@ -412,7 +511,9 @@ def test_weak_models_are_fitted_to_the_principal_direction_of_y():
 
 def test_weak_models_without_weights(name):
     X, y = make_data(name)
-    model = make(name, estimator=Bad(lambda X: X[:, 0]), relabel_leaves=False).fit(X, y, sample_weight=np.ones(60))
+    model = make(name, estimator=Bad(lambda X: X[:, 0]), output_strategy=Projected(relabel_leaves=False)).fit(
+        X, y, sample_weight=np.ones(60)
+    )
     message = "estimator must support sample_weight in fit, .*got Bad"
     check_refused(model, ValueError, message, X, y, sample_weight=np.arange(1, 61))
 
@@ -420,7 +521,7 @@ def test_weak_models_without_weights(name):
 # Odd input
 
 
-@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "single_target"}])
+@pytest.mark.parametrize("params", [{}, {"output_strategy": "projected"}, {"output_strategy": "single_target"}])
 def test_one_sample_one_class_constant_y_and_constant_features(name, params):
     X, y = make_data(name)
     model = make(name, **params).fit(X[:1], y[:1])

@@ -13,7 +13,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import weald
-from conftest import BOOSTING, cases, has_outputs, make, make_data, model_bytes
+from conftest import BOOSTING, cases, combines_columns, has_outputs, make, make_data, model_bytes
 from estimator_checks import with_estimator_checks
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
@@ -23,16 +23,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import estimator_checks
+from weald.projection import Projected
 
 # The tolerance for sums of at most a few hundred float64 numbers in another order: about 1e-14 of the largest number.
 ROUNDING = 1e-12
 
 CLASSIFIER, REGRESSOR = BOOSTING
+NAMES = [{"output_strategy": name} for name in ("single_target", "joint", "projected")]
 STRATEGIES = [
-    {"output_strategy": "single_target"},
-    {"output_strategy": "joint"},
-    {"relabel_leaves": True, "n_projections": 2},
-    {"relabel_leaves": False},
+    *NAMES[:2],
+    {"output_strategy": Projected(n_projections=2)},
+    {"output_strategy": Projected(relabel_leaves=False)},
 ]
 OUTPUTS = ["single", "several", "labels"]
 
@@ -42,31 +43,29 @@ def name(request):
     return request.param
 
 
-pytestmark = cases(has_outputs)
+pytestmark = [cases(has_outputs), cases(combines_columns)]
 
 
 def defaults():
     for name in BOOSTING:
         yield make(name, n_estimators=40, random_state=None)
-        for strategy in STRATEGIES:
+        for strategy in NAMES:
             yield make(name, learning_rate=0.5, **strategy)
 
 
 def variations():
     for name in BOOSTING:
-        for strategy in STRATEGIES:
+        for strategy in NAMES:
             yield make(name, max_bins=None, learning_rate=0.5, **strategy)
         yield make(name, max_leaf_nodes=6, max_features=0.7, n_jobs=2, n_estimators=20)
         yield make(name, leaf_estimation="line_search", learning_rate=0.3)
-        yield make(name, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0, min_weight_leaf=0.0, learning_rate=0.3)
+        yield make(name, l2_regularization=0.0, min_weight_leaf=0.0, learning_rate=0.3)
         yield make(name, learning_rate=0.5, subsample=0.7)
         yield make(name, warm_start=True, learning_rate=0.3)
         # Steps along directions that separate the labels are as long as the engine allows. A small learning rate keeps
         # the probabilities from reaching 1, where the checks could not tell the order of the scores.
         params = {"learning_rate": 0.01} if name == CLASSIFIER else {}
-        yield make(name, leaf_estimation="line_search", line_search="brent", n_estimators=50, **params)
-        if name == REGRESSOR:  # classes with the log loss do not support this
-            yield make(name, step_dtype="float8", relabel_leaves=False, learning_rate=0.3)
+        yield make(name, leaf_estimation="line_search", n_estimators=50, **params)
         # Iterations for sparse X end so late that they do not tell a weight of two from two samples.
         # With `estimator`, `subsample` draws samples whatever their weights.
         weak = {
@@ -76,7 +75,7 @@ def variations():
             **params,
         }
         yield make(name, output_strategy="joint", **weak)
-        yield make(name, relabel_leaves=False, **weak)
+        yield make(name, output_strategy=Projected(relabel_leaves=False), **weak)
     yield make(REGRESSOR, loss="absolute_error", learning_rate=0.5, n_estimators=20)
     yield make(CLASSIFIER, loss="exponential")
     yield make(CLASSIFIER, loss="hinge")
@@ -107,7 +106,7 @@ def test_scikit_learn_checks_of_labels(check, params):
 
 
 @pytest.mark.parametrize(("outputs", "rate", "share"), [("single", 0.05, "half"), ("several", 0.07, None)])
-@pytest.mark.parametrize("extra", [{}, {"warm_start": True}, {"max_features_by_tree": 8}])
+@pytest.mark.parametrize("extra", [{}, {"warm_start": True}])
 def test_what_auto_stands_for(outputs, rate, share, extra):
     X, y = make_data(CLASSIFIER, outputs=outputs)
     found = make(CLASSIFIER, **extra).fit(X, y)
@@ -270,7 +269,7 @@ def test_the_last_stage_is_the_model(name, params, outputs, container):
             assert not np.array_equal(stages[0], stages[-1])
 
 
-@pytest.mark.parametrize("params", STRATEGIES)
+@pytest.mark.parametrize("params", NAMES)
 def test_a_model_of_fewer_stages_is_the_beginning_of_one_of_more(name, params):
     X, y = make_data(name)
     many = make(name, **params).fit(X, y)
@@ -395,16 +394,6 @@ def test_class_weights_are_sample_weights():
     assert model_bytes(make(CLASSIFIER, class_weight=by_class).fit(X, y)) == model_bytes(expected)
 
 
-@pytest.mark.parametrize("outputs", ["single", "several"])
-@pytest.mark.parametrize("estimator", [None, LinearRegression()])
-def test_models_of_float8_steps_are_pickled_whatever_the_weak_model(estimator, outputs):
-    X, y = make_data(REGRESSOR, outputs=outputs)
-    model = make(REGRESSOR, estimator=estimator, relabel_leaves=False, step_dtype="float8").fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.step_sizes_, model.step_sizes_)
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
 # Early stopping
 
 
@@ -461,7 +450,7 @@ def test_models_of_files_keep_their_leaf_estimation(tmp_path):
         {},
         {"leaf_estimation": "line_search"},
         {"l2_regularization": 0.0},
-        {"min_sum_hessian_in_leaf": 0.0},
+        {"min_weight_leaf": 0.0},
     ):
         model = make(REGRESSOR, **params).fit(X, y)
         weald.save(model, tmp_path / "model")
@@ -516,7 +505,7 @@ def test_samples_held_out_are_stratified_by_class():
 
 # Weak models
 
-WEAK = [{"output_strategy": "joint"}, {"relabel_leaves": False}]
+WEAK = [{"output_strategy": "joint"}, {"output_strategy": Projected(relabel_leaves=False)}]
 
 
 @pytest.mark.parametrize("params", WEAK)
@@ -557,12 +546,11 @@ def test_trees_as_weak_models_are_the_trees_of_the_engine(params, loss):
     shared = {
         "learning_rate": 0.5,
         "loss": loss,
-        "leaf_estimation": "line_search",
         "subsample": 1.0,
         "max_features": None,
         **params,
     }
-    trees = make(REGRESSOR, max_bins=None, **limits, **shared).fit(X, Y, sample_weight=w)
+    trees = make(REGRESSOR, leaf_estimation="line_search", max_bins=None, **limits, **shared).fit(X, Y, sample_weight=w)
     weak = weald.DecisionTreeRegressor(**limits)
     other = make(REGRESSOR, estimator=weak, **shared).fit(X.astype(np.float32), Y, sample_weight=w)
     # Without weights both agree to 1e-13; with weights, each weight is rounded to 2⁻²⁵ of the total or finer.
@@ -573,7 +561,8 @@ def test_weak_models_are_seeded_by_stage():
     X, y = make_data(REGRESSOR)
     weak = make_pipeline(StandardScaler(), sklearn.tree.ExtraTreeRegressor(max_depth=2))
     one, again, other = (
-        make(REGRESSOR, estimator=weak, relabel_leaves=False, random_state=seed).fit(X, y) for seed in (0, 0, 1)
+        make(REGRESSOR, estimator=weak, output_strategy=Projected(relabel_leaves=False), random_state=seed).fit(X, y)
+        for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(one.predict(X), again.predict(X))
     assert not np.array_equal(one.predict(X), other.predict(X))
@@ -601,7 +590,7 @@ def test_subsample_is_a_share_of_the_samples_for_weak_models():
             return super().fit(X, y, sample_weight)
 
     X, y = np.arange(100.0)[:, None], np.arange(100.0) ** 2
-    model = make(REGRESSOR, estimator=Spy(), relabel_leaves=False, subsample=0.4).fit(X, y)
+    model = make(REGRESSOR, estimator=Spy(), output_strategy=Projected(relabel_leaves=False), subsample=0.4).fit(X, y)
     assert [part.n_rows_ for part in model.estimators_] == [40] * 5
     assert all(len(set(part.first_)) == 40 for part in model.estimators_)
     assert len({tuple(part.first_) for part in model.estimators_}) == 5

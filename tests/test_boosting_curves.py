@@ -19,13 +19,14 @@ from sklearn.metrics import accuracy_score, log_loss, mean_tweedie_deviance, r2_
 from sklearn.tree import DecisionTreeRegressor
 from weald.inspection import BoostingCurveDisplay
 from weald.loss import Huber, Quantile, Tweedie
+from weald.projection import Projected
 
 CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [
     {"output_strategy": "single_target"},
     {"output_strategy": "joint"},
-    {"n_projections": 2},
-    {"relabel_leaves": False},
+    {"output_strategy": Projected(n_projections=2)},
+    {"output_strategy": Projected(relabel_leaves=False)},
 ]
 LOSSES = [
     (REGRESSOR, {"loss": "squared_error"}),
@@ -97,7 +98,7 @@ def test_the_curve_of_samples_is_that_of_the_validation_set_with_the_same_sample
 def test_every_strategy_has_the_curve_of_the_validation_set(name, outputs, params):
     X, y = data(name, outputs)
     if outputs == "binary" or (outputs == "single" and name == REGRESSOR):
-        params = {**params, "n_projections": 1}
+        params = {**params, "output_strategy": "projected"}
     model = make(name, n_estimators=6, **params).fit(X, y, X_val=X[:40], y_val=y[:40], eval_sets=[(X[:40], y[:40])])
     np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], model.validation_score_, rtol=TOLERANCE[name])
 
@@ -278,7 +279,7 @@ def test_stages_that_are_added_are_measured_with_those_before():
     ("estimator", "params", "outputs"),
     [
         (Ridge(), {"output_strategy": "joint"}, "several"),
-        (DecisionTreeRegressor(max_depth=2), {"relabel_leaves": False}, "several"),
+        (DecisionTreeRegressor(max_depth=2), {"output_strategy": Projected(relabel_leaves=False)}, "several"),
         (LinearRegression(), {}, "single"),
     ],
 )
@@ -506,7 +507,7 @@ def test_several_models_are_told_apart_on_the_same_axes(agg):
 
 def test_weak_models_of_others_have_a_picture(agg):
     X, y = make_data(REGRESSOR)
-    model = make(REGRESSOR, estimator=Ridge(), relabel_leaves=False).fit(X, y)
+    model = make(REGRESSOR, estimator=Ridge(), output_strategy=Projected(relabel_leaves=False)).fit(X, y)
     display = BoostingCurveDisplay.from_estimator(model)
     np.testing.assert_array_equal(display.lines_["training"].get_ydata(), model.train_score_)
 

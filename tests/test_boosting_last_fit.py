@@ -1,4 +1,4 @@
-"""Early stopping that ends with a fit to all samples (`refit`), and by several folds (`cv`)."""
+"""Early stopping that ends with a fit to all samples (`refit`), and by several folds (`cv` of `EarlyStopping`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from test_boosting_rounds import Recorder
+from weald import EarlyStopping
 from weald._input.targets import Target
 from weald._rounds import folds
+from weald.projection import Projected
 
 CLASSIFIER, REGRESSOR = BOOSTING
 OUTPUTS = [
@@ -28,17 +30,21 @@ OUTPUTS = [
     (CLASSIFIER, "several"),
     (CLASSIFIER, "labels"),
 ]
-SEARCHES = [{"early_stopping": True, "refit": True}, {"cv": 3}, {"cv": 4, "n_iter_no_change": 2, "refit": True}]
+SEARCHES = [
+    {"early_stopping": EarlyStopping(refit=True)},
+    {"early_stopping": EarlyStopping(cv=3)},
+    {"early_stopping": EarlyStopping(cv=4, refit=True), "n_iter_no_change": 2},
+]
 # Parameters and arguments of `fit` that early stopping meets.
 GAPS = [
     (REGRESSOR, "several", {"subsample": 0.6, "max_features": 0.5}, {}),
     (REGRESSOR, "several", {"output_strategy": "joint", "output_scaling": "variance"}, {"weights": True}),
-    (REGRESSOR, "several", {"output_strategy": "projected", "n_projections": 2}, {}),
-    (REGRESSOR, "several", {"output_strategy": "projected", "relabel_leaves": False}, {"sparse": True}),
+    (REGRESSOR, "several", {"output_strategy": Projected(n_projections=2)}, {}),
+    (REGRESSOR, "several", {"output_strategy": Projected(relabel_leaves=False)}, {"sparse": True}),
     (REGRESSOR, "single", {"loss": "absolute_error"}, {"weights": True}),
     (REGRESSOR, "single", {"loss": weald.loss.Quantile(0.8), "min_samples_leaf": 0.05}, {}),
     (REGRESSOR, "single", {"init": Ridge()}, {"weights": True}),
-    (REGRESSOR, "several", {"init": LinearRegression(), "init_cv": 3}, {}),
+    (REGRESSOR, "several", {"init": LinearRegression()}, {}),
     (REGRESSOR, "several", {"estimator": LinearRegression(), "output_strategy": "joint"}, {"sparse": True}),
     (REGRESSOR, "several", {"estimator": KNeighborsRegressor(3), "output_strategy": "joint"}, {}),
     (REGRESSOR, "several", {"scoring": "r2"}, {}),
@@ -101,38 +107,21 @@ def test_the_last_fit_is_a_fit_with_that_number_of_stages(name, outputs, params,
         np.testing.assert_array_equal(model.oob_improvement_, plain.oob_improvement_)
     again = weald.loads(weald.dumps(model)) if params.get("estimator") is None else clone(model).fit(X, y, **fit)
     np.testing.assert_array_equal(again.validation_score_, model.validation_score_)
-    assert again.get_params()["cv"] == way.get("cv")
+    assert again.early_stopping == way["early_stopping"]
 
 
 @pytest.mark.parametrize(("name", "outputs"), OUTPUTS)
 def test_the_search_is_that_of_early_stopping_alone(name, outputs):
     X, y, _ = data(name, outputs)
     found = search(name, early_stopping=True).fit(X, y)
-    model = search(name, early_stopping=True, refit=True).fit(X, y)
+    model = search(name, early_stopping=EarlyStopping(refit=True)).fit(X, y)
     assert model.n_estimators_ == found.n_estimators_
     np.testing.assert_array_equal(model.validation_score_, found.validation_score_)
 
 
-def test_given_validation_samples_leave_nothing_to_fit_again():
-    X, y, _ = data(REGRESSOR, "several")
-    held = {"X_val": X[:30], "y_val": y[:30]}
-    one, two = (search(REGRESSOR, early_stopping=True, refit=r).fit(X[30:], y[30:], **held) for r in (False, True))
-    assert model_bytes(one) == model_bytes(two)
-    np.testing.assert_array_equal(one.train_score_, two.train_score_)
-
-
-def test_without_early_stopping_neither_has_an_effect():
-    X, y, _ = data(REGRESSOR, "several")
-    plain = search(REGRESSOR, n_estimators=4).fit(X, y)
-    for params in ({"refit": True}, {"cv": 3, "early_stopping": False}, {"warm_start": True, "refit": True}):
-        model = search(REGRESSOR, n_estimators=4, **params).fit(X, y)
-        assert model_bytes(model) == model_bytes(plain)
-        assert not hasattr(model, "validation_score_")
-
-
 def test_eval_sets_are_evaluated_by_the_last_model():
     X, y, _ = data(REGRESSOR, "several")
-    model = search(REGRESSOR, cv=3).fit(X, y, eval_sets=[(X[:20], y[:20])])
+    model = search(REGRESSOR, early_stopping=EarlyStopping(cv=3)).fit(X, y, eval_sets=[(X[:20], y[:20])])
     plain = search(REGRESSOR, n_estimators=model.n_estimators_).fit(X, y, eval_sets=[(X[:20], y[:20])])
     np.testing.assert_array_equal(model.eval_results_["eval_0"]["loss"], plain.eval_results_["eval_0"]["loss"])
 
@@ -161,10 +150,10 @@ def naive(model, X, y, w, fold, patience, tol):
     for k in range(fold.max() + 1):
         there, held = fold != k, fold == k
         kwargs = {"sample_weight_val": w[held], "X_val": X[held], "y_val": y[held]}
-        part = clone(model).set_params(cv=None, early_stopping=False).fit(X[there], y[there], w[there], **kwargs)
+        part = clone(model).set_params(early_stopping=False).fit(X[there], y[there], w[there], **kwargs)
         curves.append(part.validation_score_)
         # A stage that adds nothing: the loss before the first one.
-        none = clone(model).set_params(cv=None, early_stopping=False, n_estimators=1, learning_rate=1e-12)
+        none = clone(model).set_params(early_stopping=False, n_estimators=1, learning_rate=1e-12)
         starts.append(none.fit(X[there], y[there], w[there], **kwargs).validation_score_[0])
         weights.append(w[held].sum())
     mean, start = np.average(curves, axis=0, weights=weights), np.average(starts, weights=weights)
@@ -180,7 +169,9 @@ def folds_of(model, X, y, w):
     """The fold of each sample."""
     target = make(type(model).__name__)._check_y(y, w, len(X))
     found = np.empty(len(X), dtype=int)
-    for k, (train, test) in enumerate(folds.of(model.cv, np.asarray(X, np.float32), target, w, model._seed)):
+    for k, (train, test) in enumerate(
+        folds.of(model.early_stopping.cv, np.asarray(X, np.float32), target, w, model._seed)
+    ):
         assert sorted([*train, *test]) == list(range(len(X)))
         found[test] = k
     return found
@@ -192,9 +183,17 @@ def test_the_number_of_stages_is_that_of_the_least_mean_loss(name, outputs, para
     X, y, _ = data(name, outputs)
     w = np.random.default_rng(3).integers(1, 4, len(X)).astype(float)
     params = {"n_iter_no_change": 5, "tol": 1e-4, **params}
-    model = search(name, cv=3, **params).fit(X, y, w)
+    model = search(name, early_stopping=EarlyStopping(cv=3), **params).fit(X, y, w)
     fold = folds_of(model, X, y, w)
-    curve, n = naive(search(name, cv=3, **params), X, y, w, fold, params["n_iter_no_change"], params["tol"])
+    curve, n = naive(
+        search(name, early_stopping=EarlyStopping(cv=3), **params),
+        X,
+        y,
+        w,
+        fold,
+        params["n_iter_no_change"],
+        params["tol"],
+    )
     assert model.n_estimators_ == n
     # The weights of the mean are summed in another order: some units in the last place.
     np.testing.assert_allclose(model.validation_score_, curve, rtol=1e-12)
@@ -202,7 +201,9 @@ def test_the_number_of_stages_is_that_of_the_least_mean_loss(name, outputs, para
 
 def test_scores_decide_if_scoring_says_so():
     X, y, _ = data(CLASSIFIER, "single")
-    model = search(CLASSIFIER, cv=3, scoring="accuracy", n_iter_no_change=4, tol=0.0).fit(X, y)
+    model = search(CLASSIFIER, early_stopping=EarlyStopping(cv=3), scoring="accuracy", n_iter_no_change=4, tol=0.0).fit(
+        X, y
+    )
     fold, metrics = folds_of(model, X, y, None), []
     for k in range(3):
         held = fold == k
@@ -221,7 +222,7 @@ def test_splitters_say_which_samples_are_in_a_fold(name):
     groups = np.arange(len(X)) % 7
     w = np.random.default_rng(0).integers(0, 3, len(X))
     splits = list(GroupKFold(3).split(X, y, groups))
-    model = search(name, cv=splits).fit(X, y, sample_weight=w)
+    model = search(name, early_stopping=EarlyStopping(cv=splits)).fit(X, y, sample_weight=w)
     fold = np.empty(len(X), dtype=int)
     for k, (_, test) in enumerate(splits):
         fold[test] = k
@@ -231,14 +232,16 @@ def test_splitters_say_which_samples_are_in_a_fold(name):
     # The weights of the mean are summed in another order: some units in the last place.
     np.testing.assert_allclose(model.validation_score_, curve, rtol=1e-12)
     # Folds that leave samples out altogether, as those of time series do: the mean has the weights of their samples.
-    in_time = search(name, cv=TimeSeriesSplit(3), n_estimators=3, n_iter_no_change=9).fit(X, y)
+    in_time = search(name, early_stopping=EarlyStopping(cv=TimeSeriesSplit(3)), n_estimators=3, n_iter_no_change=9).fit(
+        X, y
+    )
     curves = []
     for train, test in TimeSeriesSplit(3).split(X):
         part = search(name, n_estimators=3).fit(X[train], y[train], X_val=X[test], y_val=y[test])
         curves.append(part.validation_score_)
     np.testing.assert_allclose(in_time.validation_score_, np.mean(curves, axis=0), rtol=1e-12)
-    saved = weald.loads(weald.dumps(search(name, cv=KFold(3)).fit(X, y)))
-    assert saved.cv.n_splits == 3
+    saved = weald.loads(weald.dumps(search(name, early_stopping=EarlyStopping(cv=KFold(3))).fit(X, y)))
+    assert saved.early_stopping.cv.n_splits == 3
 
 
 def test_init_does_not_know_the_samples_of_a_fold():
@@ -246,7 +249,7 @@ def test_init_does_not_know_the_samples_of_a_fold():
     X, y, _ = data(REGRESSOR, "single")
     y = np.random.default_rng(0).normal(size=len(X))
     X = X + np.arange(len(X))[:, np.newaxis] / 1000
-    model = search(REGRESSOR, init=KNeighborsRegressor(1), cv=3).fit(X, y)
+    model = search(REGRESSOR, init=KNeighborsRegressor(1), early_stopping=EarlyStopping(cv=3)).fit(X, y)
     assert model.validation_score_[0] > 0.5 * y.var()
 
 
@@ -256,7 +259,7 @@ def test_laws_of_weights_order_and_layout(name, outputs):
     n = len(X)
     X[5], X[7] = X[6], X[8]  # equal samples, with other y
     rng = np.random.default_rng(2)
-    params = {"cv": 4, "n_iter_no_change": 3}
+    params = {"early_stopping": EarlyStopping(cv=4), "n_iter_no_change": 3}
     model = search(name, **params).fit(X, y)
 
     def check(other):
@@ -276,8 +279,8 @@ def test_laws_of_weights_order_and_layout(name, outputs):
     fold = rng.integers(0, 3, n)
     of_samples = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
     of_copies = [(np.flatnonzero(fold[times] != k), np.flatnonzero(fold[times] == k)) for k in range(3)]
-    repeated = search(name, **params | {"cv": of_copies}).fit(X[times], y[times])
-    given = search(name, **params | {"cv": of_samples}).fit(X, y, sample_weight=w)
+    repeated = search(name, **params | {"early_stopping": EarlyStopping(cv=of_copies)}).fit(X[times], y[times])
+    given = search(name, **params | {"early_stopping": EarlyStopping(cv=of_samples)}).fit(X, y, sample_weight=w)
     # Models of weights and of copies differ in what they say about the number of samples, not in what they predict.
     np.testing.assert_array_equal(given.validation_score_, repeated.validation_score_)
     np.testing.assert_array_equal(given._scores(X), repeated._scores(X))
@@ -325,71 +328,110 @@ def test_folds_of_small_and_hostile_samples(values, classes, n_folds, seed):
 
 def test_few_samples():
     X, y = np.arange(3.0)[:, np.newaxis], np.array([0.0, 1.0, 5.0])
-    model = search(REGRESSOR, cv=3).fit(X, y)
+    model = search(REGRESSOR, early_stopping=EarlyStopping(cv=3)).fit(X, y)
     assert model.predict(X).shape == (3,)
     for way, n, message in [
-        ({"cv": 4}, 3, "cv must be at most the number of samples, got 4 for 3 samples with a known y"),
-        ({"cv": 2}, 1, "cv must be at most the number of samples, got 2 for 1 samples with a known y"),
-        ({"early_stopping": True, "refit": True}, 1, "validation_fraction must allow a split of the samples"),
+        (
+            {"early_stopping": EarlyStopping(cv=4)},
+            3,
+            "cv must be at most the number of samples, got 4 for 3 samples with a known y",
+        ),
+        (
+            {"early_stopping": EarlyStopping(cv=2)},
+            1,
+            "cv must be at most the number of samples, got 2 for 1 samples with a known y",
+        ),
+        ({"early_stopping": EarlyStopping(refit=True)}, 1, "validation_fraction must allow a split of the samples"),
     ]:
         check_refused(make(REGRESSOR).fit(X, y).set_params(**way), ValueError, message, X[:n], y[:n])
     # Equal samples are held out one by one.
-    search(REGRESSOR, cv=4).fit(np.repeat(X, 5, axis=0), np.repeat(y, 5))
-    one_class = search(CLASSIFIER, cv=3).fit(X, ["a", "a", "a"])
+    search(REGRESSOR, early_stopping=EarlyStopping(cv=4)).fit(np.repeat(X, 5, axis=0), np.repeat(y, 5))
+    one_class = search(CLASSIFIER, early_stopping=EarlyStopping(cv=3)).fit(X, ["a", "a", "a"])
     assert one_class.predict(X).tolist() == ["a"] * 3
     alone = ["a", "b", "c"]
     message = "got 2 for 0 samples with a class of other samples"
-    check_refused(make(CLASSIFIER).fit(X, alone).set_params(cv=2), ValueError, message, X, alone)
+    check_refused(
+        make(CLASSIFIER).fit(X, alone).set_params(early_stopping=EarlyStopping(cv=2)), ValueError, message, X, alone
+    )
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
 def test_rare_classes_and_labels(loss):
     X, _, _ = data(CLASSIFIER, "single", n=40)
     y = np.repeat(["often", "rare", "once"], [37, 2, 1])
-    model = search(CLASSIFIER, cv=5, loss=loss).fit(X, y)
+    model = search(CLASSIFIER, early_stopping=EarlyStopping(cv=5), loss=loss).fit(X, y)
     assert model.classes_.tolist() == ["often", "once", "rare"]
     assert np.isfinite(model.validation_score_).all()
     labels = np.zeros((40, 4), dtype=int)
     labels[:3, 0], labels[3, 1], labels[:, 2] = 1, 1, 1
-    model = search(CLASSIFIER, cv=5, loss=loss).fit(X, labels)
+    model = search(CLASSIFIER, early_stopping=EarlyStopping(cv=5), loss=loss).fit(X, labels)
     assert np.isfinite(model.validation_score_).all()
     # Equal samples of several classes.
     rng = np.random.default_rng(0)
     for _ in range(10):
         X, y = rng.integers(0, 7, size=(40, 1)), rng.integers(0, 5, size=40)
         y[X[:, 0] < 4] = 4
-        assert np.isfinite(search(CLASSIFIER, n_estimators=8, cv=2, loss=loss).fit(X, y).validation_score_).all()
+        assert np.isfinite(
+            search(CLASSIFIER, n_estimators=8, early_stopping=EarlyStopping(cv=2), loss=loss)
+            .fit(X, y)
+            .validation_score_
+        ).all()
 
 
 def test_what_does_not_fit_is_refused():
     X, y, _ = data(REGRESSOR, "several")
     fitted = make(REGRESSOR).fit(X, y)
     for params, fit, message in [
-        ({"cv": 1}, {}, "'cv' parameter"),
-        ({"cv": True}, {}, "'cv' parameter"),
-        ({"cv": 2.5}, {}, "'cv' parameter"),
-        ({"cv": [([0, 1], [2])]}, {}, "cv must have at least 2 folds"),
-        ({"cv": KFold(91)}, {}, "cv must split the samples into folds, got KFold"),
-        ({"cv": [([0, 1], [1, 2])] * 2}, {}, "cv must have disjoint training and test samples, got sample 1"),
-        ({"cv": [([0, 1], [])] * 2}, {}, "cv must have test samples of positive weight in each fold"),
-        ({"refit": "yes"}, {}, "'refit' parameter"),
-        ({"cv": 91}, {}, "cv must be at most the number of samples, got 91"),
-        ({"cv": 3}, {"X_val": X, "y_val": y}, "cv must be None if X_val and y_val are given"),
-        ({"cv": 3, "warm_start": True}, {}, "cv does not support further stages with warm_start=True, .* got cv=3"),
-        ({"n_iter_no_change": 2, "refit": True, "warm_start": True}, {}, "refit does not support further stages"),
+        ({"early_stopping": EarlyStopping(cv=[([0, 1], [2])])}, {}, "cv must have at least 2 folds"),
+        ({"early_stopping": EarlyStopping(cv=KFold(91))}, {}, "cv must split the samples into folds, got KFold"),
+        (
+            {"early_stopping": EarlyStopping(cv=[([0, 1], [1, 2])] * 2)},
+            {},
+            "cv must have disjoint training and test samples, got sample 1",
+        ),
+        (
+            {"early_stopping": EarlyStopping(cv=[([0, 1], [])] * 2)},
+            {},
+            "cv must have test samples of positive weight in each fold",
+        ),
+        ({"early_stopping": EarlyStopping(cv=91)}, {}, "cv must be at most the number of samples, got 91"),
+        (
+            {"early_stopping": EarlyStopping(cv=3)},
+            {"X_val": X, "y_val": y},
+            "cv must be None if X_val and y_val are given",
+        ),
+        (
+            {"early_stopping": EarlyStopping(cv=3), "warm_start": True},
+            {},
+            "cv does not support further stages with warm_start=True, .* got cv=3",
+        ),
+        (
+            {"n_iter_no_change": 2, "early_stopping": EarlyStopping(refit=True), "warm_start": True},
+            {},
+            "refit does not support further stages",
+        ),
     ]:
-        kept = {"cv": None, "refit": False, "warm_start": False, "n_iter_no_change": None, "n_estimators": 6}
+        kept = {"early_stopping": "auto", "warm_start": False, "n_iter_no_change": None, "n_estimators": 6}
         check_refused(fitted.set_params(**kept | params), ValueError, message, X, y, **fit)
     unknown = np.zeros(y.shape, dtype=bool)
     unknown[1:, 0] = True
     message = "cv must allow a fit without each fold, got 3: y must have a known value in column 0"
-    check_refused(fitted.set_params(cv=3, warm_start=False), ValueError, message, X, y, y_mask=unknown)
+    check_refused(
+        fitted.set_params(early_stopping=EarlyStopping(cv=3), warm_start=False),
+        ValueError,
+        message,
+        X,
+        y,
+        y_mask=unknown,
+    )
 
 
 # What is told
 
 
-@pytest.mark.parametrize("way", [{"early_stopping": True, "refit": True}, {"cv": 3}])
+@pytest.mark.parametrize(
+    "way", [{"early_stopping": EarlyStopping(refit=True)}, {"early_stopping": EarlyStopping(cv=3)}]
+)
 def test_callbacks_watch_the_search_and_may_end_it(way):
     X, y, _ = data(REGRESSOR, "several")
     whole = search(REGRESSOR, learning_rate=0.1, **way).fit(X, y)
@@ -402,7 +444,9 @@ def test_callbacks_watch_the_search_and_may_end_it(way):
     assert model_bytes(model) == model_bytes(plain)
 
 
-@pytest.mark.parametrize("way", [{"early_stopping": True, "refit": True}, {"cv": 3}])
+@pytest.mark.parametrize(
+    "way", [{"early_stopping": EarlyStopping(refit=True)}, {"early_stopping": EarlyStopping(cv=3)}]
+)
 def test_callbacks_of_scikit_learn_watch_the_last_fit(way):
     pytest.importorskip("sklearn.callback")
     from test_callbacks import Record
@@ -419,7 +463,11 @@ def test_callbacks_of_scikit_learn_watch_the_last_fit(way):
 
 
 @pytest.mark.parametrize(
-    ("way", "name"), [({"early_stopping": True, "refit": True}, "held-out samples"), ({"cv": 3}, "3 folds")]
+    ("way", "name"),
+    [
+        ({"early_stopping": EarlyStopping(refit=True)}, "held-out samples"),
+        ({"early_stopping": EarlyStopping(cv=3)}, "3 folds"),
+    ],
 )
 def test_lines_name_the_search_and_the_last_fit(way, name, capsys):
     X, y, _ = data(REGRESSOR, "single")

@@ -18,31 +18,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from test_laws import SHARES, layouts
-from weald.projection import GaussianProjection, HadamardProjection
+from weald.projection import GaussianProjection, HadamardProjection, Projected
 
 CLASSIFIER, REGRESSOR = BOOSTING
 # Newton steps without the terms that are relative to samples of weight 1, so that weights may have any unit.
-BARE: dict[str, Any] = {"leaf_estimation": "newton", "l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0}
+BARE: dict[str, Any] = {"leaf_estimation": "newton", "l2_regularization": 0.0, "min_weight_leaf": 0.0}
 STRATEGIES: dict[str, dict[str, Any]] = {
     "single_target": {"output_strategy": "single_target"},
     "joint": {"output_strategy": "joint"},
-    "projected": {"relabel_leaves": False},
-    "relabelled": {"n_projections": 2},
-    "subsampled": {"output_projection": "subsample", "relabel_leaves": False, "subsample": 0.7},
-    "signs": {"output_projection": "achlioptas", "n_projections": 2, "max_leaf_nodes": 5},
-    "float8": {"relabel_leaves": False, "step_dtype": "float8"},
-    "principal": {"output_projection": "pca", "n_projections": 1, "max_features": 4},
-    "features by tree": {"max_features_by_tree": 0.5, "max_features": 0.7},
+    "projected": {"output_strategy": Projected(relabel_leaves=False)},
+    "relabelled": {"output_strategy": Projected(n_projections=2)},
+    "subsampled": {"output_strategy": Projected("subsample", relabel_leaves=False), "subsample": 0.7},
+    "signs": {"output_strategy": Projected("achlioptas", 2), "max_leaf_nodes": 5},
+    "principal": {"output_strategy": Projected("pca"), "max_features": 4},
+    "features": {"max_features": 0.7},
     "scaled": {"output_strategy": "joint", "output_scaling": "variance"},
-    "scaled combination": {"relabel_leaves": False, "output_scaling": "variance"},
+    "scaled combination": {"output_strategy": Projected(relabel_leaves=False), "output_scaling": "variance"},
     "searched": {"output_strategy": "joint", "leaf_estimation": "line_search"},
-    "searched for each stage": {"relabel_leaves": False, "leaf_estimation": "line_search"},
+    "searched for each stage": {"output_strategy": Projected(relabel_leaves=False), "leaf_estimation": "line_search"},
 }
 # Newton steps without regularization and without minimum weights.
-FREE = {"l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0, "min_weight_leaf": 0.0}
+FREE = {"l2_regularization": 0.0, "min_weight_leaf": 0.0}
 # The size of the trees in scikit-learn's GradientBoosting, without a minimum weight of leaves.
 SHALLOW = {"max_depth": 3, "max_leaf_nodes": None, "min_weight_leaf": 0.0}
-RULES = [{}, FREE, {"leaf_estimation": "line_search"}, {"l2_regularization": 0.3, "min_sum_hessian_in_leaf": 2.0}]
+RULES = [{}, FREE, {"leaf_estimation": "line_search"}, {"l2_regularization": 0.3, "min_weight_leaf": 1.0}]
 LOSSES = {REGRESSOR: ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]}
 LOSSES[CLASSIFIER] = ["log_loss", "exponential", "hinge", "squared_error"]
 OUTPUTS = ["single", "several", "labels"]
@@ -69,11 +68,9 @@ def sparse_rows(Z):
 
 
 def possible(name, loss, outputs, params):
-    """Parameters that the case supports: one projection for a single output, float64 steps for classes and log loss."""
-    if (name, outputs) == (REGRESSOR, "single"):
-        params = params | {"n_projections": 1}
-    if (name, loss) == (CLASSIFIER, "log_loss") and outputs != "labels":
-        params = {key: value for key, value in params.items() if key != "step_dtype"}
+    """Parameters that the case supports: projections have nothing to combine for a single output."""
+    if (name, outputs) == (REGRESSOR, "single") and isinstance(params.get("output_strategy"), Projected):
+        return params | {"output_strategy": "projected"}
     return params
 
 
@@ -253,8 +250,8 @@ def test_regularization_is_in_units_of_weight(name, loss, outputs, params, unit)
     w = np.random.default_rng(2).integers(1, 4, len(X)) + 0.5
     # Shallow trees are used, since in deep trees the last bits decide between splits that are equally good.
     params = {**SHALLOW, **possible(name, loss, outputs, params), "loss": loss_object(loss)}
-    one = make(name, l2_regularization=0.75, min_sum_hessian_in_leaf=0.5, **params).fit(X, y, w)
-    other = make(name, l2_regularization=0.75 * unit, min_sum_hessian_in_leaf=0.5 * unit, **params).fit(X, y, w * unit)
+    one = make(name, **params | {"l2_regularization": 0.75, "min_weight_leaf": 3.0}).fit(X, y, w)
+    other = make(name, **params | {"l2_regularization": 0.75 * unit, "min_weight_leaf": 3.0 * unit}).fit(X, y, w * unit)
     # Sums are rounded to grids that depend on the total weight: the last bits may differ, also those of float32 scores.
     np.testing.assert_allclose(one.step_sizes_, other.step_sizes_, rtol=1e-5)
     np.testing.assert_allclose(one._scores(X), other._scores(X), rtol=1e-5, atol=1e-6)
@@ -273,12 +270,16 @@ def test_regularization_shortens_the_first_stage(strategy, loss):
     assert sizes[0] >= sizes[1] or loss != "squared_error"
 
 
-def test_leaves_of_little_curvature_add_nothing():
+@pytest.mark.parametrize("strategy", ["single_target", "joint", "projected", "relabelled"])
+def test_leaves_of_little_curvature_add_nothing(strategy):
     X, y = make_data(CLASSIFIER, outputs="labels")
-    for strategy in ("single_target", "joint", "projected", "relabelled"):
-        model = make(CLASSIFIER, min_sum_hessian_in_leaf=1e3, **STRATEGIES[strategy]).fit(X, y)
-        assert (model.step_sizes_ == 0).all()
-        assert (model._scores(X) == model.start_).all()
+    y = np.ones_like(y) - np.eye(*y.shape, dtype=y.dtype)
+    wrong = np.full(y.shape, -12.0)  # nearly certain: second derivatives are 2.5e-5
+    for least, moves in ((20.0, False), (0.0, True)):
+        params = {**STRATEGIES[strategy], "min_weight_leaf": least, "l2_regularization": 0.0}
+        model = make(CLASSIFIER, **params).fit(X, y, base_margin=wrong)
+        assert model.step_sizes_.any() == moves
+        assert (model._scores(X) != model.start_).any() == moves
 
 
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
@@ -303,21 +304,13 @@ def test_the_validation_loss_of_a_warm_start_is_that_of_the_samples_held_out_las
     X, y = make_data(REGRESSOR, outputs=outputs)
     held = {"X_val": X[:20] + 0.1, "y_val": y[:20]}
     for strategy in ("single_target", "projected"):
-        warm = make(REGRESSOR, n_estimators=4, warm_start=True, **STRATEGIES[strategy])
+        params = possible(REGRESSOR, "", outputs, STRATEGIES[strategy])
+        warm = make(REGRESSOR, n_estimators=4, warm_start=True, **params)
         warm.fit(X, y, **(held if first else {}))
         warm.set_params(n_estimators=9).fit(X, y, **(held if then else {}))
-        whole = make(REGRESSOR, n_estimators=9, **STRATEGIES[strategy]).fit(X, y, **(held if then else {}))
+        whole = make(REGRESSOR, n_estimators=9, **params).fit(X, y, **(held if then else {}))
         assert hasattr(warm, "validation_score_") == then
         assert model_bytes(pickle.loads(pickle.dumps(warm))) == model_bytes(whole)
-
-
-def test_step_dtype_of_a_warm_start_is_kept():
-    X, Y = make_data(REGRESSOR, outputs="several")
-    model = make(REGRESSOR, n_estimators=4, warm_start=True, relabel_leaves=False).fit(X, Y)
-    before = model_bytes(model)
-    with pytest.raises(ValueError, match=r"step_dtype must be 'float64' with warm_start=True, .*got 'float8'"):
-        model.set_params(n_estimators=6, step_dtype="float8").fit(X, Y)
-    assert model_bytes(model) == before
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(params):
@@ -336,11 +329,11 @@ def test_projections_that_keep_all_distances_are_the_joint_strategy(name, loss, 
     parameters = {"loss": loss_object(loss), "learning_rate": 0.1}
     joint = make(name, output_strategy="joint", **parameters).fit(X, y)
     d = joint.step_sizes_.shape[1]
-    identity = make(name, output_projection=np.eye(d), **parameters).fit(X, y)
+    identity = make(name, output_strategy=Projected(np.eye(d)), **parameters).fit(X, y)
     assert model_bytes(identity) == model_bytes(joint)
     if outputs == "single" and name == REGRESSOR:
         return
-    every = make(name, output_projection="subsample", n_projections=d, **parameters).fit(X, y)
+    every = make(name, output_strategy=Projected("subsample", d), **parameters).fit(X, y)
     np.testing.assert_array_equal(every._scores(X), joint._scores(X))
 
 
@@ -356,7 +349,7 @@ def test_orthonormal_projections_are_the_joint_strategy(loss):
     params = {"loss": loss, "learning_rate": 0.5, "min_samples_leaf": 8}
     joint = make(CLASSIFIER, output_strategy="joint", **params).fit(X, Y, sample_weight=w)
     phi = HadamardProjection().draw(4, 4, random_state=0)
-    rotated = make(CLASSIFIER, output_projection=phi, **params).fit(X, Y, sample_weight=w)
+    rotated = make(CLASSIFIER, output_strategy=Projected(phi), **params).fit(X, Y, sample_weight=w)
     assert [tree.tree_.feature.tolist() for tree in rotated] == [tree.tree_.feature.tolist() for tree in joint]
     np.testing.assert_array_equal(rotated._scores(X), joint._scores(X))
 
@@ -367,7 +360,7 @@ def test_all_strategies_are_one_for_one_column(loss):
     X, y = data_for(name, loss)
     if name == CLASSIFIER:
         y = y == "a"
-    models = [make(name, loss=loss, **STRATEGIES[s]).fit(X, y) for s in ("single_target", "joint", "projected")]
+    models = [make(name, loss=loss, output_strategy=s).fit(X, y) for s in ("single_target", "joint", "projected")]
     models.append(make(name, loss=loss).fit(X, y))
     for model in models[1:]:
         # The trees are the same, and the strategies only differ in the order of their additions.
@@ -386,8 +379,11 @@ def test_the_square_loss_on_two_leaves_is_the_same_with_and_without_relabelling(
     phi = GaussianProjection().draw(3, 1, random_state=0)
     # With relabelling λ is added to the weight of a leaf, and without it to Σ w g² over both leaves: for λ = 0 both are
     # equal.
-    shared = {"max_depth": 1, "output_projection": phi, "n_estimators": 20, **FREE}
-    relabelled, projected = (make(REGRESSOR, relabel_leaves=r, **WHOLE, **shared).fit(X, Y) for r in (True, False))
+    shared = {"max_depth": 1, "n_estimators": 20, **FREE}
+    relabelled, projected = (
+        make(REGRESSOR, output_strategy=Projected(phi, relabel_leaves=r), **WHOLE, **shared).fit(X, Y)
+        for r in (True, False)
+    )
     np.testing.assert_array_equal(relabelled.apply(X), projected.apply(X))
     # Means of residuals are compared with projections of residuals times step sizes: these are float64 sums in another
     # order, over 20 stages.
@@ -434,7 +430,7 @@ def test_the_training_loss_never_rises(problem):
         "whole decades": np.floor(10.0 ** (6 * rng.random(n))),
     }[weighting]
     params = {**WHOLE, "learning_rate": 1.0, "n_estimators": 8, "max_depth": 2, **rule, **STRATEGIES[strategy]}
-    params["n_projections"] = min(d, params.get("n_projections", 1))
+    params = params if d > 1 else possible(REGRESSOR, loss, "single", params)
     groups = None
     if loss in LOSSES[REGRESSOR]:
         y = targets = in_domain(loss, numbers)
@@ -443,9 +439,7 @@ def test_the_training_loss_never_rises(problem):
         y = np.digitize(numbers, [-0.5, 0.5])
         y[:3] = np.arange(min(3, n))[:, None]
         sizes = [len(np.unique(column)) for column in y.T]
-        model = make(CLASSIFIER, **{**params, "n_projections": 1})
-        if sizes != [2]:
-            model.set_params(step_dtype="float64")  # steps for classes that share a loss are always float64
+        model = make(CLASSIFIER, **{**params, "output_strategy": "projected"})
         ends = np.cumsum([0, *sizes])
         targets = np.column_stack([column == c for column in y.T for c in np.unique(column)]).astype(float)
         if sizes == [2]:

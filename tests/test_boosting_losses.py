@@ -25,6 +25,7 @@ from sklearn.metrics import (
     r2_score,
 )
 from weald.loss import CustomLoss, Quantile, Tweedie
+from weald.projection import Projected
 
 NAME = "GradientBoostingRegressor"
 DEVIANCES = ["poisson", "gamma", "tweedie"]
@@ -96,7 +97,9 @@ def test_starts_are_the_best_constants(loss):
 
 
 @pytest.mark.parametrize("loss", DEVIANCES)
-@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "single_target"}])
+@pytest.mark.parametrize(
+    "params", [{}, {"output_strategy": Projected(relabel_leaves=False)}, {"output_strategy": "single_target"}]
+)
 def test_predictions_are_exponentials_of_scores(loss, params):
     X, Y = data(loss)
     model = make_model(loss, **params).fit(X, Y)
@@ -133,7 +136,9 @@ def test_quantiles_are_those_of_scikit_learn(alpha):
 
 
 @pytest.mark.parametrize("leaf_estimation", LEAVES)
-@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "joint"}])
+@pytest.mark.parametrize(
+    "params", [{}, {"output_strategy": Projected(relabel_leaves=False)}, {"output_strategy": "joint"}]
+)
 def test_a_quantile_for_each_output(params, leaf_estimation):
     X, Y = make_data(NAME, outputs="several", n=200)
     w = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
@@ -235,7 +240,9 @@ def test_half_the_absolute_error_is_the_quantile_loss_of_the_median():
 
 
 @pytest.mark.parametrize("leaf_estimation", LEAVES)
-@pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "single_target"}])
+@pytest.mark.parametrize(
+    "params", [{}, {"output_strategy": Projected(relabel_leaves=False)}, {"output_strategy": "single_target"}]
+)
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
 def test_outputs_that_are_always_zero_are_predicted_to_be_near_zero(loss, params, leaf_estimation):
     X, Y = data(loss)
@@ -245,6 +252,7 @@ def test_outputs_that_are_always_zero_are_predicted_to_be_near_zero(loss, params
     np.testing.assert_allclose(model.start_[1], np.log(0.5 / len(X)), rtol=1e-15)
     assert np.isfinite(model._scores(X)).all()
     assert model.predict(X)[:, 1].mean() <= 0.5 / len(X)
+    params = params if params.get("output_strategy") == "single_target" else {}
     assert np.isfinite(make_model(loss, **params).fit(X, np.zeros(len(X))).predict(X)).all()
 
 
@@ -253,7 +261,7 @@ def test_outputs_that_are_always_zero_are_predicted_to_be_near_zero(loss, params
 @pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100, 1e145])
 def test_targets_of_any_size_have_finite_predictions(loss, scale, leaf_estimation):
     X, y = data("gamma", "single")
-    model = make_model(loss, leaf_estimation=leaf_estimation, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0)
+    model = make_model(loss, leaf_estimation=leaf_estimation, l2_regularization=0.0, min_weight_leaf=0.0)
     model.set_params(learning_rate=1.0, n_estimators=20).fit(X, y * scale)
     assert np.isfinite(model._scores(X)).all()
     f = model.predict(X)

@@ -13,6 +13,7 @@ from conftest import BOOSTING, cases, has_outputs, make, model_bytes
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
 from test_boosting_curves import LOSSES, OUTPUTS, STRATEGIES, TOLERANCE, data
+from weald.projection import Projected
 
 CLASSIFIER, REGRESSOR = BOOSTING
 OUT_OF_BAG = ("oob_scores_", "oob_improvement_", "oob_score_")
@@ -44,7 +45,7 @@ def recomputed(model, X, y, outside, sample_weight=None, **fit):
     """The loss, after each round, of the samples that are left out of that round, from a fit with `eval_sets`."""
     w = np.ones(len(X)) if sample_weight is None else sample_weight
     sets = [(X, y, w * rows) for rows in outside]
-    twin = make(type(model).__name__, **{**model.get_params(), "callbacks": None})
+    twin = make(type(model).__name__, **{**model.get_params(deep=False), "callbacks": None})
     curves = [found["loss"] for found in twin.fit(X, y, sample_weight, eval_sets=sets, **fit).eval_results_.values()]
     return np.array([curve[i] for i, curve in enumerate(curves)])
 
@@ -89,7 +90,9 @@ def test_the_first_improvement_is_to_the_start():
         # the sums are in another order
         np.testing.assert_allclose(model.oob_improvement_, [before - after], rtol=1e-12)
     X, y = data(CLASSIFIER, "labels")
-    model = make(CLASSIFIER, n_estimators=1, subsample=0.6, loss="squared_error", relabel_leaves=False).fit(X, y)
+    model = make(
+        CLASSIFIER, n_estimators=1, subsample=0.6, loss="squared_error", output_strategy=Projected(relabel_leaves=False)
+    ).fit(X, y)
     before = ((y[outside] - model.start_) ** 2).mean() / 2
     after = ((y[outside] - 0.5 - model.decision_function(X[outside])) ** 2).mean() / 2
     # The sums are in another order, as above.
@@ -171,7 +174,7 @@ def test_cells_that_are_not_known_have_no_part():
 
 def test_weak_models_have_them():
     X, y = data(REGRESSOR, "several")
-    for params in ({"output_strategy": "joint"}, {"output_strategy": "projected", "relabel_leaves": False}):
+    for params in ({"output_strategy": "joint"}, {"output_strategy": Projected(relabel_leaves=False)}):
         model = make(REGRESSOR, n_estimators=4, subsample=0.5, estimator=LinearRegression(), **params).fit(X, y)
         assert model.oob_scores_.shape == model.oob_improvement_.shape == (4,)
         # Samples are drawn at random, so that the losses of those left out are close to the losses of those drawn.

@@ -68,10 +68,7 @@ def outputs_of(name, outputs):
 
 
 SETTINGS = {name: [{}, {"max_features": 0.4}] for name in [*TREES, *FORESTS]}
-SETTINGS |= {
-    name: [{}, {"max_features": 0.4}, {"max_features_by_tree": 0.5}, {"max_bins": 4}, {"max_bins": None}]
-    for name in BOOSTING
-}
+SETTINGS |= {name: [{}, {"max_features": 0.4}, {"max_bins": 4}, {"max_bins": None}] for name in BOOSTING}
 SETTINGS |= {name: [{}] for name in COMPRESSED}
 
 

@@ -378,7 +378,7 @@ def test_one_model_for_every_layout_and_number_of_threads(name, has_missing):
         X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     settings_of = [{}, {"max_features": 0.4}]
     if name in BOOSTING:
-        settings_of += [{"max_features_by_tree": 0.5}, {"max_bins": None}, {"max_bins": 4}]
+        settings_of += [{"max_bins": None}, {"max_bins": 4}]
     for params in settings_of:
         expected = constrained(name, X, **params).fit(X, y)
         assert max(len(tree.feature) for tree in trees_of(expected)) > 3

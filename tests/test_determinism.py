@@ -10,26 +10,26 @@ import numpy as np
 import pytest
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, class_of, make, make_data, model_bytes
 from scipy import sparse
+from weald.projection import Projected
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
 THREADS = [1, 2, 3, 8]
 BOOSTING_PARAMS = [
     {"output_strategy": "projected"},
-    {"output_strategy": "projected", "relabel_leaves": False},
+    {"output_strategy": Projected(relabel_leaves=False)},
     {"output_strategy": "joint", "subsample": 0.7},
     {"output_strategy": "single_target", "max_features": 3},
     {"output_strategy": "joint", "leaf_estimation": "line_search"},
-    {"output_strategy": "projected", "relabel_leaves": False, "leaf_estimation": "line_search"},
+    {"output_strategy": Projected(relabel_leaves=False), "leaf_estimation": "line_search"},
 ]
 COMPRESSED_PARAMS = [{"cv": 2}, {"induced": True, "l1_norm": None, "max_steps": 50}]
-CENTROID_PARAMS = [{}, {"bootstrap": True}, {"output_projection": "gaussian", "n_projections": 2}]
+CENTROID_PARAMS = [{}, {"bootstrap": True}, {"output_strategy": Projected("gaussian", 2)}]
 BY_TREE = [
-    {"output_strategy": "joint", "max_features_by_tree": 3},
-    {"max_features_by_tree": 0.6, "max_features": "sqrt"},
+    {"output_strategy": "joint", "max_features": 3},
 ]
 TABLE = [
     *((name, {}) for name in ALL),
-    *((name, {"output_projection": "gaussian", "n_projections": 2}) for name in ALL),
+    *((name, {"output_strategy": Projected("gaussian", 2)}) for name in ALL),
     *(
         (name, {"max_bins": bins})
         for name in ALL

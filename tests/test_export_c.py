@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_export_json import any_model
 from weald.export import to_c
+from weald.projection import Projected
 
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 pytestmark = pytest.mark.skipif(COMPILER is None or os.name != "posix", reason="no C compiler")
@@ -76,10 +77,12 @@ def test_random_models(seed, tmp_path):
     check_same(*random_model(seed), tmp_path)
 
 
-@pytest.mark.parametrize("strategy", [{"relabel_leaves": False}, {}])
+@pytest.mark.parametrize(
+    "strategy", [{"output_strategy": Projected(relabel_leaves=False)}, {"output_strategy": "projected"}]
+)
 def test_a_compiler_that_may_fuse_products_with_sums_changes_no_bit(strategy, tmp_path):
     X, y = make_data("GradientBoostingRegressor", outputs="several")
-    model = make("GradientBoostingRegressor", output_strategy="projected", n_estimators=20, **strategy).fit(X, y)
+    model = make("GradientBoostingRegressor", n_estimators=20, **strategy).fit(X, y)
     text = to_c(model)
     source = tmp_path / "model.c"
     source.write_text(text)

@@ -380,17 +380,6 @@ def test_labels_have_one_estimate_dense_or_sparse(name):
     assert dense == stored
 
 
-def test_sparse_features_of_a_tree_count():
-    X, y = make_data("GradientBoostingRegressor")
-
-    def size(Z, n):
-        return weald.estimate_fit_memory(make("GradientBoostingRegressor", max_features_by_tree=n), Z, y)
-
-    stored = sparse.csr_array(X)
-    assert size(stored, None) == size(stored, X.shape[1]) < size(stored, 3) < size(stored, 6)
-    assert size(X, None) == size(X, 3)  # columns of dense X are not copied
-
-
 def test_parameters_lower_the_estimate():
     X, Y = np.zeros((10_000, 20)), np.ones((10_000, 100))
 

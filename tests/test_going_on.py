@@ -9,6 +9,7 @@ import pytest
 import weald
 from conftest import model_bytes
 from sklearn.linear_model import Ridge
+from weald.projection import Projected
 
 N = 150
 RNG = np.random.default_rng(0)
@@ -70,9 +71,9 @@ def test_stages_of_a_fit_by_default_go_on_to_a_fit_with_its_values(kind):
         {"loss": "squared_error"},
         {"loss": "absolute_error", "output_strategy": "joint"},
         {"loss": "poisson"},
-        {"output_strategy": "projected", "relabel_leaves": False},
+        {"output_strategy": Projected(relabel_leaves=False)},
         {"estimator": Ridge(1.0), "output_strategy": "joint"},
-        {"estimator": Ridge(1.0), "output_strategy": "projected", "relabel_leaves": False},
+        {"estimator": Ridge(1.0), "output_strategy": Projected(relabel_leaves=False)},
     ],
     ids=str,
 )
@@ -137,7 +138,7 @@ def test_worse_rounds_are_no_improvement_of_a_loss_below_zero(how):
     X = rng.normal(size=(200, 5)).astype(np.float32)
     y = X[:, 0] + rng.normal(size=200)
     fit = {"X_val": X[150:], "y_val": y[150:]} if how in ("validation", "one target each") else {}
-    params = {"cv": 3} if how == "cv" else {"early_stopping": True}
+    params = {"early_stopping": weald.EarlyStopping(cv=3)} if how == "cv" else {"early_stopping": True}
     if how == "one target each":
         y = np.column_stack([y, -y])
         fit["y_val"], params["output_strategy"] = y[150:], "single_target"

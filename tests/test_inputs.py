@@ -24,6 +24,7 @@ from conftest import (
 )
 from scipy import sparse
 from sklearn.linear_model import Ridge
+from weald.projection import Projected
 
 EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED]
 
@@ -354,7 +355,7 @@ def test_a_frame_of_sparse_columns_for_a_weak_model_and_a_single_tree():
     X, y = make_data("DecisionTreeRegressor")
     frame = pd.DataFrame(X > 0, columns=[f"c{j}" for j in range(X.shape[1])]).astype(pd.SparseDtype(bool, False))
     values = sparse.csr_array(frame.to_numpy().astype(np.float64))
-    params = {"estimator": Ridge(), "relabel_leaves": False}
+    params = {"estimator": Ridge(), "output_strategy": Projected(relabel_leaves=False)}
     one, other = (make("GradientBoostingRegressor", **params).fit(x, y) for x in (frame, values))
     np.testing.assert_array_equal(one.predict(frame), other.predict(values))
     tree = make("DecisionTreeRegressor").fit(frame, y)

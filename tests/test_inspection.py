@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from weald.inspection import BoostingCurveDisplay, CompressionPathDisplay, feature_importances
 from weald.multilabel import LabelReliabilityDisplay
+from weald.projection import Projected
 
 
 @pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED)
@@ -32,7 +33,9 @@ def test_models_of_scores_have_none_of_the_columns_of_y(name, outputs):
 
 def test_weak_models_that_are_no_trees_have_none():
     X, y = make_data("GradientBoostingRegressor")
-    model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
+    model = make(
+        "GradientBoostingRegressor", estimator=Ridge(), output_strategy=Projected(relabel_leaves=False), n_estimators=2
+    ).fit(X, y)
     for outputs in (None, "all"):
         with pytest.raises(ValueError, match=r"^estimator must have trees, got a GradientBoosting.* with estimator="):
             feature_importances(model, outputs=outputs)
@@ -101,7 +104,7 @@ def trees_of(model):
         for params in (
             {"output_strategy": "single_target"},
             {"output_strategy": "joint"},
-            {"relabel_leaves": False},
+            {"output_strategy": Projected(relabel_leaves=False)},
         )
     ],
 )
@@ -158,7 +161,9 @@ def test_counts_are_of_no_output(name, outputs):
 
 def test_weak_models_and_foreign_objects_have_no_counts():
     X, y = make_data("GradientBoostingRegressor")
-    model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
+    model = make(
+        "GradientBoostingRegressor", estimator=Ridge(), output_strategy=Projected(relabel_leaves=False), n_estimators=2
+    ).fit(X, y)
     with pytest.raises(ValueError, match=r"^estimator must have trees, got a GradientBoosting.* with estimator="):
         feature_importances(model, kind="count")
     with pytest.raises(TypeError, match=r"^estimator must be a fitted estimator of weald, got a Ridge"):

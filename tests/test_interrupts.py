@@ -113,7 +113,7 @@ def boosting(n=20_000, d=20, **params):
 
 def weak():
     from sklearn.linear_model import Ridge
-    return boosting(estimator=Ridge(), relabel_leaves=False)
+    return boosting(estimator=Ridge(), output_strategy=Projected(relabel_leaves=False))
 
 
 def labels():
@@ -133,7 +133,7 @@ cases = {
     "one score": lambda: fit(weald.GradientBoostingRegressor(n_estimators=100_000, n_jobs=2), 300_000, 50),
     "classes": classes,
     "projected": lambda: boosting(output_strategy="projected", n_jobs=2),
-    "low rank": lambda: boosting(relabel_leaves=False, n_jobs=2),
+    "low rank": lambda: boosting(output_strategy=Projected(relabel_leaves=False), n_jobs=2),
     "joint": lambda: boosting(output_strategy="joint", n_jobs=2),
     "single_target": lambda: boosting(output_strategy="single_target", n_jobs=2),
     "absolute error": lambda: boosting(loss="absolute_error", n_jobs=2),
@@ -222,10 +222,10 @@ def transpose():
     return model, lambda: model.fit(X, y)
 
 
-def brent():
+def searched():
     X = rng.random((3_000_000, 2), dtype=np.float32)
     y = rng.random(3_000_000) < 0.3 + 0.4 * X[:, 0]
-    model = weald.GradientBoostingClassifier(line_search="brent", n_estimators=1_000, max_depth=2)
+    model = weald.GradientBoostingClassifier(leaf_estimation="line_search", n_estimators=1_000, max_depth=2)
     return model, lambda: model.fit(X, y)
 
 
@@ -267,7 +267,7 @@ cases = {
     "classes": lambda: entropy(False),
     "sort": lambda: fit(weald.DecisionTreeRegressor(), 8_000_000, 1),
     "transpose": transpose,
-    "brent": brent,
+    "searched": searched,
 }
 """
 
@@ -369,7 +369,7 @@ cases = {
         pytest.param(BOOSTING, ["one score", "classes"], 0.4, id="bins of one score"),
         pytest.param(SLOW, ["softmax", "labels", "classes"], 0.5, id="many classes"),
         pytest.param(
-            SLOW, ["sort", "transpose", "brent", "median", "bins of CSC", "rows of CSC"], 1.0, id="many samples"
+            SLOW, ["sort", "transpose", "searched", "median", "bins of CSC", "rows of CSC"], 1.0, id="many samples"
         ),
         pytest.param(
             COMPRESSION, ["path", "at", "outputs", "folds", "lasso", "grow", "the forest"], 0.4, id="compression"

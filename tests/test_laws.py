@@ -431,7 +431,7 @@ def test_class_weights_times_sample_weights_may_be_out_of_range(name, size):
     w = np.random.default_rng(0).random(len(X))
     weight = {"a": 1.0, "b": 0.25, "c": 2.0}
     # The regularisation λ and the minimums are measured in units of weight.
-    units = ("l2_regularization", "min_sum_hessian_in_leaf", "min_weight_leaf")
+    units = ("l2_regularization", "min_weight_leaf")
     free = dict.fromkeys(units, 0.0) if name in BOOSTING else {}
     near = make(name, class_weight=weight, **free).fit(X, y, sample_weight=w)
     power = 2.0 ** np.round(np.log2(size))

@@ -12,13 +12,14 @@ import weald
 from boosting_twin import WHOLE, Twin
 from test_masked_outputs import masked_r2, problem
 from weald.metrics import brier, make_label_scorer, micro_f1, roc_auc
+from weald.projection import Projected
 
 NAN = np.nan
 STRATEGIES: list[dict[str, Any]] = [
     {"output_strategy": "single_target"},
     {"output_strategy": "joint"},
-    {"output_strategy": "projected", "n_projections": 2},
-    {"output_strategy": "projected", "relabel_leaves": False},
+    {"output_strategy": Projected(n_projections=2)},
+    {"output_strategy": Projected(relabel_leaves=False)},
 ]
 OF_NUMBERS = ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
 OF_LABELS = ["log_loss", "exponential", "hinge", "squared_error"]
@@ -399,8 +400,8 @@ def test_what_does_not_support_masks_says_so() -> None:
         ({"init": LogisticRegression()}, "init does not support y with masked entries: it must be None"),
         ({"estimator": Ridge(), "output_strategy": "joint"}, "estimator does not support y with masked entries"),
         (
-            {"output_strategy": "projected", "output_projection": "pca"},
-            "output_projection must be another family if y has masked cells, got 'pca'",
+            {"output_strategy": Projected("pca")},
+            "^projection must be another family if y has masked cells, got 'pca'",
         ),
     ]
     for parameters, message in refused:

@@ -131,8 +131,8 @@ elif what == "absolute error":
 elif what == "hinge":
     model = weald.GradientBoostingClassifier(n_estimators=2, loss="hinge", max_bins=4, **one)
     args, rooms = (X[:, :2].repeat(100, axis=0), (Y[:, 0] > 0.5).repeat(100)), range(1_000_000, 100_000_000, 500_000)
-elif what == "brent":
-    model = weald.GradientBoostingClassifier(n_estimators=2, line_search="brent", max_bins=4, **one)
+elif what == "line search":
+    model = weald.GradientBoostingClassifier(n_estimators=2, leaf_estimation="line_search", max_bins=4, **one)
     args, rooms = (X[:, :2].repeat(100, axis=0), (Y[:, 0] > 0.5).repeat(100)), range(1_000_000, 100_000_000, 500_000)
 elif what == "softmax":
     model = weald.GradientBoostingClassifier(n_estimators=1, max_leaf_nodes=2, **one)
@@ -159,7 +159,7 @@ print("MemoryError", n_refused)
 
 
 @pytest.mark.slow("crates")
-@pytest.mark.parametrize("what", ["histograms", "leaves", "path", "absolute error", "hinge", "brent", "softmax"])
+@pytest.mark.parametrize("what", ["histograms", "leaves", "path", "absolute error", "hinge", "line search", "softmax"])
 def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
     done = children.forked(LIMIT + SWEEP, what)
     word, _, n_refused = done.stdout.partition(" ")

@@ -65,7 +65,6 @@ SETTINGS |= {
     name: [
         {},
         {"max_features": 0.4},
-        {"max_features_by_tree": 0.5},
         {"max_bins": 16},
         {"max_bins": None},
         {"output_strategy": "projected"},

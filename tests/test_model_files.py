@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from weald import _weald, loss, projection
 from weald._files import model_file
+from weald.projection import Projected
 
 EVERY = ALL + BOOSTING + CENTROIDS + LINEAR + LABEL_TREES + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
@@ -121,7 +122,11 @@ PARAMS = [
     ("ExtraTreesRegressor", "several", {"output_projection": projection.PCAProjection(), "n_projections": 1}),
     ("GradientBoostingRegressor", "several", {"loss": "absolute_error", "n_iter_no_change": 2}),
     ("GradientBoostingRegressor", "several", {"output_strategy": "single_target", "subsample": 0.5}),
-    ("GradientBoostingRegressor", "several", {"relabel_leaves": np.False_, "learning_rate": np.float32(0.1)}),
+    (
+        "GradientBoostingRegressor",
+        "several",
+        {"output_strategy": Projected(relabel_leaves=np.False_), "learning_rate": np.float32(0.1)},
+    ),
     ("GradientBoostingRegressor", "several", {"loss": loss.Quantile(np.float32(0.25))}),
     ("GradientBoostingRegressor", "several", {"loss": loss.Quantile([0.25, 0.5, 0.75])}),
     ("GradientBoostingRegressor", "several", {"loss": loss.Huber(np.array([0.25, 0.5, 0.75]))}),

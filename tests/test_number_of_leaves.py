@@ -12,6 +12,7 @@ from plans import plan
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from test_samples_apart import on_workers
+from weald import EarlyStopping
 from weald.distribute import fit_part
 
 # Two stages are enough to count leaves.
@@ -113,7 +114,11 @@ def test_the_laws_hold_on_both_sides_of_the_threshold(kind, n, n_leaves, layout)
 
 def test_early_stopping_counts_all_samples():
     X, Y = data(2001)
-    for params in ({"cv": 3}, {"early_stopping": True}, {"early_stopping": True, "refit": True}):
+    for params in (
+        {"early_stopping": EarlyStopping(cv=3)},
+        {"early_stopping": True},
+        {"early_stopping": EarlyStopping(refit=True)},
+    ):
         found = boosting("numbers", **params).fit(X, Y)
         assert found.max_leaf_nodes_ == 63
         assert model_bytes(found) == model_bytes(boosting("numbers", max_leaf_nodes=63, **params).fit(X, Y))

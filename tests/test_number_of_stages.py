@@ -15,12 +15,19 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from test_samples_apart import on_workers
+from weald import EarlyStopping
 from weald._rounds import folds
 from weald.distribute import fit_part
 
 # What the defaults stand for where folds find the number for up to 1000 samples.
-FOUND = {"n_estimators": 1000, "cv": 5, "learning_rate": 0.1, "max_leaf_nodes": 8, "max_features": "half"}
-OF_NUMBERS = {"n_estimators": 1000, "cv": 5, "learning_rate": 0.07, "max_leaf_nodes": 8}
+FOUND = {
+    "n_estimators": 1000,
+    "early_stopping": EarlyStopping(cv=5),
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 8,
+    "max_features": "half",
+}
+OF_NUMBERS = {"n_estimators": 1000, "early_stopping": EarlyStopping(cv=5), "learning_rate": 0.07, "max_leaf_nodes": 8}
 # And where they do not, for a few classes or numbers.
 FIXED = {"n_estimators": 200, "learning_rate": 0.05, "max_leaf_nodes": 31, "max_features": "half"}
 FIXED_OF_NUMBERS = {"n_estimators": 300, "learning_rate": 0.05, "max_leaf_nodes": 31}
@@ -60,7 +67,7 @@ def test_the_number_is_that_of_five_folds_of_few_samples(n_classes, params):
     assert found.learning_rate_ == 0.1
     np.testing.assert_array_equal(found.validation_score_, same.validation_score_)
     assert max(tree.get_n_leaves() for tree in found.estimators_) <= 8
-    again = boosting(**{**FOUND, "cv": None, "n_estimators": found.n_estimators_}, **params).fit(X, y)
+    again = boosting(**{**FOUND, "early_stopping": "auto", "n_estimators": found.n_estimators_}, **params).fit(X, y)
     assert model_bytes(again) == model_bytes(found)
 
 
@@ -83,7 +90,9 @@ def test_the_number_is_that_of_five_folds_of_few_numbers(n_outputs, params):
     assert found.n_estimators_ == same.n_estimators_ < 300
     assert found.learning_rate_ == 0.07
     np.testing.assert_array_equal(found.validation_score_, same.validation_score_)
-    again = of_numbers(**{**OF_NUMBERS, **params, "cv": None, "n_estimators": found.n_estimators_}).fit(X, y)
+    again = of_numbers(**{**OF_NUMBERS, **params, "early_stopping": "auto", "n_estimators": found.n_estimators_}).fit(
+        X, y
+    )
     assert model_bytes(again) == model_bytes(found)
 
 
@@ -126,7 +135,9 @@ def test_unknown_numbers_are_in_no_fold():
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"cv": 3, "n_estimators": 9}, {"early_stopping": True, "n_estimators": 9}], ids=str
+    "params",
+    [{}, {"early_stopping": EarlyStopping(cv=3), "n_estimators": 9}, {"early_stopping": True, "n_estimators": 9}],
+    ids=str,
 )
 @pytest.mark.parametrize("loss", ["gamma", "poisson"])
 def test_placeholders_of_unknown_numbers_may_be_outside_the_domain(loss, params):
@@ -136,7 +147,9 @@ def test_placeholders_of_unknown_numbers_may_be_outside_the_domain(loss, params)
     assert model_bytes(masked) == model_bytes(of_numbers(loss=loss, **params).fit(X, np.where(unknown, np.nan, y)))
 
 
-@pytest.mark.parametrize("params", [{}, {"cv": 3}, {"early_stopping": True}, {"n_estimators": 5}], ids=str)
+@pytest.mark.parametrize(
+    "params", [{}, {"early_stopping": EarlyStopping(cv=3)}, {"early_stopping": True}, {"n_estimators": 5}], ids=str
+)
 @pytest.mark.parametrize("n_bad", [1, 90])
 def test_numbers_outside_the_domain_are_an_error_of_y_and_not_of_folds(params, n_bad):
     X, y = numbers()
@@ -151,7 +164,7 @@ def test_the_number_is_fixed_where_one_fold_has_all_known_values_of_an_output():
     assert found.n_estimators_ == 300
     assert model_bytes(found) == model_bytes(of_numbers(**FIXED_OF_NUMBERS).fit(X, y))
     with pytest.raises(ValueError, match="cv must allow a fit without each fold"):
-        of_numbers(cv=3).fit(X, y)
+        of_numbers(early_stopping=EarlyStopping(cv=3)).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +235,7 @@ def test_few_labelled_samples_have_the_number_of_their_folds(kind):
     y = other_targets()[kind]
     found = boosting().fit(X, y)
     few = {"learning_rate": 0.05, "max_leaf_nodes": 8, "max_features": None}
-    same = boosting(n_estimators=400, cv=5, **few).fit(X, y)
+    same = boosting(n_estimators=400, early_stopping=EarlyStopping(cv=5), **few).fit(X, y)
     assert model_bytes(found) == model_bytes(same)
     assert found.n_estimators_ < 200
     # Not with as many features as samples, such as words, nor with more samples than were studied.
@@ -274,16 +287,18 @@ def test_early_stopping_that_is_asked_for_has_up_to_a_thousand_stages():
     for params, more in (
         ({"n_iter_no_change": 300}, held),
         ({"early_stopping": True, "tol": 0}, {}),
-        ({"cv": 4}, {}),
-        ({"early_stopping": True, "refit": True}, {}),
+        ({"early_stopping": EarlyStopping(cv=4)}, {}),
+        ({"early_stopping": EarlyStopping(refit=True)}, {}),
     ):
         found = boosting(**params).fit(X, y, **more)
         same = boosting(**{**FIXED, "n_estimators": 1000}, **params).fit(X, y, **more)
         assert model_bytes(found) == model_bytes(same)
         assert len(found.validation_score_) == len(same.validation_score_)
     labels = other_targets()["labels"]
-    found = boosting(cv=3).fit(X, labels)
-    assert model_bytes(found) == model_bytes(boosting(cv=3, n_estimators=1000).fit(X, labels))
+    found = boosting(early_stopping=EarlyStopping(cv=3)).fit(X, labels)
+    assert model_bytes(found) == model_bytes(
+        boosting(early_stopping=EarlyStopping(cv=3), n_estimators=1000).fit(X, labels)
+    )
 
 
 def test_few_and_many_samples_have_a_fixed_number(monkeypatch):
@@ -323,7 +338,11 @@ def test_where_rows_repeat_the_search_learns_what_repeats():
         truth = rng.normal(size=group.max() + 1)[group.ravel()]
         y = truth + 0.3 * rng.normal(size=2000)
         least = 1 - np.mean((y[1500:] - truth[1500:]) ** 2) / y[1500:].var() - 0.1
-        for params in ({}, {"cv": 3, "learning_rate": 0.1}, {"early_stopping": True, "learning_rate": 0.1}):
+        for params in (
+            {},
+            {"early_stopping": EarlyStopping(cv=3), "learning_rate": 0.1},
+            {"early_stopping": True, "learning_rate": 0.1},
+        ):
             model = weald.GradientBoostingRegressor(random_state=0, n_jobs=1, **params).fit(X[:1500], y[:1500])
             assert model.score(X[1500:], y[1500:]) > least, (what, params, model.n_estimators_)
         classes = weald.GradientBoostingClassifier(random_state=0, n_jobs=1).fit(X[:1500], y[:1500] > 0)

@@ -18,7 +18,7 @@ from test_boosting_oracle import NUMBERS, TOLERANCE, check, make_problem, settin
 from test_boosting_oracle import make as make_boosting
 from test_masked_outputs import problems
 from test_oracle import SETTINGS
-from weald.projection import PCAProjection, SubsampleProjection
+from weald.projection import PCAProjection, Projected, SubsampleProjection
 
 BOOSTED = BOOSTING[1]
 STRUCTURE = ["children_left", "children_right", "feature", "threshold", "n_node_samples", "weighted_n_node_samples"]
@@ -231,7 +231,14 @@ def test_trees_of_boosting_are_grown_on_scaled_gradients(strategy, scaling, loss
     check(model.fit(X, Y, sample_weight=w), twin, X_new, parameters, TOLERANCE["numbers"])
 
 
-@pytest.mark.parametrize("params", [{"output_strategy": "joint"}, {"n_projections": 2}, {"relabel_leaves": False}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"output_strategy": "joint"},
+        {"output_strategy": Projected(n_projections=2)},
+        {"output_strategy": Projected(relabel_leaves=False)},
+    ],
+)
 def test_boosting_of_scaled_outputs_gives_the_same_splits_in_any_units(params):
     X, Y = make_data(BOOSTED, outputs="several", n=120)
     units = 2.0 ** np.array([-20, 0, 11])
@@ -240,15 +247,8 @@ def test_boosting_of_scaled_outputs_gives_the_same_splits_in_any_units(params):
     np.testing.assert_array_equal(one.predict(X) * units, other.predict(X))
 
 
-def test_single_targets_are_grown_one_by_one_as_without():
-    X, Y = scaled_problem()
-    expected = make(BOOSTED, output_strategy="single_target").fit(X, Y)
-    params = {"output_scaling": "variance", "output_weights": [0, 0, 1, 1]}
-    assert model_bytes(make(BOOSTED, output_strategy="single_target", **params).fit(X, Y)) == model_bytes(expected)
-
-
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "gamma"])
-@pytest.mark.parametrize("params", [{"output_strategy": "joint"}, {"n_projections": 2}])
+@pytest.mark.parametrize("params", [{"output_strategy": "joint"}, {"output_strategy": Projected(n_projections=2)}])
 def test_stages_that_are_added_see_outputs_as_those_before(params, loss):
     X, _, Y = make_problem()
     Y = in_domain(loss, Y) * [1, 3, 0.4, 1]
@@ -258,7 +258,7 @@ def test_stages_that_are_added_see_outputs_as_those_before(params, loss):
     assert model_bytes(part.set_params(n_estimators=5).fit(X, Y)) == model_bytes(whole)
 
 
-@pytest.mark.parametrize("params", [{"output_strategy": "joint"}, {"n_projections": 2}])
+@pytest.mark.parametrize("params", [{"output_strategy": "joint"}, {"output_strategy": Projected(n_projections=2)}])
 def test_cells_that_are_not_known_have_no_part_in_the_scales_of_boosting(params):
     X, Y = scaled_problem()
     mask = np.random.default_rng(1).random(Y.shape) < 0.3
@@ -338,7 +338,7 @@ def test_what_they_are_not_for_is_refused(params):
         with pytest.raises(ValueError, match=f"criterion must be 'squared_error' with {given}, .*got 'poisson'"):
             model.fit(X, np.abs(y))
     weak = make(BOOSTED, estimator=weald.DecisionTreeRegressor(), output_strategy="joint", **params)
-    with pytest.raises(ValueError, match=f"{given} is not supported with weak models other than trees"):
+    with pytest.raises(ValueError, match=f"{given} has no effect with `estimator`"):
         weak.fit(X, y)
 
 

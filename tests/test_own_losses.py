@@ -120,7 +120,7 @@ def test_targets_of_any_size(data, scale):
     X, Y = data
     # No regularisation is used, because its unit is that of y.
     found, expected = (
-        fit(loss, X, Y * scale, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0) for loss in (Poisson(), "poisson")
+        fit(loss, X, Y * scale, l2_regularization=0.0, min_weight_leaf=0.0) for loss in (Poisson(), "poisson")
     )
     # The tolerance is that of `NEAR`, relative to targets of any size.
     assert_allclose(np.exp(found.predict(X)), expected.predict(X), rtol=1e-5)

@@ -14,10 +14,12 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from test_number_of_leaves import data
 from test_samples_apart import on_workers
+from weald import EarlyStopping
 from weald._input.checks import draw_seed
 from weald._input.targets import Target
 from weald._rounds import folds
 from weald.distribute import fit_part
+from weald.projection import Projected
 
 # What the defaults stand for with a tree for each output and up to 1000 samples, where no fold finds fewer stages, and for
 # trees of all outputs.
@@ -119,9 +121,9 @@ def test_more_samples_have_more_leaves(n, n_leaves):
         (1, 11, {}),
         (29, 11, {}),
         (90, 101, {}),
-        (90, 11, {"n_projections": 2}),
-        (90, 11, {"output_projection": "rademacher"}),
-        (90, 11, {"relabel_leaves": False}),
+        (90, 11, {"output_strategy": Projected(n_projections=2)}),
+        (90, 11, {"output_strategy": Projected("rademacher")}),
+        (90, 11, {"output_strategy": Projected(relabel_leaves=False)}),
         (90, 11, {"output_strategy": "projected"}),
         (90, 11, {"output_strategy": "joint"}),
         (90, 11, {"estimator": Ridge(), "subsample": 1.0}),
@@ -167,7 +169,10 @@ def test_the_laws_hold_on_both_sides_of_the_threshold(n, expected, layout):
     np.testing.assert_array_equal(copies.predict(X), heavy.predict(X))
 
 
-@pytest.mark.parametrize("params", [{"cv": 3}, {"early_stopping": True}, {"early_stopping": True, "refit": True}])
+@pytest.mark.parametrize(
+    "params",
+    [{"early_stopping": EarlyStopping(cv=3)}, {"early_stopping": True}, {"early_stopping": EarlyStopping(refit=True)}],
+)
 def test_early_stopping_counts_all_samples(params):
     X, Y = data(90)
     most = {"n_estimators": 1000} | params

@@ -12,6 +12,7 @@ import weald
 from conftest import SKLEARN
 from scipy import sparse
 from weald.inspection import partial_dependence
+from weald.projection import Projected
 
 # Both sides add up the same terms in a different order.
 CLOSE = {"rtol": 1e-12, "atol": 1e-14}
@@ -114,7 +115,7 @@ def test_classes_and_labels_have_a_row_for_each_column_of_probabilities(X, y):
     "params",
     [
         {"output_strategy": "projected"},
-        {"relabel_leaves": False},
+        {"output_strategy": Projected(relabel_leaves=False)},
         {"output_strategy": "joint"},
         {"output_strategy": "single_target"},
     ],
@@ -129,7 +130,7 @@ def test_boosting_adds_up_what_its_trees_say(X, y, params):
     for column in range(3):
         if params == {"output_strategy": "single_target"}:
             expected[column] += by_recursion(model, [0], grid)[column::3].sum(axis=0)
-        elif params == {"relabel_leaves": False}:
+        elif params == {"output_strategy": Projected(relabel_leaves=False)}:
             expected[column] += (
                 model.learning_rate_ * model.step_sizes_[:, [column]] * by_recursion(model, [0], grid)
             ).sum(axis=0)
@@ -179,6 +180,8 @@ def test_what_cannot_be_answered_is_refused_in_words(X, y):
         partial_dependence(forest, X[:, :3], [0])
     with pytest.raises(TypeError, match=r"estimator must be .*got a Ridge"):
         partial_dependence(sklearn.linear_model.Ridge().fit(X, y), X, [0])
-    weak = weald.GradientBoostingRegressor(estimator=sklearn.linear_model.Ridge(), relabel_leaves=False)
+    weak = weald.GradientBoostingRegressor(
+        estimator=sklearn.linear_model.Ridge(), output_strategy=Projected(relabel_leaves=False)
+    )
     with pytest.raises(ValueError, match="with estimator=, which has none"):
         partial_dependence(weak.fit(X, y), X, [0])

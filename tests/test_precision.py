@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
 from weald._input import precision
+from weald.projection import Projected
 
 EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED, *INDUCED]
 
@@ -92,7 +93,14 @@ def test_quantiles_warn_as_the_boosting_within():
 
 def test_weak_models_get_float64():
     X, y = with_ids(), np.arange(60.0)
-    assert said(lambda: make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False).fit(X, y)) == []
+    assert (
+        said(
+            lambda: make(
+                "GradientBoostingRegressor", estimator=Ridge(), output_strategy=Projected(relabel_leaves=False)
+            ).fit(X, y)
+        )
+        == []
+    )
 
 
 def test_missing_and_stored_zeros_are_no_values():

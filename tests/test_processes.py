@@ -14,6 +14,7 @@ import pytest
 from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
+from weald.projection import Projected
 
 ENSEMBLES = [*ALL, *BOOSTING, *COMPRESSED]
 
@@ -38,7 +39,7 @@ def test_sixteen_threads_fit_and_predict_what_one_does(name):
 
 def test_weak_models_from_threads():
     X, y = make_data("GradientBoostingRegressor", n=300)
-    params = {"estimator": LinearRegression(), "relabel_leaves": False, "n_jobs": 2}
+    params = {"estimator": LinearRegression(), "output_strategy": Projected(relabel_leaves=False), "n_jobs": 2}
     with ThreadPoolExecutor(8) as pool:
         models = list(pool.map(lambda _: make("GradientBoostingRegressor", **params).fit(X, y), range(16)))
     assert len({model_bytes(model) for model in models}) == 1

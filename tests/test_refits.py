@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import weald
 from conftest import ALL, BOOSTING, COMPRESSED, make
+from weald.projection import Projected
 
 EVERY = ALL + BOOSTING + COMPRESSED
 METHODS = (
@@ -62,7 +63,7 @@ def test_until_the_end_of_a_fit_the_old_model_answers(name):
     phi.looks, phi.seen = False, []
     params = {"output_projection": phi, "n_projections": 2}
     if name in BOOSTING:
-        params["relabel_leaves"] = True
+        params = {"output_strategy": Projected(phi, 2)}
     if name in COMPRESSED:
         params = {"estimator": make(name).estimator.set_params(**params), "l1_norm": None, "max_steps": 20}
     model = make(name, **params).fit(*old)
@@ -159,6 +160,8 @@ def test_of_two_fits_the_one_that_ends_last_is_whole(name):
 
     phi.fits = False
     params = {"output_projection": phi, "n_projections": 2}
+    if name in BOOSTING:
+        params = {"output_strategy": Projected(phi, 2)}
     if name in COMPRESSED:
         params = {"estimator": make(name).estimator.set_params(**params), "l1_norm": None, "max_steps": 20}
     model = make(name, **params).fit(*old)

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from weald import GradientBoostingClassifier, GradientBoostingRegressor
 from weald.distribute import fit_part
+from weald.projection import Projected
 
 N, P, D = 47, 6, 4
 
@@ -133,18 +134,18 @@ CASES = [
     (Regressor(**SMALL), of_numbers),
     (Regressor(**SMALL, output_strategy="joint", subsample=0.6), of_numbers),
     (Regressor(**SMALL, output_strategy="projected", max_features=2), of_numbers),
-    (Regressor(**SMALL, output_strategy="projected", relabel_leaves=False, subsample=0.5), of_numbers),
-    (Classifier(**SMALL, output_strategy="projected", output_projection="pca"), of_labels),
+    (Regressor(**SMALL, output_strategy=Projected(relabel_leaves=False), subsample=0.5), of_numbers),
+    (Classifier(**SMALL, output_strategy=Projected("pca")), of_labels),
     (
-        Classifier(**SMALL, output_strategy="projected", output_projection="rademacher", n_projections=2),
+        Classifier(**SMALL, output_strategy=Projected("rademacher", 2)),
         of_sparse_labels,
     ),
-    (Classifier(**SMALL, output_strategy="projected", output_projection="subsample", subsample=0.7), of_sparse_labels),
-    (Classifier(**SMALL, loss="squared_error", output_strategy="projected", relabel_leaves=False), of_sparse_labels),
+    (Classifier(**SMALL, output_strategy=Projected("subsample"), subsample=0.7), of_sparse_labels),
+    (Classifier(**SMALL, loss="squared_error", output_strategy=Projected(relabel_leaves=False)), of_sparse_labels),
     (Classifier(**SMALL, output_strategy="joint", leaf_estimation="line_search"), of_labels),
     (Classifier(**SMALL, output_strategy="single_target", min_samples_leaf=0.1), of_labels),
     (Classifier(**SMALL, output_strategy="joint", max_bins=4, min_samples_leaf=3), of_classes),
-    (Classifier(**SMALL, max_features_by_tree=4, class_weight={False: 1, True: 2}), of_two),
+    (Classifier(**SMALL, class_weight={False: 1, True: 2}), of_two),
 ]
 
 
@@ -323,7 +324,6 @@ def test_classifiers_refuse_weights_of_words_and_searches_of_several_classes():
         (Classifier(**SMALL, class_weight="balanced"), of_two(numbers), "class_weight"),
         (Classifier(**SMALL, label_weight="balanced"), of_labels(numbers), "label_weight"),
         (Classifier(**SMALL, leaf_estimation="line_search", output_strategy="joint"), of_classes(numbers), "leaf_est"),
-        (Classifier(**SMALL, leaf_estimation="line_search", line_search="brent"), of_two(numbers), "line_search"),
     ]:
         with pytest.raises(ValueError, match=name):
             fit_part(model, X, y, lambda buffer, op: None, n_samples=N)

@@ -9,6 +9,7 @@ import pytest
 import weald
 from sklearn.linear_model import LinearRegression
 from weald.loss import Huber, Quantile
+from weald.projection import Projected
 
 N = 160
 RNG = np.random.default_rng(0)
@@ -16,7 +17,7 @@ X = RNG.normal(size=(N, 4)).astype(np.float32)
 NOISE = 0.3 * RNG.normal(size=(N, 3))
 Y = np.column_stack([2 * X[:, 0] + (X[:, 1] > 0), X[:, 2] - X[:, 3] * X[:, 0], np.sin(2 * X[:, 1])]) + NOISE
 JOINT = {"output_strategy": "joint"}
-RANK_ONE = {"output_strategy": "projected", "relabel_leaves": False}
+RANK_ONE = {"output_strategy": Projected(relabel_leaves=False)}
 SEARCHED = {"leaf_estimation": "line_search", "l2_regularization": 0.0}
 
 
@@ -49,7 +50,6 @@ MODELS = {
     "quantile, searched, joint": boosted(loss=Quantile(0.7), **SEARCHED, **JOINT),
     "huber": boosted(loss="huber"),
     "huber, searched, joint": boosted(loss="huber", **SEARCHED, **JOINT),
-    "huber, Brent": boosted(loss="huber", line_search="brent", **SEARCHED),
     "weak": boosted(estimator=LinearRegression(), **JOINT),
     "weak, absolute error": boosted(estimator=LinearRegression(), loss="absolute_error", **JOINT),
     "random forest": forest("RandomForestRegressor"),
@@ -109,7 +109,7 @@ def test_numbers_in_a_unit_that_regularization_does_not_suit_are_warned_of(loss,
         assert len(told) == (warns and loss != "gamma")
         assert not told or ("l2_regularization=1" in told[0] and "mean of" in told[0])
         assert told or model.score(X, target) > 0.5
-        free = model.set_params(l2_regularization=0.0, min_sum_hessian_in_leaf=0.0).fit(X, target)
+        free = model.set_params(l2_regularization=0.0, min_weight_leaf=0.0).fit(X, target)
         assert free.score(X, target) > 0.5
 
 

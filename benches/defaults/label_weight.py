@@ -27,6 +27,7 @@ from weald.multilabel import TunedThresholds
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
 import _data
+from weald.projection import Projected
 
 SETS = ["bibtex", "delicious", "rcv1sub1", "reuters21578_r90", "goemotions", "yahoo_arts", "medical", "corel5k"]
 WEIGHTS = [None, "balanced", "propensity"]
@@ -34,8 +35,8 @@ RANKS = (1, 3, 5)
 BOOSTING = {
     "projected": {},
     "joint": {"output_strategy": "joint"},
-    "one number": {"relabel_leaves": False},
-    "four projections": {"n_projections": 4},
+    "one number": {"output_strategy": Projected(relabel_leaves=False)},
+    "four projections": {"output_strategy": Projected(n_projections=4)},
 }
 
 

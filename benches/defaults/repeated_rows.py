@@ -33,7 +33,8 @@ def score(kind: str, name: str, n_leaves: int) -> float:
     of_classes = kind == "classes"
     make = weald.GradientBoostingClassifier if of_classes else weald.GradientBoostingRegressor
     rate = 0.1 if of_classes else 0.07
-    model = make(n_estimators=1000, cv=3, learning_rate=rate, max_leaf_nodes=n_leaves, random_state=0, n_jobs=1)
+    folds = {"n_estimators": 1000, "early_stopping": weald.EarlyStopping(cv=3)}
+    model = make(**folds, learning_rate=rate, max_leaf_nodes=n_leaves, random_state=0, n_jobs=1)
     model.fit(table.X, table.y, sample_weight=table.weight)
     if of_classes:
         return -float(log_loss(table.y_test, model.predict_proba(table.X_test), labels=model.classes_))

@@ -28,6 +28,7 @@ import _data
 import _records
 from _scores import macro_r2, ranking_precision
 from sklearn.metrics import log_loss
+from weald.projection import Projected
 
 LABELS = [
     "emotions", "scene", "CAL500", "medical", "mediamill_sample", "corel5k", "bibtex", "yahoo_arts",
@@ -72,7 +73,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "16 leaves": {"max_leaf_nodes": 16},
     "16 leaves, ≥ 1": {"max_leaf_nodes": 16, "min_samples_leaf": 1},
     "64 leaves": {"max_leaf_nodes": 64},
-    "q log": {"n_projections": "log"},
+    "q log": {"output_strategy": Projected(n_projections="log")},
     "joint": {"output_strategy": "joint"},
     "√p features": {"max_features": "sqrt"},
     "0.3 p features": {"max_features": 0.3},

@@ -54,11 +54,13 @@ from _scores import macro_r2, ranking_precision
 from scipy.special import expit
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss, mean_squared_error
+from weald.projection import Projected
 
 Make = Callable[[], Any]
 
 # Leaves by default, and those of releases before 0.1.0.
 NEWTON: dict[str, Any] = {"leaf_estimation": "newton", "min_weight_leaf": 2.0, "l2_regularization": 1.0}
+LOW_RANK = Projected(relabel_leaves=False)
 LINE_SEARCH: dict[str, Any] = {"leaf_estimation": "line_search", "min_weight_leaf": 0.0}
 
 
@@ -104,7 +106,11 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
         return {"hessboost, CSR": Side(make, by_row, rounds=(1, 2) if args.quick else (2, 4), needs="hessboost")}
 
     def projected(q: int, leaves: int | None = None, **parameters: Any) -> dict[str, Side]:
-        shape: dict[str, Any] = {"n_projections": q, "max_leaf_nodes": leaves, "max_depth": None if leaves else 6}
+        shape: dict[str, Any] = {
+            "output_strategy": Projected(n_projections=q),
+            "max_leaf_nodes": leaves,
+            "max_depth": None if leaves else 6,
+        }
         between = (2, 12 if args.quick else 52)
         return {"weald": Side(ours(**shape, **parameters), by_column, rounds=between)}
 
@@ -136,7 +142,7 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
         ),
         (
             "layouts",
-            projected(1) | one("weald, dense X", dense_x) | one("weald, not relabelled", relabel_leaves=False),
+            projected(1) | one("weald, dense X", dense_x) | one("weald, not relabelled", output_strategy=LOW_RANK),
             None,
         ),
     ]
@@ -177,7 +183,13 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     # Squared loss on many projections, larger trees: few steps, each of which takes longer.
     for leaves, rows, few in itertools.product((128,) if args.quick else (64, 128, 256), (5, 10), (None, "sqrt")):
         shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": 0.3, "max_features": few}
-        make = ours(loss="squared_error", n_projections=25, min_samples_leaf=rows, **shape, **LINE_SEARCH)
+        make = ours(
+            loss="squared_error",
+            output_strategy=Projected(n_projections=25),
+            min_samples_leaf=rows,
+            **shape,
+            **LINE_SEARCH,
+        )
         name = f"weald square loss q 25 leaves {leaves} of {rows} rows features {few or 'all'}"
         found[name] = Contender(Side(make, by_column), min(most, 500), ours=True)
     for rate in (0.3,) if args.quick else (0.3, 0.6):
@@ -185,16 +197,17 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
             shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
             if leaves in (64, 16) and rate == 0.3:
                 for q in (1, 5):
-                    make = ours(n_projections=q, **shape)
+                    of_q = {"output_strategy": Projected(n_projections=q)}
+                    make = ours(**of_q, **shape)
                     found[f"weald q {q} leaves {leaves} rate {rate}"] = Contender(
                         Side(make, by_column), most, ours=True
                     )
-                    make = ours(n_projections=q, min_samples_leaf=10, **shape, **LINE_SEARCH)
+                    make = ours(**of_q, min_samples_leaf=10, **shape, **LINE_SEARCH)
                     found[f"weald line search q {q} leaves {leaves} of 10 rows rate {rate}"] = Contender(
                         Side(make, by_column), most, ours=True
                     )
-                make = ours(relabel_leaves=False, step_dtype="float8", min_samples_leaf=10, **shape, **LINE_SEARCH)
-                name = f"weald not relabelled float8 leaves {leaves} of 10 rows rate {rate}"
+                make = ours(output_strategy=LOW_RANK, min_samples_leaf=10, **shape, **LINE_SEARCH)
+                name = f"weald not relabelled leaves {leaves} of 10 rows rate {rate}"
                 found[name] = Contender(Side(make, by_column), most, ours=True)
             # With dense X it takes longer (see the rounds above).
             for k, name in ((1, "reduced k 1"), (5, "reduced k 5"), (0, "vector leaf")):
@@ -240,11 +253,11 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
         shape |= LINE_SEARCH | {"min_samples_leaf": rows, "max_features": features}
         text = f"leaves {leaves} of {rows} rows rate {rate} features {features or 'all'}"
         for q in (1, 5):
-            add(f"weald q {q} {text}", ours(True, n_projections=q, **shape))
+            add(f"weald q {q} {text}", ours(True, output_strategy=Projected(n_projections=q), **shape))
         for strategy in ("joint", "single_target"):
             add(f"weald {strategy} {text}", ours(True, output_strategy=strategy, **shape))
-        add(f"weald subsample {text}", ours(True, output_projection="subsample", **shape))
-        add(f"weald not relabelled {text}", ours(True, relabel_leaves=False, **shape))
+        add(f"weald subsample {text}", ours(True, output_strategy=Projected("subsample"), **shape))
+        add(f"weald not relabelled {text}", ours(True, output_strategy=LOW_RANK, **shape))
     # By default, LightGBM requires 20 samples in a leaf.
     plainly = [(leaves, rate, None, None) for rate in (0.3, 0.1) for leaves in (32, 128)]
     for leaves, rate, rows, features in (*plainly, *drawn)[: 1 if args.quick else None]:

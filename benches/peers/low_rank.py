@@ -19,6 +19,7 @@ import scipy.sparse as sp
 import weald
 from _data import fortran
 from _harness import PLAIN_BOOSTING, Case, Data, Side, main, n_trees
+from weald.projection import Projected
 
 N, N_TEST, P, TOPICS, LABELS_OF_TOPIC, LABELS_OF_ROW = 20_000, 1000, 100, 200, 500, 5
 
@@ -52,7 +53,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
         return weald.GradientBoostingClassifier(
             **PLAIN_BOOSTING | {"learning_rate": 0.5},
             loss="squared_error",
-            relabel_leaves=False,
+            output_strategy=Projected(relabel_leaves=False),
             n_estimators=m,
             max_depth=6,
             max_leaf_nodes=None,

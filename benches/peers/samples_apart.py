@@ -26,6 +26,7 @@ import numpy as np
 import weald
 from _harness import PLAIN_BOOSTING, Table, is_absent, options, parser, spread, timed
 from scipy import sparse
+from weald.projection import Projected
 
 STAGES = (2, 6)
 
@@ -64,7 +65,7 @@ def counted(args: argparse.Namespace) -> None:
     for name, X in [("0 and 1, sparse", sparse.csr_array(words)), ("255 bins", numbers)]:
         for strategy, parameters in [
             ("projected, relabelled", {"output_strategy": "projected"}),
-            ("projected", {"output_strategy": "projected", "loss": "squared_error", "relabel_leaves": False}),
+            ("projected", {"output_strategy": Projected(relabel_leaves=False), "loss": "squared_error"}),
             ("joint", {"output_strategy": "joint"}),
         ]:
             if strategy == "joint" and name == "255 bins":

@@ -29,15 +29,15 @@ from ch5_table import SIZES
 from scipy import stats
 from sklearn.isotonic import IsotonicRegression
 from weald.datasets import make_friedman1_chain, make_friedman1_group, make_friedman1_ind
+from weald.projection import Projected
 
-PROJECTED = {"output_strategy": "projected"}
 BOOSTING: dict[str, dict[str, Any]] = {
     "st-gbrt": {"output_strategy": "single_target"},
     "gbmort": {"output_strategy": "joint"},
-    "gbrt-relabel-rpo-gaussian": PROJECTED | {"output_projection": "gaussian"},
-    "gbrt-relabel-rpo-subsampled": PROJECTED | {"output_projection": "subsample"},
-    "gbrt-rpo-gaussian": PROJECTED | {"output_projection": "gaussian", "relabel_leaves": False},
-    "gbrt-rpo-subsampled": PROJECTED | {"output_projection": "subsample", "relabel_leaves": False},
+    "gbrt-relabel-rpo-gaussian": {"output_strategy": "projected"},
+    "gbrt-relabel-rpo-subsampled": {"output_strategy": Projected("subsample")},
+    "gbrt-rpo-gaussian": {"output_strategy": Projected(relabel_leaves=False)},
+    "gbrt-rpo-subsampled": {"output_strategy": Projected("subsample", relabel_leaves=False)},
 }
 """Methods by their published names; br-gbrt is st-gbrt on labels."""
 SHOWN = {

@@ -27,6 +27,7 @@ from _ch6 import (
 )
 from _common import at_hand, original, print_table, write_table
 from _pictures import heading, picture
+from weald.projection import Projected
 
 FAMILIES = {
     "subsample": "one subsampled output",
@@ -43,7 +44,7 @@ def problems() -> tuple[str, ...]:
 def curve(problem: str, family: str, seed: int, steps: list[int]) -> Points:
     numbers = problem == "friedman1-ind"
     task, loss = ("numbers", "squared_error") if numbers else ("labels", "log_loss")
-    strategy = {"output_strategy": "projected", "output_projection": family, "relabel_leaves": False}
+    strategy = {"output_strategy": Projected(family, relabel_leaves=False)}
 
     def make(n: int) -> Any:
         return booster(task, strategy, seed, loss=loss, n_estimators=n, **STUMPS)

@@ -15,6 +15,7 @@ from typing import Any
 from _ch6 import STUMPS, Points, booster, doublings, draw, of_one_fit, run_curves
 from _common import original, print_table, write_table
 from _pictures import BLUE, counts, heading, ink, name_ends, picture
+from weald.projection import Projected
 
 COUNTS = (1, 2, 5, 10, 20, 50, 98, 196, 491, 983)
 CURVES = (1, 98, 196, 491)
@@ -27,7 +28,7 @@ def curve(family: str, q: int, seed: int, steps: list[int]) -> Points:
     if (family, q) == JOINT:
         strategy: dict[str, Any] = {"output_strategy": "joint"}
     else:
-        strategy = {"output_strategy": "projected", "output_projection": family, "n_projections": q}
+        strategy = {"output_strategy": Projected(family, q)}
 
     def make(n: int) -> Any:
         return booster("labels", strategy, seed, loss="log_loss", n_estimators=n, **STUMPS)

@@ -44,7 +44,7 @@ Functions
 `topk`
     The highest-scoring labels of samples, also for pipelines and in chunks.
 
-`Predictor` predicts single samples with low latency.
+`EarlyStopping` says how boosting stops early, and `Predictor` predicts single samples with low latency.
 """
 
 from weald import (
@@ -61,6 +61,7 @@ from weald import (
     projection,
 )
 from weald._files.model_file import dumps, inspect_model, load, loads, save
+from weald._rounds.early_stopping import EarlyStopping
 from weald._tools.memory import estimate_fit_memory
 from weald._tools.merge import merge
 from weald._tools.predictor import Predictor
@@ -97,6 +98,7 @@ __all__ = [
     "CompressedForestRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "EarlyStopping",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",

@@ -162,7 +162,6 @@ class _Asked(TypedDict):
     output_strategy: str | None
     # The strategy of the model that the fit goes on with.
     kept: str | None
-    has_projection: bool
     has_directions: bool
     has_weak_models: bool
     has_init: bool
@@ -335,14 +334,10 @@ class _BoostConfig(TypedDict):
     # For the strategy "projected".
     output_projection: _OutputProjection | None
     relabel: bool
-    max_features_by_tree: int
     subsample: float
     leaf_estimation: str
     l2_regularization: float
     min_sum_hessian_in_leaf: float
-    line_search: str
-    # "float64" or "float8"
-    step_dtype: str
     max_bins: int | None
     n_iter_no_change: int | None
     tol: float
@@ -1029,8 +1024,6 @@ class Boosted:
     def n_outputs(self) -> int: ...
     @property
     def n_classes(self) -> NDArray[np.int64]: ...
-    @property
-    def step_dtype(self) -> str: ...
     @property
     def learning_rate(self) -> float: ...
     @property

@@ -35,8 +35,6 @@ from weald._parameters.types import (
     MaxFeatures,
     MonotonicCst,
     MultiLabel,
-    NProjections,
-    OutputProjection,
     OutputScaling,
     Prediction,
     RandomState,
@@ -44,7 +42,9 @@ from weald._parameters.types import (
 )
 from weald._ranking import best, outputs, ranks
 from weald._rounds import linear_start
+from weald._rounds.early_stopping import EarlyStopping
 from weald.linear import LinearClassifier
+from weald.projection import Projected
 from weald.tree import DecisionTreeRegressor
 
 if TYPE_CHECKING:
@@ -97,23 +97,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Number of stages, of one tree each, or of one for each column of scores ("single_target"). "auto", or with early
         stopping: what held-out samples find, up to 1000. Else "auto" is 300, or 100 for 11 to 100 outputs with a tree
         each. See `docs/boosting.md#how-many-stages`.
-    output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
-        What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected"), a tree
-        to all ("joint"), or a tree to each ("single_target"). "auto" is the last for up to ten columns of scores, and
-        for up to 100 outputs if 30 to 5000 samples differ in X, and otherwise "projected". See
-        `docs/boosting.md#output-strategies`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
-        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher",
-        "achlioptas", "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a
-        projection of its own. The number of columns is that of the columns of scores: one for each numerical output,
-        label, or single output of two classes, and one for each class of other outputs of classes.
-    n_projections : int, float or "log", default=1
-        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or
-        for "log" the number ⌊½ + ln d⌋ for d columns.
-    relabel_leaves : bool, default=True
-        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one
-        value, which each output multiplies by a step size of its own. A stage then takes memory for n_leaves +
-        n_columns numbers instead of their product.
+    output_strategy : {"auto", "projected", "joint", "single_target"} or Projected, default="auto"
+        What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected", or a
+        `weald.projection.Projected`), a tree to all ("joint"), or a tree to each ("single_target"). "auto" is the last
+        for up to ten columns of scores, and for up to 100 outputs if 30 to 5000 samples differ in X, and otherwise
+        "projected". See `docs/boosting.md#output-strategies`.
     output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
         Scale by which the gradients of each output are divided where outputs share trees: "variance", their weighted
         standard deviation before the first stage, or 1 if they are constant; positive numbers; None, none, so that
@@ -125,37 +113,19 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         with `estimator`.
     estimator : regressor of scikit-learn or None, default=None
         Weak model to use instead of trees, which is cloned for each stage, and has its own parameters. It must support
-        several outputs with `output_strategy="joint"`; with "projected" it fits one output, and needs
-        `relabel_leaves=False`.
+        several outputs with `output_strategy="joint"`; with `Projected(relabel_leaves=False)` it fits one output.
     init : estimator or None, default=None
         Model whose predictions are the initial scores, and part of all predictions. It is cloned and fitted to the same
         data, or used as it is in a `sklearn.frozen.FrozenEstimator`. X is float32 for it, dense or sparse.
-    init_cv : int or None, default=None
-        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies
-        of `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely,
-        as linear models of many words do, the stages learn more this way, because they see the errors on other samples.
-        It takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-        Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
         How the values of leaves are computed: "newton", by a Newton step for each leaf and column of scores, which is
         halved as long as it increases the loss; "line_search", by mean negative gradients and one step of each column
-        for all leaves. With `relabel_leaves=False`, "newton" is one step of each column; with `estimator`, steps are by
-        line search.
+        for all leaves. With `Projected(relabel_leaves=False)` it is one step of each column; with `estimator`, steps
+        are by line search.
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
         small weight take shorter steps. It has no effect for "absolute_error", "quantile" and "huber". It is in units
         of y for "poisson".
-    min_sum_hessian_in_leaf : float, default=0.001
-        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
-        scores. It has no effect for "absolute_error", "quantile" and "huber".
-    line_search : {"newton", "brent"}, default="newton"
-        How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
-    step_dtype : {"float64", "float8"}, default="float64"
-        Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps
-        are rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate
-        for it. Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=0.7
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
         64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
@@ -172,56 +142,33 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Number of features that each node draws at random from those of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. Features that are
         constant in the node do not count.
-    max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
-        Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
-        values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1
         Minimum number of samples on either side of a split; a float is a fraction of the training samples, rounded up.
     min_weight_leaf : float, default=2.0
         Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if
-        weights are so small that this decides the model. In trees of one column with Newton steps, a sample counts as
-        its second derivative divided by the largest one in the stage. See
+        weights are so small that this decides the model. In trees of one column with Newton steps, samples count by
+        their second derivatives, and a leaf with less than a 2000th of it adds nothing. See
         `docs/determinism.md#sample-weights-are-counts`.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
-    early_stopping : bool or "auto", default="auto"
+    early_stopping : bool, "auto" or EarlyStopping, default="auto"
         Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best
-        one. "auto": if `n_iter_no_change` or `cv` is set.
+        one. "auto": if `n_iter_no_change` is set. A `weald.EarlyStopping` finds the number of stages by folds, or fits
+        it to all samples.
     scoring : str, callable or None, default=None
         What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y),
         where larger is better. A scorer needs samples: `X_val` in `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
         Fraction of the training samples, whatever their weights, to set aside for early stopping without `X_val` and
         folds.
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or
-        what scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together.
-        The fit stops when the mean of their validation losses (or scores) does not improve any more, in which each fold
-        has the total weight of its known values of y. The number of stages with the best mean is then fitted to all
-        samples, as with `refit`. The search takes the time of a fit for each fold, and up to half as long again, as
-        rounds are grown in blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless
-        there is `init_cv`.
-
-        With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest
-        label of each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples
-        with weight zero are in no fold.
-
-        Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
-        `warm_start`. It has no effect with `early_stopping=False`.
-    refit : bool, default=False
-        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The
-        result is the model of a fit without early stopping with this number as `n_estimators` (and with the same start,
-        if `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the
-        time of the search once more. It has no effect without early stopping, and with `X_val`, which are not training
-        samples: all of these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10
-        with early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+        with early_stopping=True; with the `cv` of an `EarlyStopping` 30, or its `patience_share` of the best number so
+        far.
     tol : float, default=1e-07
         Minimum improvement that counts for early stopping: of the loss, as a fraction of its absolute value before the
         first stage; with `scoring`, in the unit of the score.
@@ -280,36 +227,26 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         loss: object = "squared_error",
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
-        output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
-        output_projection: OutputProjection = "gaussian",
-        n_projections: NProjections = 1,
-        relabel_leaves: bool = True,
+        output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected = "auto",
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
         estimator: BaseEstimator | None = None,
         init: BaseEstimator | None = None,
-        init_cv: int | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
-        min_sum_hessian_in_leaf: float = 1e-3,
-        line_search: Literal["newton", "brent"] = "newton",
-        step_dtype: Literal["float64", "float8"] = "float64",
         subsample: float = 0.7,
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_features: MaxFeatures = "half",
-        max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
-        early_stopping: bool | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] | EarlyStopping = "auto",
         scoring: str | Callable[..., float] | None = None,
         validation_fraction: float = 0.1,
-        cv: object = None,
-        refit: bool = False,
         n_iter_no_change: int | None = None,
         tol: float = 1e-7,
         callbacks: object = None,
@@ -394,22 +331,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     n_estimators : int or "auto", default="auto"
         Number of stages, of one tree each, or of one for each column of scores ("single_target"). "auto", or with early
         stopping: what held-out samples find, up to 1000. Else "auto" is 200. See `docs/boosting.md#how-many-stages`.
-    output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
-        What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected"), a tree
-        to all ("joint"), or a tree to each ("single_target"). "auto" is the last for up to ten columns of scores, and
-        otherwise "projected". See `docs/boosting.md#output-strategies`.
-    output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
-        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher",
-        "achlioptas", "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a
-        projection of its own. The number of columns is that of the columns of scores: one for each numerical output,
-        label, or single output of two classes, and one for each class of other outputs of classes.
-    n_projections : int, float or "log", default=1
-        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or
-        for "log" the number ⌊½ + ln d⌋ for d columns.
-    relabel_leaves : bool, default=True
-        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one
-        value, which each output multiplies by a step size of its own. A stage then takes memory for n_leaves +
-        n_columns numbers instead of their product.
+    output_strategy : {"auto", "projected", "joint", "single_target"} or Projected, default="auto"
+        What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected", or a
+        `weald.projection.Projected`), a tree to all ("joint"), or a tree to each ("single_target"). "auto" is the last
+        for up to ten columns of scores, and otherwise "projected". See `docs/boosting.md#output-strategies`.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
         Weight of each label in the search for splits and in the losses: "balanced", 1 / (p (1 - p)) for a label with a
         fraction p of the known weight; "propensity", the inverse of `weald.metrics.propensities`; numbers that are not
@@ -417,39 +342,21 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         unweighted. Not with `estimator`. See `docs/tagging.md#weights-for-rare-tags`.
     estimator : regressor of scikit-learn or None, default=None
         Weak model to use instead of trees, which is cloned for each stage, and has its own parameters. It must support
-        several outputs with `output_strategy="joint"`; with "projected" it fits one output, and needs
-        `relabel_leaves=False`.
+        several outputs with `output_strategy="joint"`; with `Projected(relabel_leaves=False)` it fits one output.
     init : estimator, "linear", "auto" or None, default=None
         Model whose predictions (log-odds, or of `predict_proba`) are the initial scores, and part of all predictions:
         an estimator, cloned and fitted to the same data unless it is a `sklearn.frozen.FrozenEstimator`; "linear", a
         `LinearClassifier`, which helps on sparse text; "auto", "linear" if that helps held-out samples, in about 2.5
         times the time of the stages.
-    init_cv : int or None, default=None
-        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies
-        of `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely,
-        as linear models of many words do, the stages learn more this way, because they see the errors on other samples.
-        It takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-        For "linear" and "auto", None means 3. Folds hold out rows, as with `cv`.
     leaf_estimation : {"newton", "line_search"}, default="newton"
         How the values of leaves are computed: "newton", by a Newton step for each leaf and column of scores, which is
         halved as long as it increases the loss; "line_search", by mean negative gradients and one step of each column
-        for all leaves. With `relabel_leaves=False`, "newton" is one step of each column; with `estimator`, steps are by
-        line search.
+        for all leaves. With `Projected(relabel_leaves=False)` it is one step of each column; with `estimator`, steps
+        are by line search.
     l2_regularization : float, default=1.0
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
         small weight take shorter steps. For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and
         LightGBM. It has no effect for "hinge".
-    min_sum_hessian_in_leaf : float, default=0.001
-        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of
-        scores. It has no effect for "hinge".
-    line_search : {"newton", "brent"}, default="newton"
-        How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
-    step_dtype : {"float64", "float8"}, default="float64"
-        Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps
-        are rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate
-        for it. Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
     subsample : float, default=1.0
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
         64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
@@ -466,56 +373,33 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Number of features that each node draws at random from those of the tree: a number, a fraction, their square
         root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for one
         output of up to ten classes, and otherwise all.
-    max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default=None
-        Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
-        values are those of `max_features`. The time of growing a tree is in proportion to it.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1
         Minimum number of samples on either side of a split; a float is a fraction of the training samples, rounded up.
     min_weight_leaf : float, default=2.0
         Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if
-        weights are so small that this decides the model. In trees of one column with Newton steps, a sample counts as
-        its second derivative divided by the largest one in the stage. See
+        weights are so small that this decides the model. In trees of one column with Newton steps, samples count by
+        their second derivatives, and a leaf with less than a 2000th of it adds nothing. See
         `docs/determinism.md#sample-weights-are-counts`.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
         Minimum decrease of impurity by a split, weighted by the node's fraction of the total sample weight.
-    early_stopping : bool or "auto", default="auto"
+    early_stopping : bool, "auto" or EarlyStopping, default="auto"
         Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best
-        one. "auto": if `n_iter_no_change` or `cv` is set.
+        one. "auto": if `n_iter_no_change` is set. A `weald.EarlyStopping` finds the number of stages by folds, or fits
+        it to all samples.
     scoring : str, callable or None, default=None
         What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y),
         where larger is better. A scorer needs samples: `X_val` in `fit`, or `early_stopping`.
     validation_fraction : float, default=0.1
         Fraction of the training samples, whatever their weights, to set aside for early stopping without `X_val` and
         folds.
-    cv : int, splitter, iterable of (train, test) or None, default=None
-        Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or
-        what scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together.
-        The fit stops when the mean of their validation losses (or scores) does not improve any more, in which each fold
-        has the total weight of its known values of y. The number of stages with the best mean is then fitted to all
-        samples, as with `refit`. The search takes the time of a fit for each fold, and up to half as long again, as
-        rounds are grown in blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless
-        there is `init_cv`.
-
-        With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-        `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest
-        label of each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples
-        with weight zero are in no fold.
-
-        Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
-        `warm_start`. It has no effect with `early_stopping=False`.
-    refit : bool, default=False
-        Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The
-        result is the model of a fit without early stopping with this number as `n_estimators` (and with the same start,
-        if `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the
-        time of the search once more. It has no effect without early stopping, and with `X_val`, which are not training
-        samples: all of these are used already. Not supported for further stages with `warm_start`.
     n_iter_no_change : int or None, default=None
         Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10
-        with early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+        with early_stopping=True; with the `cv` of an `EarlyStopping` 30, or its `patience_share` of the best number so
+        far.
     tol : float, default=1e-07
         Minimum improvement that counts for early stopping: of the loss, as a fraction of its absolute value before the
         first stage; with `scoring`, in the unit of the score.
@@ -586,35 +470,25 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         loss: object = "log_loss",
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
-        output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
-        output_projection: OutputProjection = "gaussian",
-        n_projections: NProjections = 1,
-        relabel_leaves: bool = True,
+        output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected = "auto",
         label_weight: LabelWeight = None,
         estimator: BaseEstimator | None = None,
         init: BaseEstimator | Literal["linear", "auto"] | None = None,
-        init_cv: int | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
-        min_sum_hessian_in_leaf: float = 1e-3,
-        line_search: Literal["newton", "brent"] = "newton",
-        step_dtype: Literal["float64", "float8"] = "float64",
         subsample: float = 1.0,
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_features: MaxFeatures | Literal["auto"] = "auto",
-        max_features_by_tree: MaxFeatures = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
-        early_stopping: bool | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] | EarlyStopping = "auto",
         scoring: str | Callable[..., float] | None = None,
         validation_fraction: float = 0.1,
-        cv: object = None,
-        refit: bool = False,
         n_iter_no_change: int | None = None,
         tol: float = 1e-7,
         callbacks: object = None,
@@ -905,8 +779,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             raise ValueError("init='linear' does not support categorical features: encode them, or pass init=None")
         linear = self._linear_model(derived_seed(self._seed, (1,)))
         with checks.named("init"):
-            if self.init_cv not in (None, linear_start.N_FOLDS):
-                return linear.fit(samples.X, y, sample_weight, y_mask=y_mask), None
             own, folds = linear._fit_with_folds(samples.X, y, sample_weight, y_mask)
             return linear, linear_start.held_out(own.X, folds)
 
@@ -923,7 +795,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `found` are the scores of the linear model by folds, if they are known.
         """
         n_rounds, n_threads = self._most_stages(), self._n_threads()
-        linear, n_folds = self._init, self.init_cv or linear_start.N_FOLDS
+        linear, n_folds = self._init, linear_start.N_FOLDS
         assert isinstance(linear, LinearClassifier)
         if found is None:
             folds = linear_start.fold_models(linear, samples, n_folds, n_threads)

@@ -45,7 +45,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import dataclass, field, make_dataclass
 from inspect import isclass
 from numbers import Real
 from types import MappingProxyType
@@ -57,6 +57,7 @@ from numpy.typing import ArrayLike
 from weald import _weald
 from weald._input import registry
 from weald._input.checks import Float, floats, is_float, shown
+from weald._input.sklearn_private import did_you_mean
 
 if TYPE_CHECKING:
     from weald._weald import _LossParameter, _LossRow
@@ -134,23 +135,7 @@ class Loss:
         return (float(y[outside][0]), "at least 0" if is_least_in else "above 0") if outside.any() else None
 
 
-class _Value(Loss):
-    """Losses that are dataclasses, whose fields are their state."""
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-
-    def __setstate__(self, state: object) -> None:
-        # States from pickles and skops come from an untrusted source.
-        names = {known.name for known in fields(self)}  # type: ignore[arg-type]
-        if type(state) is not dict or state.keys() != names:
-            raise ValueError(f"the state of {type(self).__name__} must be a dict with the keys {sorted(names)}")
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
-
-class EngineLoss(_Value):
+class EngineLoss(registry.Value, Loss):
     """Base class of the losses of the engine, whose classes are made from its table."""
 
     _row: ClassVar[_LossRow]
@@ -196,7 +181,7 @@ class EngineLoss(_Value):
 
 @registry.stored(registry.PARTS)
 @dataclass(frozen=True)
-class CustomLoss(_Value):
+class CustomLoss(registry.Value, Loss):
     """A loss of your own, with a name, a domain and a link. The initial constant of each output is searched from 0.
 
     >>> import numpy as np
@@ -329,7 +314,7 @@ def get(loss: object) -> Loss:
     if not isinstance(loss, str):
         return CustomLoss(loss)
     if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {shown(loss)}")
+        raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {shown(loss)}{did_you_mean(loss, LOSSES)}")
     return LOSSES[loss]()
 
 

@@ -29,8 +29,8 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._input import checks, targets
+from weald._input import checks, registry, targets
 from weald._input.checks import Float, Matrix
 from weald._input.described import kind_of
-from weald._input.sklearn_private import RealNotInt, num_samples, safe_indexing
+from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ __all__ = [
     "HadamardProjection",
     "KernelProjection",
     "PCAProjection",
+    "Projected",
     "Projection",
     "RademacherProjection",
     "SubsampleProjection",
@@ -326,6 +327,77 @@ _SHIFT_INVARIANT = ("rbf", "laplacian")
 _CELLS = 1 << 22
 # Distances of equal outputs differ by their rounding.
 _EQUALLY_NEAR = 1e-12
+
+
+FAMILIES: dict[str, Projection] = {
+    "achlioptas": RademacherProjection("achlioptas"),
+    "gaussian": GaussianProjection(),
+    "hadamard": HadamardProjection(),
+    "pca": PCAProjection(),
+    "rademacher": RademacherProjection(),
+    "sparse": RademacherProjection("sqrt"),
+    "subsample": SubsampleProjection(),
+}
+CONSTRAINTS: dict[str, list[Any]] = {
+    "output_projection": [StrOptions(set(FAMILIES)), Projection, "array-like", "sparse matrix", callable, None],
+    "n_projections": [
+        Interval(Integral, 1, None, closed="left"),
+        checks.Number(RealNotInt, 0.0, 1.0, closed="right"),
+        StrOptions({"log"}),
+    ],
+}
+
+
+@registry.stored(registry.PARTS)
+@dataclass(frozen=True, eq=False)
+class Projected(registry.Settings):
+    """Stages of boosting that fit one tree to projections of the gradients: a value of `output_strategy`.
+
+    `output_strategy="projected"` is `output_strategy=Projected()`. Objects are immutable except by `set_params`, and compare
+    by their fields.
+
+    Parameters
+    ----------
+    projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
+        The family of the random combinations, or what this module describes. Each stage has a projection of its own. There is
+        a column of scores for each numerical output, label, or single output of two classes, and for each class of other
+        outputs of classes.
+    n_projections : int, float or "log", default=1
+        Number q of combinations: a number, a fraction of the columns of scores, or for "log" the number ⌊½ + ln d⌋ for d
+        columns.
+    relabel_leaves : bool, default=True
+        Whether leaves hold values for every output. If False, a leaf holds one value, which each output multiplies by a step
+        size of its own. A stage then takes memory for n_leaves + n_columns numbers instead of their product.
+
+    See Also
+    --------
+    weald.GradientBoostingClassifier, weald.GradientBoostingRegressor : The estimators.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.projection import Projected
+    >>> X = np.arange(100.0)[:, np.newaxis]
+    >>> Y = np.sin(X / 10 + np.arange(30))  # 30 outputs
+    >>> strategy = Projected("rademacher", relabel_leaves=False)
+    >>> boosting = weald.GradientBoostingRegressor(output_strategy=strategy, n_estimators=10, random_state=0).fit(X, Y)
+    >>> boosting.step_sizes_.shape
+    (10, 30)
+    """
+
+    projection: Any = "gaussian"
+    n_projections: int | float | Literal["log"] = 1
+    relabel_leaves: bool = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "projection": CONSTRAINTS["output_projection"][:-1],
+        "relabel_leaves": ["boolean"],
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count_projections(self.n_projections, 1)
 
 
 class KernelProjection(BaseEstimator):  # type: ignore[misc]

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import weald
 from scipy import sparse
+from weald.projection import Projected
 
 HERE = Path(__file__).parent
 FORMAT = 1
@@ -48,7 +49,7 @@ def models() -> dict[str, object]:
     numbers = weald.RandomForestRegressor(**small).fit(X, y["numbers"])
     labels = rf(**small).fit(X, y["sparse"])
     # Steps of all leaves together, the rule that these files were first written with.
-    searched = {"leaf_estimation": "line_search", "l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0}
+    searched = {"leaf_estimation": "line_search", "l2_regularization": 0.0}
     boosting = partial(weald.GradientBoostingClassifier, **searched)
     regression = partial(weald.GradientBoostingRegressor, **searched)
     compact = weald.compression.compact_leaves
@@ -78,8 +79,7 @@ def models() -> dict[str, object]:
         ),
         "boosting_relabelled": regression(**small).fit(X, y["numbers"]),
         "boosting_softmax": boosting(output_strategy="joint", **small).fit(X, y["classes"]),
-        "boosting_low_rank": boosting(relabel_leaves=False, **small).fit(X, y["labels"]),
-        "boosting_float8": boosting(relabel_leaves=False, step_dtype="float8", **small).fit(X, y["labels"]),
+        "boosting_low_rank": boosting(output_strategy=Projected(relabel_leaves=False), **small).fit(X, y["labels"]),
         "boosting_single_target": regression(output_strategy="single_target", **small).fit(X, y["numbers"][:, :2]),
         "centroid_labels": weald.CentroidForestClassifier(3, max_leaf_samples=3, random_state=0).fit(X, y["sparse"]),
         "centroid_numbers": weald.CentroidForestRegressor(3, random_state=0).fit(X, y["numbers"]),

@@ -21,90 +21,17 @@ n_estimators : int or "auto", default={default}
     stopping: what held-out samples find, up to 1000. Else "auto" is {else_}. See
     `docs/boosting.md#how-many-stages`.
 
-output_strategy : {"auto", "projected", "joint", "single_target"}, default={default}
-    What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected"), a tree to
-    all ("joint"), or a tree to each ("single_target"). "auto" is the last for up to ten columns of scores{few}, and
-    otherwise "projected". See `docs/boosting.md#output-strategies`.
+output_strategy : {"auto", "projected", "joint", "single_target"} or Projected, default={default}
+    What each stage fits: a tree to a few random combinations of the gradients of all outputs ("projected", or a
+    `weald.projection.Projected`), a tree to all ("joint"), or a tree to each ("single_target"). "auto" is the last for up
+    to ten columns of scores{few}, and otherwise "projected". See `docs/boosting.md#output-strategies`.
 
 l2_regularization : float, default={default}
     The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
     weight take shorter steps. {unit}
-
-min_sum_hessian_in_leaf : float, default={default}
-    Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
-    It has no effect for {first_order}.
 """
 
-BOOSTING = {
-    "output_projection": """
-output_projection : str, Projection, callable or matrix of shape (q, n_columns), default={default}
-    The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
-    "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
-    its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
-    output of two classes, and one for each class of other outputs of classes.
-""",
-    "n_projections": """
-n_projections : int, float or "log", default={default}
-    Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
-    "log" the number ⌊½ + ln d⌋ for d columns.
-""",
-    "relabel_leaves": """
-relabel_leaves : bool, default={default}
-    Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
-    which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
-    instead of their product.
-""",
-    "init_cv": """
-init_cv : int or None, default={default}
-    Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-    `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-    linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-    takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-    Folds hold out rows, as with `cv`.
-""",
-    "line_search": """
-line_search : {"newton", "brent"}, default={default}
-    How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
-""",
-    "step_dtype": """
-step_dtype : {"float64", "float8"}, default={default}
-    Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
-    scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
-    rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
-    Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
-""",
-    "max_features_by_tree": """
-max_features_by_tree : int, float, {"sqrt", "log2", "half"} or None, default={default}
-    Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
-    values are those of `max_features`. The time of growing a tree is in proportion to it.
-""",
-    "cv": """
-cv : int, splitter, iterable of (train, test) or None, default={default}
-    Folds of early stopping, in place of one part of the samples that is set aside: their number, at least 2, or what
-    scikit-learn's `check_cv` takes. Each fold is held out in turn, and all of them grow their stages together. The fit
-    stops when the mean of their validation losses (or scores) does not improve any more, in which each fold has the total
-    weight of its known values of y. The number of stages with the best mean is then fitted to all samples, as with
-    `refit`. The search takes the time of a fit for each fold, and up to half as long again, as rounds are grown in
-    blocks. An `init` that is neither frozen nor a name is fitted without each fold too, unless there is `init_cv`.
-
-    With an integer, folds hold out rows (see `docs/determinism.md`): they depend on what samples are and on
-    `random_state`, not on the order of the samples. They are stratified by class, and for labels by the rarest label of
-    each sample; the only sample of a class is in no fold. A splitter does not see weights, but samples with weight zero are
-    in no fold.
-
-    Every output needs a known value outside each fold. Not supported with `X_val`, or for further stages with
-    `warm_start`. It has no effect with `early_stopping=False`.
-""",
-    "refit": """
-refit : bool, default={default}
-    Whether early stopping ends with another fit, to all samples, with the number of stages that it has found. The result
-    is the model of a fit without early stopping with this number as `n_estimators` (and with the same start, if
-    `init="auto"`). Without it, the samples that were set aside teach the model nothing. It takes at most the time of the
-    search once more. It has no effect without early stopping, and with `X_val`, which are not training samples: all of
-    these are used already. Not supported for further stages with `warm_start`.
-""",
-} | texts("""
+BOOSTING = texts("""
 output_scaling : "variance", array-like of shape (n_outputs,) or None, default={default}
     Scale by which the gradients of each output are divided where outputs share trees: "variance", their weighted standard
     deviation before the first stage, or 1 if they are constant; positive numbers; None, none, so that outputs with large
@@ -116,7 +43,7 @@ output_weights : array-like of shape (n_outputs,) or None, default={default}
 
 estimator : regressor of scikit-learn or None, default={default}
     Weak model to use instead of trees, which is cloned for each stage, and has its own parameters. It must support several
-    outputs with `output_strategy="joint"`; with "projected" it fits one output, and needs `relabel_leaves=False`.
+    outputs with `output_strategy="joint"`; with `Projected(relabel_leaves=False)` it fits one output.
 
 init : estimator or None, default={default}
     Model whose predictions are the initial scores, and part of all predictions. It is cloned and fitted to the same data,
@@ -125,7 +52,7 @@ init : estimator or None, default={default}
 leaf_estimation : {"newton", "line_search"}, default={default}
     How the values of leaves are computed: "newton", by a Newton step for each leaf and column of scores, which is halved as
     long as it increases the loss; "line_search", by mean negative gradients and one step of each column for all leaves.
-    With `relabel_leaves=False`, "newton" is one step of each column; with `estimator`, steps are by line search.
+    With `Projected(relabel_leaves=False)` it is one step of each column; with `estimator`, steps are by line search.
 
 subsample : float, default={default}
     Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
@@ -150,12 +77,13 @@ max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
 
 min_weight_leaf : float, default={default}
     Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if weights are so
-    small that this decides the model. In trees of one column with Newton steps, a sample counts as its second derivative
-    divided by the largest one in the stage. See `docs/determinism.md#sample-weights-are-counts`.
+    small that this decides the model. In trees of one column with Newton steps, samples count by their second derivatives,
+    and a leaf with less than a 2000th of it adds nothing. See `docs/determinism.md#sample-weights-are-counts`.
 
-early_stopping : bool or "auto", default={default}
+early_stopping : bool, "auto" or EarlyStopping, default={default}
     Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
-    "auto": if `n_iter_no_change` or `cv` is set.
+    "auto": if `n_iter_no_change` is set. A `weald.EarlyStopping` finds the number of stages by folds, or fits it to all
+    samples.
 
 scoring : str, callable or None, default={default}
     What early stopping monitors: the loss (None), a scorer of scikit-learn by name, or scorer(estimator, X, y), where
@@ -166,7 +94,7 @@ validation_fraction : float, default={default}
 
 n_iter_no_change : int or None, default={default}
     Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. None means 10 with
-    early_stopping=True; with `cv` 30, or a fifth of the best number of rounds so far if that is more.
+    early_stopping=True; with the `cv` of an `EarlyStopping` 30, or its `patience_share` of the best number so far.
 
 tol : float, default={default}
     Minimum improvement that counts for early stopping: of the loss, as a fraction of its absolute value before the first
@@ -207,43 +135,27 @@ BOOSTING_REGRESSORS = texts(
     else_="300, or 100 for 11 to 100 outputs with a tree each",
     few=", and for up to 100 outputs if 30 to 5000 samples differ in X",
     unit='It has no effect for "absolute_error", "quantile" and "huber". It is in units of y for "poisson".',
-    first_order='"absolute_error", "quantile" and "huber"',
 )
 
-BOOSTING_CLASSIFIERS = (
-    {
-        "init_cv": """
-init_cv : int or None, default={default}
-    Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
-    `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
-    linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
-    takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
-
-    For "linear" and "auto", None means 3. Folds hold out rows, as with `cv`.
-""",
-    }
-    | texts(
-        _DIFFERING
-        + """
+BOOSTING_CLASSIFIERS = texts(
+    _DIFFERING
+    + """
 init : estimator, "linear", "auto" or None, default={default}
     Model whose predictions (log-odds, or of `predict_proba`) are the initial scores, and part of all predictions: an
     estimator, cloned and fitted to the same data unless it is a `sklearn.frozen.FrozenEstimator`; "linear", a
     `LinearClassifier`, which helps on sparse text; "auto", "linear" if that helps held-out samples, in about 2.5 times the
     time of the stages.
 """,
-        losses='"log_loss", "exponential", "hinge" or "squared_error"',
-        link="Classes that share trees have the softmax, and others are fitted each against the rest.",
-        rate="0.05 or 0.07, and 0.1 for up to ten classes if held-out samples find the number of stages",
-        else_="200",
-        few="",
-        unit='For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge".',
-        first_order='"hinge"',
-    )
-    | texts(
-        LABEL_WEIGHT,
-        where="search for splits and in the losses",
-        more="Only for labels. Leaf values and probabilities are unweighted. Not with `estimator`.",
-    )
+    losses='"log_loss", "exponential", "hinge" or "squared_error"',
+    link="Classes that share trees have the softmax, and others are fitted each against the rest.",
+    rate="0.05 or 0.07, and 0.1 for up to ten classes if held-out samples find the number of stages",
+    else_="200",
+    few="",
+    unit='For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge".',
+) | texts(
+    LABEL_WEIGHT,
+    where="search for splits and in the losses",
+    more="Only for labels. Leaf values and probabilities are unweighted. Not with `estimator`.",
 )
 BOOSTING_CLASSIFIERS["attributes"] = BOOSTING["attributes"] + " classes_"
 BOOSTING_CLASSIFIERS["max_features"] = (

@@ -28,6 +28,7 @@ from _linear_start import Linear, Words, halves
 from _records import append
 from _scores import ranking_precision
 from text_recipe import parts
+from weald.projection import Projected
 
 # Precision at 1, 3, 5; seconds; megabytes.
 AIMS = {
@@ -39,11 +40,31 @@ CANDIDATES: dict[str, list[Settings]] = {
     "delicious": [
         {"n_estimators": 300, "max_leaf_nodes": 64, "l2_regularization": 10.0},
         {"n_estimators": 200, "max_leaf_nodes": 256, "l2_regularization": 10.0},
-        {"n_estimators": 360, "max_leaf_nodes": 128, "l2_regularization": 20.0, "n_projections": 7},
-        {"n_estimators": 190, "max_leaf_nodes": 256, "l2_regularization": 20.0, "n_projections": 3},
-        {"n_estimators": 190, "max_leaf_nodes": 256, "l2_regularization": 10.0, "n_projections": 25}
+        {
+            "n_estimators": 360,
+            "max_leaf_nodes": 128,
+            "l2_regularization": 20.0,
+            "output_strategy": Projected(n_projections=7),
+        },
+        {
+            "n_estimators": 190,
+            "max_leaf_nodes": 256,
+            "l2_regularization": 20.0,
+            "output_strategy": Projected(n_projections=3),
+        },
+        {
+            "n_estimators": 190,
+            "max_leaf_nodes": 256,
+            "l2_regularization": 10.0,
+            "output_strategy": Projected(n_projections=25),
+        }
         | {"max_features": "sqrt", "min_samples_leaf": 3},
-        {"n_estimators": 190, "max_leaf_nodes": 256, "loss": "squared_error", "n_projections": 25}
+        {
+            "n_estimators": 190,
+            "max_leaf_nodes": 256,
+            "loss": "squared_error",
+            "output_strategy": Projected(n_projections=25),
+        }
         | {"max_features": "sqrt"},
     ],
     "bibtex": [
@@ -53,14 +74,19 @@ CANDIDATES: dict[str, list[Settings]] = {
             for rounds in (100, 200)
             for shape in (
                 {"max_leaf_nodes": 31, "l2_regularization": 5.0, "min_samples_leaf": 1},
-                {"max_leaf_nodes": 128, "l2_regularization": 20.0, "n_projections": 3},
+                {"max_leaf_nodes": 128, "l2_regularization": 20.0, "output_strategy": Projected(n_projections=3)},
             )
         ),
         {"n_estimators": 300, "max_leaf_nodes": 64},
         {"n_estimators": 300, "max_leaf_nodes": 64, "l2_regularization": 5.0},
         {"n_estimators": 900, "max_leaf_nodes": 64, "l2_regularization": 10.0, "learning_rate": 0.05},
         {"n_estimators": 600, "max_leaf_nodes": 128, "l2_regularization": 20.0},
-        {"n_estimators": 500, "max_leaf_nodes": 128, "l2_regularization": 10.0, "n_projections": 3}
+        {
+            "n_estimators": 500,
+            "max_leaf_nodes": 128,
+            "l2_regularization": 10.0,
+            "output_strategy": Projected(n_projections=3),
+        }
         | {"min_samples_leaf": 3},
     ],
 }

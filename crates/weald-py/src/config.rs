@@ -7,13 +7,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use weald::ndarray::Array2;
 use weald::{
-    BoostConfig, Criterion, FeatureKind, ForestConfig, LeafEstimation, LineSearch, LossKind, MaxFeatures,
-    OutputProjection, OutputScaling, OutputStrategy, Sampling, Schema, Splitter, TreeConfig,
+    BoostConfig, Criterion, FeatureKind, ForestConfig, LeafEstimation, LossKind, MaxFeatures, OutputProjection,
+    OutputScaling, OutputStrategy, Sampling, Schema, Splitter, TreeConfig,
 };
 
 use crate::error::raise;
 use crate::loss::{OwnLoss, PyLoss, PyLossObject};
-use crate::names::{CRITERIA, STEP_DTYPES};
+use crate::names::CRITERIA;
 use crate::projection::PyOutputProjection;
 
 /// The keys of the dictionary of a tree's parameters.
@@ -168,14 +168,10 @@ pub(crate) struct PyBoostConfig {
     /// The projection for the strategy "projected".
     output_projection: Option<PyOutputProjection>,
     relabel: bool,
-    /// The number of features drawn for each tree.
-    max_features_by_tree: usize,
     subsample: f64,
     leaf_estimation: String,
     l2_regularization: f64,
     min_sum_hessian_in_leaf: f64,
-    line_search: String,
-    step_dtype: String,
     /// The maximum number of bins of a feature; `None`: splits are searched over all values.
     max_bins: Option<usize>,
     n_iter_no_change: Option<usize>,
@@ -215,20 +211,14 @@ impl PyBoostConfig {
         };
         let estimations = [("newton", LeafEstimation::Newton), ("line_search", LeafEstimation::LineSearch)];
         let leaf_estimation = one_of("leaf_estimation", &self.leaf_estimation, estimations)?;
-        let searches = [("newton", LineSearch::Newton), ("brent", LineSearch::Brent)];
-        let line_search = one_of("line_search", &self.line_search, searches)?;
-        let step_dtype = one_of("step_dtype", &self.step_dtype, STEP_DTYPES)?;
         let config = BoostConfig::new(loss)
             .n_estimators(self.n_estimators)
             .learning_rate(self.learning_rate)
             .strategy(strategy)
-            .max_features_by_tree(MaxFeatures::Count(self.max_features_by_tree))
             .subsample(self.subsample)
             .leaf_estimation(leaf_estimation)
             .l2_regularization(self.l2_regularization)
             .min_sum_hessian_in_leaf(self.min_sum_hessian_in_leaf)
-            .line_search(line_search)
-            .step_dtype(step_dtype)
             .max_bins(self.max_bins)
             .n_iter_no_change(self.n_iter_no_change)
             .tol(self.tol)

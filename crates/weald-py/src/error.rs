@@ -22,15 +22,6 @@ const WORDS: [(&str, &str); 35] = [
         "be Joint, or Projected without relabelled leaves, for weak models other than trees",
         "be 'joint', or 'projected' with relabel_leaves=False, with an estimator",
     ),
-    (
-        "be Float64, except with the strategy Projected without relabelled leaves",
-        "be 'float64', except with relabel_leaves=False",
-    ),
-    (
-        "be Float64 for the log loss of three and more classes",
-        "be 'float64' for the log loss of three and more classes",
-    ),
-    ("Float8", "'float8'"),
     ("LogLoss", "'log_loss'"),
     ("be SquaredError for numerical outputs", "be 'squared_error' for numerical outputs"),
     ("be LogLoss or Exponential", "be 'log_loss' or 'exponential'"),

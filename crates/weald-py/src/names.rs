@@ -1,8 +1,7 @@
 //! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
-use pyo3::PyResult;
-use weald::{Additive, Criterion, Domain, Features, LinearLoss, Link, Outputs, StepDtype, Term};
+use weald::{Additive, Criterion, Domain, Features, LinearLoss, Link, Outputs, Term};
 
 use crate::config::one_of;
 
@@ -16,9 +15,6 @@ pub(crate) const CRITERIA: [(&str, Criterion); 5] = [
     ("poisson", Criterion::Poisson),
     ("absolute_error", Criterion::AbsoluteError),
 ];
-
-/// The names of the types of step sizes.
-pub(crate) const STEP_DTYPES: [(&str, StepDtype); 2] = [("float64", StepDtype::Float64), ("float8", StepDtype::Float8)];
 
 /// The names of the losses of linear models.
 pub(crate) const LINEAR_LOSSES: [(&str, LinearLoss); 2] =
@@ -38,9 +34,6 @@ pub(crate) fn name_of(criterion: Criterion) -> &'static str {
     name_in(&CRITERIA, criterion)
 }
 
-/// Returns the name of the type of step sizes.
-pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
-    name_in(&STEP_DTYPES, dtype)
 }
 
 /// The names of the domains of losses.

@@ -21,7 +21,6 @@ pub(crate) struct PyAsked {
     output_strategy: Option<String>,
     /// The strategy of the model that the fit goes on with.
     kept: Option<String>,
-    has_projection: bool,
     has_directions: bool,
     has_weak_models: bool,
     has_init: bool,
@@ -61,7 +60,6 @@ impl PyAsked {
             n_features: self.n_features,
             sharing: self.output_strategy.as_deref().map(sharing).transpose()?,
             kept: self.kept.as_deref().map(sharing).transpose()?,
-            has_projection: self.has_projection,
             has_directions: self.has_directions,
             has_weak_models: self.has_weak_models,
             has_init: self.has_init,

@@ -196,8 +196,7 @@ pub use linear::{
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm, reserve};
 pub use model::{
-    Additive, DecisionPath, Direction, LabelScores, SparseScores, StagedScores, StepDtype, StoredScores, Term, TopK,
-    TreeWeighting,
+    Additive, DecisionPath, Direction, LabelScores, SparseScores, StagedScores, StoredScores, Term, TopK, TreeWeighting,
 };
 #[cfg(feature = "model-files")]
 pub use model_file::{Model, ModelFile};

@@ -11,7 +11,7 @@ use weald::model_file::{Array, Extra, Values};
 use weald::{
     BoostConfig, CentroidForestConfig, CentroidPrecision, CompressConfig, Control, Criterion, Dataset, ErrorKind,
     Features, Forest, ForestConfig, LabelTreeConfig, LabelView, LinearConfig, LossKind, Mask, Matrix, Model, ModelFile,
-    NProjections, OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, StepDtype, Targets,
+    NProjections, OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, Targets,
     WeakLearner, WeakPredictions,
 };
 
@@ -137,8 +137,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         relabel: false,
     };
     let narrow = BoostConfig::new(LossKind::LogLoss).n_estimators(3).strategy(projected).max_leaf_nodes(4);
-    let narrow = narrow.step_dtype(StepDtype::Float8);
-    all.push(("boosting, float8", narrow.fit_controlled((&x, &of_labels), &control).unwrap().into()));
+    all.push(("boosting, one value in each leaf", narrow.fit_controlled((&x, &of_labels), &control).unwrap().into()));
     let counts = wide.mapv(|y| y.abs().floor());
     let of_counts = Targets::Real(counts.view());
     all.push(("boosting, logarithms", boost(LossKind::Poisson, OutputStrategy::Joint, &of_counts).into()));

@@ -341,12 +341,9 @@ def _check_supported(model: BaseModel) -> None:
         if getattr(model, name) is not None:
             refuse(name, "None")
     if model._patience() is not None:
-        asked = "n_iter_no_change" if model.cv is None else "cv"
-        refuse(*((asked, "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
+        refuse(*(("n_iter_no_change", "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
     if model.max_bins is None:
         refuse("max_bins", "from 2 to 255")
-    if model.leaf_estimation == "line_search" and model.line_search != "newton" and _has_softmax(model):
-        refuse("line_search", "'newton'")
     if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
         raise ValueError(
             "fit_part does not support warm_start for a model that was fitted with estimator or init: warm_start "
@@ -480,6 +477,7 @@ class _Checked:
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared
+        boosting_checks.check_effects(new, new._n_columns(self.target), has_validation=False)
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and _has_softmax(new)
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(

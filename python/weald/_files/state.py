@@ -44,17 +44,20 @@ from weald._input.described import cut, described
 from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat
 from weald._labels.hierarchy import LabelHierarchy
+from weald._rounds.early_stopping import EarlyStopping
 
 __all__ = ["Decoder", "Encoder"]
 
-_PROJECTIONS = {
+_VALUES = {
     cls.__name__: cls
     for cls in (
         projection.GaussianProjection,
         projection.HadamardProjection,
         projection.PCAProjection,
+        projection.Projected,
         projection.RademacherProjection,
         projection.SubsampleProjection,
+        EarlyStopping,
     )
 }
 _SPARSE = {
@@ -130,8 +133,8 @@ class Encoder:
             return {"array": self._array(value)}
         if is_sparse(value) and kind.__module__.startswith("scipy.sparse."):
             return {"sparse": self._sparse(value if value.format == "csc" else value.tocsr())}
-        if _PROJECTIONS.get(kind.__name__) is kind:
-            return {"projection": [kind.__name__, self.encode(_fields(value))]}
+        if _VALUES.get(kind.__name__) is kind:
+            return {"value": [kind.__name__, self.encode(_fields(value))]}
         if isinstance(value, loss.Loss) and registry.PARTS.get(kind.__name__) is kind:
             # Model files contain no code.
             stored = value._kept() if isinstance(value, loss.CustomLoss) else value
@@ -236,7 +239,7 @@ class Decoder:
             "scalar": self._scalar,
             "array": self._array,
             "sparse": self._sparse,
-            "projection": self._projection,
+            "value": self._value,
             "loss": self._loss,
             "random_state": self._random_state,
             "label_format": self._label_format,
@@ -365,13 +368,13 @@ class Decoder:
         matrix.check_format(full_check=True)
         return matrix
 
-    def _projection(self, content: object) -> object:
+    def _value(self, content: object) -> object:
         name, fields = list_of(content, 2)
-        cls = _PROJECTIONS.get(name) if isinstance(name, str) else None
+        cls = _VALUES.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
         if cls is None or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
             raise ValueError(
-                f"a projection must be one of {', '.join(_PROJECTIONS)} with its parameters, got {described(name)} "
+                f"a value must be one of {', '.join(_VALUES)} with its parameters, got {described(name)} "
                 f"with {described(fields)}"
             )
         return cls(**fields)

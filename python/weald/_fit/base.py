@@ -32,6 +32,7 @@ from weald._input.sparse import Raw
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight, output_scaling, projections
 from weald._parameters.max_features import n_drawn_features
+from weald._parameters.other_names import telling_names
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
@@ -239,6 +240,8 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         registry.add(registry.ESTIMATORS, cls)
+        if "__init__" in vars(cls):
+            cls.__init__ = telling_names(cls.__init__)  # type: ignore[method-assign]
 
     @property
     @of_one_fit

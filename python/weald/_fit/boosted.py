@@ -388,11 +388,11 @@ class BoostedModel(BaseEnsemble):
 
     def _member(self, index: int) -> BaseTree:
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
-        shared -= {"random_state", "output_projection", "n_projections"}
+        shared -= {"random_state"}
         params = {name: getattr(self, name) for name in shared}
         params["max_leaf_nodes"] = self.max_leaf_nodes_
         if params["max_features"] == "auto":
-            params["max_features"] = None if self.max_features_ == self._n_features_of_tree() else "half"
+            params["max_features"] = None if self.max_features_ == self.n_features_in_ else "half"
         return self._as_member(index, params, self.max_features_)
 
     def _grows_trees(self) -> bool:

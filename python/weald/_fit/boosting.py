@@ -25,6 +25,7 @@ from weald._input.checks import Float, Matrix, draw_seed
 from weald._input.targets import Target
 from weald._parameters import label_weight
 from weald._parameters.max_features import n_drawn_features
+from weald._parameters.other_names import telling_names
 from weald._parameters.types import (
     MatrixLike,
     available_if,
@@ -38,14 +39,26 @@ from weald._rounds import held_out as _held_out
 from weald._rounds import linear_start, weak_models
 from weald._rounds import rounds as _rounds
 from weald._rounds.eval_sets import EvalSet
-from weald._rounds.other_names import telling_names
+from weald._rounds.held_out import Held
 from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig
 
-# Parameters that all stages of a model share.
-_SHARED = ("output_strategy", "loss", "learning_rate", "relabel_leaves")
+
+@dataclass(frozen=True)
+class _Given:
+    """The arguments of `fit`."""
+
+    X: MatrixLike
+    y: MatrixLike
+    sample_weight: object
+    y_mask: MatrixLike | None
+    label_names: object
+    validation: _held_out.Given
+    base_margin: object
+    eval_sets: object
+    tasks: _callbacks.Tasks | None
 
 
 @dataclass(frozen=True)
@@ -55,12 +68,12 @@ class _Stages:
     samples: Samples
     # The weights of labels.
     of_labels: Float | None
-    # The initial scores of the samples.
-    start: Float | None
     n_rounds: int
-    # X, y, weights and initial scores of the validation samples, and their unknown values.
-    validation: Any = None
-    mask_held: Any = None
+    watched: list[EvalSet]
+    callbacks: tuple[Any, ...]
+    # The initial scores of the samples.
+    start: Float | None = None
+    validation: Held | None = None
     # The score of a stage on these samples, and its name.
     score: Callable[[_weald.Boosted, Float], float] | None = None
     scoring: str = "loss"
@@ -141,132 +154,118 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         """
         tasks = _callbacks.tasks_of(self, self._most_stages(), X, y, sample_weight)
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            margins = (base_margin, base_margin_val)
-            held_out = (X_val, y_val, sample_weight_val)
-            new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask, label_names)
+            held_out = _held_out.Given(X_val, y_val, sample_weight_val, base_margin_val)
+            new._fit(_Given(X, y, sample_weight, y_mask, label_names, held_out, base_margin, eval_sets, tasks))
             new._forget_plan()
         if tasks is not None:
             tasks.end()
         return self
 
-    def _fit(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object,
-        given: tuple[Any, Any, Any],
-        margins: tuple[Any, Any],
-        eval_sets: object,
-        tasks: _callbacks.Tasks | None,
-        y_mask: MatrixLike | None,
-        label_names: object,
-    ) -> None:
-        self._check_parameters()
-        callbacks = () if self.callbacks is None else _rounds.check_callbacks(self.callbacks)
-        y_given = y
+    def _fit(self, given: _Given) -> None:
         grown = self._model if self._goes_on() else None
-        before = dict(self.__dict__)
-        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
-        X, target, weights = samples.X, samples.target, samples.weights
+        stages = self._prepare(given, grown)
+        if grown is not None and grown.n_stages == self._most_stages():
+            warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
+        else:
+            self._model, curves = self._search(given, self._start(given, stages, grown), grown)
+            self.n_estimators_ = self._model.n_stages
+            self.__dict__.pop("_curves", None)
+            if curves is not None:
+                self._curves = curves
+        self._watch(stages.watched)
+
+    def _prepare(self, given: _Given, grown: _weald.Boosted | None) -> _Stages:
+        """Check arguments and parameters, and decide what "auto" stands for."""
+        self._check_parameters()
+        callbacks = _rounds.check_callbacks(self.callbacks)
+        before, has_validation = dict(self.__dict__), given.validation.X is not None
+        samples = prepare(self, given.X, given.y, given.sample_weight, given.y_mask, given.label_names)
+        target = samples.target
         if target.mask is not None:
             boosting_checks.check_masked(self)
-        boosting_checks.warn_of_tiny_numbers(self, target, weights)
+        boosting_checks.warn_of_tiny_numbers(self, target, samples.weights)
         if grown is None:
             self._seed = draw_seed(self.random_state)
-        self._settle(samples, may_search=given[0] is None)
+        self._settle(samples, may_search=not has_validation)
         shared = self._describe(target)
-        n_grown = 0
         if grown is not None:
-            n_grown = grown.n_stages
-            boosting_checks.check_warm_start(self, before, shared, n_grown)
+            boosting_checks.check_warm_start(self, before, shared, grown.n_stages)
         self._shared = shared
-        of_labels = None
-        if getattr(self, "label_weight", None) is not None:
-            of_labels = label_weight.of_labels(self, target, samples.row_weights[0])
+        boosting_checks.check_effects(self, self._n_columns(target), has_validation=has_validation)
+        of_labels = label_weight.of_labels(self, target, samples.row_weights[0])
         watched = []
-        if eval_sets is not None:
+        if given.eval_sets is not None:
             config = self._boost_config(samples.n_positive, target, of_labels, draws=False)
-            watched = _eval_sets.checked(self, eval_sets, target, config)
-        if watched and margins[0] is not None:
+            watched = _eval_sets.checked(self, given.eval_sets, target, config)
+        if watched and given.base_margin is not None:
             raise ValueError(
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
                 "or init= instead of base_margin"
             )
-        if self.init_cv is not None:
-            boosting_checks.check_init_cv(self)
-        boosting_checks.check_last_fit(self, has_validation=given[0] is not None, goes_on=grown is not None)
-        if n_grown == self._most_stages():
-            warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
-            self._watch(watched)
-            return
-        self.__dict__.pop("_init", None)
-        start: Float | None
-        n_rounds = self._most_stages()
-        starts_linear = isinstance(self.init, str)
-        held_out_scores = None
+        boosting_checks.check_last_fit(self, has_validation=has_validation, goes_on=grown is not None)
+        return _Stages(samples, of_labels, self._most_stages(), watched, callbacks)
+
+    def _start(self, given: _Given, stages: _Stages, grown: _weald.Boosted | None) -> _Stages:
+        """The stages with the initial scores of the samples, and with the weights of rows."""
+        init, held_out_scores = self.__dict__.pop("_init", None), None
+        samples, starts_linear = stages.samples, isinstance(self.init, str)
         counted = linear_start.counted(samples) if starts_linear else samples
-        if grown is not None:
-            init = before.get("_init")
-        elif starts_linear:
-            init, held_out_scores = self._linear_init(counted, y_given, sample_weight, y_mask, base_margin=margins[0])
-        else:
-            init = self._fitted_init(X, y_given, weights)
+        if grown is None and starts_linear:
+            told = given.y, given.sample_weight, given.y_mask
+            init, held_out_scores = self._linear_init(counted, *told, base_margin=given.base_margin)
+        elif grown is None:
+            init = self._fitted_init(samples.X, given.y, samples.weights)
         if init is not None:
             self._init = init
-        weights = _weald.weights_by_row(target.engine, samples.row_weights, samples.mask)
-        if margins[0] is None and starts_linear and init is not None:
-            start, n_rounds = self._linear_start(counted, weights, of_labels, grown, held_out_scores)
-        elif margins[0] is None and init is not None and self.init_cv is not None:
-            start = _held_out.margins_by_folds(self, X, y_given, target, weights)
-        else:
-            start = self._start_margins(X, margins[0], "base_margin", target)
-        whole = _Stages(replace(samples, row_weights=(weights, None)), of_labels, start, n_rounds)
-        weights, validation, y_held, mask_held = _held_out.validation_set(
-            self, X, y_given, target, weights, given, (start, margins[1])
-        )
-        if mask_held is not None:
+        weights = _weald.weights_by_row(samples.target.engine, samples.row_weights, samples.mask)
+        stages = replace(stages, samples=replace(samples, row_weights=(weights, None)))
+        if given.base_margin is None and starts_linear and init is not None:
+            start, n_rounds = self._linear_start(counted, weights, stages.of_labels, grown, held_out_scores)
+            return replace(stages, start=start, n_rounds=n_rounds)
+        return replace(stages, start=self._start_margins(samples.X, given.base_margin, "base_margin", samples.target))
+
+    def _search(
+        self, given: _Given, whole: _Stages, grown: _weald.Boosted | None
+    ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
+        """The model with the number of stages that early stopping finds, and curves that it does not have."""
+        callbacks, samples = whole.callbacks, whole.samples
+        weights, held = _held_out.validation_set(self, samples, given.y, given.validation, whole.start)
+        if held is not None and held.mask is not None:
             boosting_checks.check_masked(self)
-        scorer, scoring = None, "loss"
-        by_folds = self._folds() is not None and self._patience() is not None
-        if self.scoring is not None:
-            gaps = mask_held is not None or (by_folds and target.mask is not None)
-            scorer, scoring = _rounds.scorer_of(self, self.scoring, has_gaps=gaps)
-        if scorer is not None and validation is None and not by_folds:
-            if not watched:
-                raise ValueError(
-                    f"scoring requires validation samples, got scoring={self.scoring!r} without any: pass X_val and "
-                    "y_val, or eval_sets, or set early_stopping=True, which holds out some of the samples"
-                )
-            scorer = None  # only the evaluation sets are scored
-        score = None if scorer is None else partial(self._score_of_stage, scorer, scoring)
-        curves: dict[str, Float] | None
+        by_folds, name = self._folds() is not None and self._patience() is not None, type(self).__name__
+        score, scoring = self._scorer(held, whole, by_folds=by_folds)
         if by_folds:
             config = self._config_of_rounds(whole)
             known = None if score is None else (scoring, score)
-            data = self, whole.samples, y_given, start
+            data = self, samples, given.y, whole.start
             n_rounds, search = _cross_validated.search(*data, config, callbacks, known)
-            refits = True
         else:
-            stages = replace(whole, samples=replace(samples, row_weights=(weights, None)), validation=validation)
-            stages = replace(stages, mask_held=None if mask_held is None else masks.to_engine(mask_held))
+            stages = replace(whole, samples=replace(samples, row_weights=(weights, None)), validation=held)
             if score is not None:
-                assert validation is not None
-                stages = replace(stages, score=score(validation[0], validation[2], y_held), scoring=scoring)
-            refits = bool(self.refit) and self._patience() is not None and given[0] is None
-            name = f"{type(self).__name__}, held-out samples" if refits else type(self).__name__
-            model, curves = self._grow(stages, grown, callbacks, None if refits else tasks, name)
+                assert held is not None
+                stages = replace(stages, score=score(held.X, held.weights, held.given), scoring=scoring)
+            if not self._stops().refit:
+                return self._grow(stages, grown, callbacks, given.tasks, name)
+            model, curves = self._grow(stages, grown, callbacks, None, f"{name}, held-out samples")
             n_rounds = model.n_stages
             search = {"validation": model.validation_score()} if curves is None else curves
-        if refits:
-            model, curves = self._grow(replace(whole, n_rounds=n_rounds), None, (), tasks, type(self).__name__)
-            of_search = {key: curve for key, curve in search.items() if key in ("validation", "score")}
-            curves = {**(curves or {}), **of_search}
-        self.__dict__.pop("_curves", None)
-        if curves is not None:
-            self._curves = curves
-        self._model = model
-        self.n_estimators_ = model.n_stages
-        self._watch(watched)
+        model, curves = self._grow(replace(whole, n_rounds=n_rounds), None, (), given.tasks, name)
+        return model, {**(curves or {}), **{key: search[key] for key in ("validation", "score") if key in search}}
+
+    def _scorer(self, held: Held | None, whole: _Stages, *, by_folds: bool) -> tuple[Callable[..., Any] | None, str]:
+        """The score of stages as a function of the samples to score, if there are any, and its name."""
+        if self.scoring is None:
+            return None, "loss"
+        gaps = (held is not None and held.mask is not None) or (by_folds and whole.samples.target.mask is not None)
+        scorer, scoring = _rounds.scorer_of(self, self.scoring, has_gaps=gaps)
+        if held is not None or by_folds:
+            return partial(self._score_of_stage, scorer, scoring), scoring
+        if not whole.watched:
+            raise ValueError(
+                f"scoring requires validation samples, got scoring={self.scoring!r} without any: pass X_val and "
+                "y_val, or eval_sets, or set early_stopping=True, which holds out some of the samples"
+            )
+        return None, scoring  # only the evaluation sets are scored
 
     def _grow(
         self,
@@ -292,7 +291,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
                 rounds.score = stages.score
                 rounds.patience, rounds.tol = self._patience(), float(self.tol)
             if self.estimator is not None:
-                held_out = None if validation is None else validation[:3]
+                held_out = None if validation is None else validation.in_engine[:3]
                 told = rounds if lines else None
                 X, target, weights = samples.X, samples.target, samples.row_weights[0]
                 model, self._weak = weak_models.fitted(
@@ -309,7 +308,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
                 samples.target.engine,
                 samples.row_weights[0],
                 config,
-                validation,
+                None if validation is None else validation.in_engine,
                 grown,
                 self._n_threads(),
                 bar and (lambda n_more: bar(n_grown + n_more)),
@@ -318,7 +317,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
                 wants_scores=stages.score is not None,
                 wants_models=is_told,
                 y_mask=samples.mask,
-                y_mask_val=stages.mask_held,
+                y_mask_val=None if validation is None else validation.mask,
             )
             self._weak = None
         curves = self._whole_curves(rounds, grown) if is_watched else None
@@ -336,13 +335,15 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         self._set_outputs(target)
         is_auto = isinstance(self.max_features, str) and self.max_features == "auto"
         max_features = self._plan["max_features"] if is_auto else self.max_features
-        self.max_features_ = n_drawn_features(max_features, self._n_features_of_tree())
+        self.max_features_ = n_drawn_features(max_features, self.n_features_in_)
         self.max_leaf_nodes_ = self._plan["max_leaf_nodes"]
-        shared: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
-        shared |= {name: self._plan[name] for name in ("learning_rate", "output_strategy")}
-        shared["loss"] = losses.kept(boosting_checks.loss_of(self))
-        shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
-        return shared
+        return {
+            "output_strategy": self._plan["output_strategy"],
+            "loss": losses.kept(boosting_checks.loss_of(self)),
+            "learning_rate": self._plan["learning_rate"],
+            "relabel_leaves": self._relabels(),
+            "estimator": None if self.estimator is None else type(self.estimator).__name__,
+        }
 
     def _watch(self, watched: list[EvalSet]) -> None:
         """Evaluate the stages on the sets; results of a previous fit are deleted."""
@@ -352,11 +353,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         without_stages = self._model.truncated(0)
         curves = []
         for rows in watched:
-            score = None
+            held, score = rows.samples, None
             if self.scoring is not None:
-                scorer, name = _rounds.scorer_of(self, self.scoring, has_gaps=has_gaps(rows.y))
-                score = partial(self._score_of_stage(scorer, name, rows.X, rows.weights, rows.y), without_stages)
-            curves.append(rows.curve(self._staged_of(rows.X), score))
+                scorer, name = _rounds.scorer_of(self, self.scoring, has_gaps=has_gaps(held.given))
+                score = partial(self._score_of_stage(scorer, name, held.X, held.weights, held.given), without_stages)
+            curves.append(rows.curve(self._staged_of(held.X), score))
         self._eval_curves = tuple(curves)
 
     def _score_of_stage(

@@ -2,18 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 
 from weald._input import masks, warned
-from weald._input.checks import Float
+from weald._input.checks import Float, shown
 from weald._input.targets import Target
 from weald.loss import Loss, get
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
+
+
+# A leaf adds nothing to a column of scores if its second derivatives sum to less than this share of `min_weight_leaf`: .001
+# with the default, as in scikit-learn.
+HESSIAN_PER_WEIGHT = 5e-4
+
+
+@dataclass(frozen=True)
+class NoEffect:
+    """Parameters, those of objects with a dot, that have no effect in some fits."""
+
+    parameters: tuple[str, ...]
+    where: str
+    # Of the model, the number of columns of scores, and whether there are validation samples.
+    holds: Callable[[BaseBoosting, int, bool], bool]
+
+
+NO_EFFECT = (
+    NoEffect(
+        ("output_scaling", "output_weights"),
+        'where each output has trees of its own: `output_strategy="single_target"`, or what "auto" stands for',
+        lambda model, *_: model._shared["output_strategy"] == "single_target",
+    ),
+    NoEffect(
+        (
+            "output_weights",
+            "label_weight",
+            "Projected.projection",
+            "Projected.n_projections",
+            "Projected.relabel_leaves",
+        ),
+        "where there is one column of scores, except with `estimator`",
+        lambda model, n_columns, _: n_columns == 1 and model.estimator is None,
+    ),
+    NoEffect(
+        ("output_scaling", "output_weights", "label_weight", "leaf_estimation", "min_weight_leaf"),
+        "with `estimator`",
+        lambda model, *_: model.estimator is not None,
+    ),
+    NoEffect(
+        ("EarlyStopping.patience_share",),
+        "without `cv`, and with `n_iter_no_change`",
+        lambda model, *_: model._stops().cv is None or model.n_iter_no_change is not None,
+    ),
+    NoEffect(("EarlyStopping.refit",), "with `X_val`", lambda *given: given[2]),
+)
+
+
+def check_effects(model: BaseBoosting, n_columns: int, *, has_validation: bool) -> None:
+    """Raise for a parameter of the table that is given and has no effect. A default is never refused."""
+    objects = {"Projected": model._projected(), "EarlyStopping": model._stops()}
+    for row in NO_EFFECT:
+        if not row.holds(model, n_columns, has_validation):
+            continue
+        for name in row.parameters:
+            owner, _, field = name.rpartition(".")
+            holder = objects.get(owner, model)
+            if not hasattr(holder, field):
+                continue
+            value, default = getattr(holder, field), signature(type(holder)).parameters[field].default
+            if value is not default and not np.array_equal(value, default):
+                raise ValueError(f"{name} has no effect {row.where}: it must be {default!r}, got {shown(value)}")
 
 
 def check_masked(boosting: BaseBoosting) -> None:
@@ -36,30 +100,15 @@ def loss_of(boosting: BaseBoosting) -> Loss:
     return loss
 
 
-def check_init_cv(boosting: BaseBoosting) -> None:
-    if boosting.init_cv is None:
-        return
-    if boosting.init is None:
-        raise ValueError(
-            f"init_cv={boosting.init_cv} is not supported without init: init must be an estimator, or init_cv None"
-        )
-    if isinstance(boosting.init, FrozenEstimator):
-        raise ValueError(
-            f"init_cv={boosting.init_cv} does not support a frozen init, which cannot be fitted on other "
-            "folds: init must not be frozen, or init_cv must be None"
-        )
-
-
 def check_last_fit(boosting: BaseBoosting, *, has_validation: bool, goes_on: bool) -> None:
     """Check for what contradicts a last fit to all samples after early stopping."""
     if boosting._patience() is None:
         return
-    if boosting.cv is not None and has_validation:
-        raise ValueError(
-            f"cv must be None if X_val and y_val are given, which decide when to stop, got {boosting.cv!r}"
-        )
-    if goes_on and (boosting.refit or boosting.cv is not None):
-        name, value = ("cv", boosting.cv) if boosting.cv is not None else ("refit", boosting.refit)
+    stops = boosting._stops()
+    if stops.cv is not None and has_validation:
+        raise ValueError(f"cv must be None if X_val and y_val are given, which decide when to stop, got {stops.cv!r}")
+    if goes_on and (stops.refit or stops.cv is not None):
+        name, value = ("cv", stops.cv) if stops.cv is not None else ("refit", stops.refit)
         raise ValueError(
             f"{name} does not support further stages with warm_start=True, since the samples that say when to stop must "
             f"be new to the stages, got {name}={value!r}"
@@ -76,12 +125,6 @@ def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dic
     for name, value in shared.items():
         if (old := before["_shared"][name]) != value:
             raise ValueError(f"{name} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}")
-    # The steps of a single column of scores are always float64.
-    kept = before["_model"].step_dtype
-    if kept != boosting.step_dtype and before["_model"].width > 1:
-        raise ValueError(
-            f"step_dtype must be {kept!r} with warm_start=True, as in the previous fit, got {boosting.step_dtype!r}"
-        )
 
 
 # Positive numbers of a larger mean may be counts or rates. Where most are zero, second derivatives are rightly small.
@@ -94,7 +137,7 @@ def warn_of_tiny_numbers(boosting: BaseBoosting, target: Target, weights: Float 
     if boosting.estimator is not None or loss.name not in ("poisson", "tweedie") or target.kind != "numbers":
         return
     least = boosting._least_weights(target.original.shape[0])
-    least = {name: amount for name, amount in least.items() if not name.startswith("min_weight")}
+    least = {name: amount * (HESSIAN_PER_WEIGHT if name.startswith("min_w") else 1.0) for name, amount in least.items()}
     there = np.ones(target.original.shape[0]) if weights is None else weights
     for j, y in enumerate(np.asarray(target.original, dtype=np.float64).T):
         known = (there > 0) & ~np.isnan(y)

@@ -19,18 +19,17 @@ from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight, projections
-from weald._parameters.max_features import n_drawn_features
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     InteractionCst,
     MaxFeatures,
     MonotonicCst,
-    NProjections,
-    OutputProjection,
     RandomState,
 )
+from weald._rounds.early_stopping import EarlyStopping
 from weald.loss import CustomLoss
+from weald.projection import Projected
 
 if TYPE_CHECKING:
     from weald._fit.samples import Samples
@@ -54,34 +53,24 @@ class BoostingParameters(BoostedModel):
     loss: object
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
-    output_strategy: Literal["auto", "projected", "joint", "single_target"]
-    output_projection: OutputProjection
-    n_projections: NProjections
-    relabel_leaves: bool
+    output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected
     estimator: BaseEstimator | None
     init: BaseEstimator | None
-    init_cv: int | None
     leaf_estimation: Literal["newton", "line_search"]
     l2_regularization: float
-    min_sum_hessian_in_leaf: float
-    line_search: Literal["newton", "brent"]
-    step_dtype: Literal["float64", "float8"]
     subsample: float
     max_bins: int | None
     max_depth: int | None
     max_leaf_nodes: int | Literal["auto"] | None
     max_features: MaxFeatures | Literal["auto"]
-    max_features_by_tree: MaxFeatures
     min_samples_split: float
     min_samples_leaf: float
     min_weight_leaf: float
     min_weight_fraction_leaf: float
     min_impurity_decrease: float
-    early_stopping: bool | Literal["auto"]
+    early_stopping: bool | Literal["auto"] | EarlyStopping
     scoring: str | Callable[..., float] | None
     validation_fraction: float
-    cv: Any
-    refit: bool
     n_iter_no_change: int | None
     tol: float
     callbacks: object
@@ -97,27 +86,18 @@ class BoostingParameters(BoostedModel):
         **BaseModel._parameter_constraints,
         "learning_rate": [Number(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
         "n_estimators": [Interval(Integral, 1, MOST, closed="both"), StrOptions({"auto"})],
-        "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"})],
-        "output_projection": [part for part in projections.CONSTRAINTS["output_projection"] if part is not None],
-        "relabel_leaves": ["boolean"],
+        "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"}), Projected],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "init": [HasMethods(["fit", "predict"]), None],
-        "init_cv": [Interval(Integral, 2, None, closed="left"), None],
         "leaf_estimation": [StrOptions({"newton", "line_search"})],
         "l2_regularization": [Number(Real, 0.0, None, closed="left")],
-        "min_sum_hessian_in_leaf": [Number(Real, 0.0, None, closed="left")],
-        "line_search": [StrOptions({"newton", "brent"})],
-        "step_dtype": [StrOptions({"float64", "float8"})],
-        "max_features_by_tree": BaseModel._parameter_constraints["max_features"],
         "subsample": [Number(Real, 0.0, 1.0, closed="right")],
         **BINS_CONSTRAINTS,
         "max_leaf_nodes": [*BaseModel._parameter_constraints["max_leaf_nodes"], StrOptions({"auto"})],
         "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
-        "early_stopping": ["boolean", StrOptions({"auto"})],
+        "early_stopping": ["boolean", StrOptions({"auto"}), EarlyStopping],
         "scoring": [str, callable, None],
         "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
-        "cv": ["cv_object"],
-        "refit": ["boolean"],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Number(Real, 0.0, None, closed="left")],
         "callbacks": [list, tuple, HasMethods("on_round"), None],
@@ -134,12 +114,6 @@ class BoostingParameters(BoostedModel):
             raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(losses.names(kind))}, got {loss!r}")
         if isinstance(loss, CustomLoss) and loss.functions is None:
             raise ValueError(loss._without_methods())
-        has_steps = self.output_strategy in ("auto", "projected") and not self.relabel_leaves
-        if self.step_dtype != "float64" and not has_steps:
-            raise ValueError(
-                "step_dtype must be 'float64' unless output_strategy is 'projected' and relabel_leaves is False, since "
-                f"other models have no step sizes, got {self.step_dtype!r}"
-            )
         if self.estimator is None:
             return
         name = type(self.estimator).__name__
@@ -147,23 +121,18 @@ class BoostingParameters(BoostedModel):
             raise ValueError(
                 f"estimator= ({name}) does not support callbacks: call set_callbacks without arguments, which removes them"
             )
-        for parameter in ("init", "scoring", "callbacks", "label_weight"):
-            # Regressors have no labels.
-            if getattr(self, parameter, None) is not None:
+        for parameter in ("init", "scoring", "callbacks"):
+            if getattr(self, parameter) is not None:
                 raise ValueError(f"estimator= ({name}) does not support {parameter}: it must be None")
         if isclass(self.estimator):
             name = self.estimator.__name__
             raise ValueError(f"estimator must be an instance, {name}(), got the class {name}")
         if not is_regressor(self.estimator):
             raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
-        if self.output_strategy == "single_target":
+        if self._given_strategy() == "single_target" or (self._given_strategy() == "projected" and self._relabels()):
             raise ValueError(
-                "output_strategy must be 'auto', 'joint' or 'projected' with estimator, got 'single_target'"
-            )
-        if self.output_strategy == "projected" and self.relabel_leaves:
-            raise ValueError(
-                f"relabel_leaves must be False with output_strategy='projected' and estimator= ({name}), whose models "
-                "have no leaves, got True"
+                "output_strategy must be 'auto', 'joint' or Projected(relabel_leaves=False) with estimator, whose models have "
+                f"no leaves, got {self.output_strategy!r}"
             )
 
     def _least_weights(self, n_samples: int) -> dict[str, float]:
@@ -172,14 +141,24 @@ class BoostingParameters(BoostedModel):
         leaves = self.max_leaf_nodes
         leaves = _LEAVES if leaves is None or isinstance(leaves, str) else int(leaves)
         leaves = min(leaves, n_samples, 2 ** min(_LEAVES, self.max_depth or _LEAVES))
-        names = ("l2_regularization", "min_sum_hessian_in_leaf", "min_weight_leaf")
+        names = ("l2_regularization", "min_weight_leaf")
         found = {f"{name}={getattr(self, name):g}": leaves * float(getattr(self, name)) for name in names}
         return found | super()._least_weights(n_samples)
 
-    def _asks_for_projections(self) -> bool:
-        """Whether a parameter of projections has another value than its default."""
-        is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
-        return not (self.relabel_leaves and is_default and self.n_projections == 1)
+    def _given_strategy(self) -> str:
+        return "projected" if isinstance(self.output_strategy, Projected) else self.output_strategy
+
+    def _projected(self) -> Projected:
+        """How stages project gradients, if they do."""
+        return self.output_strategy if isinstance(self.output_strategy, Projected) else Projected()
+
+    def _relabels(self) -> bool:
+        """Whether leaves hold a value for every output."""
+        return bool(self._projected().relabel_leaves)
+
+    def _stops(self) -> EarlyStopping:
+        """How the fit stops early, if it does."""
+        return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else EarlyStopping()
 
     # What the engine has decided for the current fit where nothing is given.
     _plan: ClassVar[_Plan | None] = None
@@ -193,7 +172,7 @@ class BoostingParameters(BoostedModel):
         value = getattr(self, name)
         if not isinstance(value, str) or value != "auto":
             return value
-        return self._shared.get(name) if self._goes_on() and name != "output_strategy" else None
+        return self._shared.get(name) if self._goes_on() else None
 
     def _asks(self, kind: str, n_outputs: int, n_columns: int, *, may_search: bool) -> _Asked:
         """What a plan for y of this kind has to know of the parameters."""
@@ -209,9 +188,8 @@ class BoostingParameters(BoostedModel):
             "n_outputs": n_outputs,
             "n_columns": n_columns,
             "n_features": self.n_features_in_,
-            "output_strategy": self._given("output_strategy"),
+            "output_strategy": None if self._given_strategy() == "auto" else self._given_strategy(),
             "kept": str(self._shared["output_strategy"]) if goes_on else None,
-            "has_projection": self._asks_for_projections() and not (self.estimator is not None and self.relabel_leaves),
             "has_directions": self.monotonic_cst is not None and constraints.has_directions(self),
             "has_weak_models": self.estimator is not None,
             "has_init": self.init is not None,
@@ -231,7 +209,7 @@ class BoostingParameters(BoostedModel):
     def _lets_folds_decide(self) -> bool:
         """Whether the number of stages is "auto", and no other parameter says when to stop."""
         is_alone = self.n_estimators == "auto" and self.early_stopping == "auto" and not self.warm_start
-        others = (self.n_iter_no_change, self.cv, self.scoring, self.estimator, self.init)
+        others = (self.n_iter_no_change, self.scoring, self.estimator, self.init)
         return is_alone and all(other is None for other in others)
 
     def _settle(self, samples: Samples, *, may_search: bool) -> None:
@@ -260,8 +238,8 @@ class BoostingParameters(BoostedModel):
         return _MOST_STAGES if self.n_estimators == "auto" else int(self.n_estimators)
 
     def _folds(self) -> Any:
-        """What folds early stopping has: `cv`, or those of "auto"."""
-        return self.cv if self._plan is None or self._plan["cv"] is None else self._plan["cv"]
+        """What folds early stopping has: those of its `cv`, or of "auto"."""
+        return self._stops().cv if self._plan is None or self._plan["cv"] is None else self._plan["cv"]
 
     def _n_folds_grown(self) -> int | None:
         """How many of the folds are grown, or None for all."""
@@ -272,33 +250,24 @@ class BoostingParameters(BoostedModel):
         return self._asked_patience() if self._plan is None else self._plan["n_iter_no_change"]
 
     def _asked_patience(self) -> int | None:
-        is_asked = self.n_iter_no_change is not None or self.cv is not None
-        if self.early_stopping is False or (self.early_stopping == "auto" and not is_asked):
+        if not self.early_stopping or (self.early_stopping == "auto" and self.n_iter_no_change is None):
             return None
         if self.n_iter_no_change is None:
-            return _PATIENCE if self.cv is None else _PATIENCE_OF_FOLDS
+            return _PATIENCE if self._stops().cv is None else _PATIENCE_OF_FOLDS
         return as_size(self.n_iter_no_change)
-
-    def _n_features_of_tree(self) -> int:
-        return n_drawn_features(self.max_features_by_tree, self.n_features_in_)
 
     def _boost_config(
         self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
     ) -> _BoostConfig:
         """The parameters in the engine's form. A fit that does not draw projections gets any valid projection."""
         projection = None
-        if isinstance(self.n_projections, bool):
-            raise ValueError(
-                f"n_projections must be an integer of at least 1, a fraction, or 'log', got {self.n_projections}"
-            )
         strategy = self._shared["output_strategy"]
         if strategy == "projected" and not draws:
-            projection = projections.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
+            projection = projections.of_stages(Projected(), self._n_columns(target), Growth(self._seed))
         elif strategy == "projected":
             growth = Growth(self._seed, range(self._most_stages()))
-            width = self._n_columns(target)
-            projection = projections.of_stages(self.output_projection, self.n_projections, width, growth)
-            if projection["n_projections"] > 1 and not self.relabel_leaves:
+            projection = projections.of_stages(self._projected(), self._n_columns(target), growth)
+            if projection["n_projections"] > 1 and not self._relabels():
                 raise ValueError(
                     "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
                     f"single value, got {projection['n_projections']}"
@@ -316,14 +285,11 @@ class BoostingParameters(BoostedModel):
             "loss_parameter": getattr(loss, "_parameter", None),
             "strategy": strategy,
             "output_projection": projection,
-            "relabel": bool(self.relabel_leaves),
-            "max_features_by_tree": self._n_features_of_tree(),
+            "relabel": self._relabels(),
             "subsample": float(self.subsample),
             "leaf_estimation": self.leaf_estimation,
             "l2_regularization": float(self.l2_regularization),
-            "min_sum_hessian_in_leaf": float(self.min_sum_hessian_in_leaf),
-            "line_search": self.line_search,
-            "step_dtype": self.step_dtype,
+            "min_sum_hessian_in_leaf": boosting_checks.HESSIAN_PER_WEIGHT * float(self.min_weight_leaf),
             "max_bins": None if self.max_bins is None else int(self.max_bins),
             "n_iter_no_change": self._patience(),
             "tol": float(self.tol),

@@ -5,13 +5,18 @@ Others import them from this module; `tests/test_package.py` keeps it so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
 from sklearn.base import _fit_context as fit_context
 from sklearn.ensemble._base import _BaseHeterogeneousEnsemble as BaseHeterogeneousEnsemble
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.tree._tree import NODE_DTYPE, Tree
+from sklearn.utils import _param_validation
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._available_if import _AvailableIfDescriptor as AvailableIfDescriptor
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _get_feature_names as get_feature_names
@@ -29,9 +34,34 @@ __all__ = [
     "Tree",
     "check_feature_names",
     "check_n_features",
+    "did_you_mean",
     "fit_context",
     "get_feature_names",
     "num_samples",
     "safe_indexing",
     "validate_parameter_constraints",
 ]
+
+
+class StrOptions(_param_validation.StrOptions):  # type: ignore[misc]
+    """Some strings, which messages list in order."""
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
+
+
+def did_you_mean(value: object, options: Iterable[str]) -> str:
+    """The end of a message that refuses a string: the option that is most like it, if one is."""
+    close = get_close_matches(value, list(options), 1) if isinstance(value, str) else []
+    return f". Did you mean {close[0]!r}?" if close else ""
+
+
+def validate_parameter_constraints(constraints: dict[str, list[Any]], params: dict[str, Any], caller_name: str) -> None:
+    """scikit-learn's validation; the message for a string names the option that is most like it."""
+    for name, value in params.items():
+        try:
+            _param_validation.validate_parameter_constraints(constraints, {name: value}, caller_name)
+        except _param_validation.InvalidParameterError as error:
+            accepted = [part.options for part in constraints[name] if isinstance(part, StrOptions)]
+            told = str(error).removesuffix(".") + (did_you_mean(value, set().union(*accepted)) or ".")
+            raise type(error)(told) from None

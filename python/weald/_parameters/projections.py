@@ -5,49 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import isclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_array
 
 from weald._input import warned
-from weald._input.checks import Matrix, Number, canonical, check_real, is_integer, named
+from weald._input.checks import Matrix, canonical, check_real, is_integer, named
 from weald._input.described import described
-from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
+from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald.projection import (
-    GaussianProjection,
-    HadamardProjection,
-    PCAProjection,
-    Projection,
-    RademacherProjection,
-    SubsampleProjection,
-    count_projections,
-)
+from weald.projection import CONSTRAINTS as CONSTRAINTS
+from weald.projection import FAMILIES, Projected, Projection, count_projections
 
 if TYPE_CHECKING:
     from weald._weald import _OutputProjection, _ProjectionMatrix
 
-FAMILIES: dict[str, Projection] = {
-    "achlioptas": RademacherProjection("achlioptas"),
-    "gaussian": GaussianProjection(),
-    "hadamard": HadamardProjection(),
-    "pca": PCAProjection(),
-    "rademacher": RademacherProjection(),
-    "sparse": RademacherProjection("sqrt"),
-    "subsample": SubsampleProjection(),
-}
-
-CONSTRAINTS: dict[str, list[Any]] = {
-    "output_projection": [StrOptions(set(FAMILIES)), Projection, "array-like", "sparse matrix", callable, None],
-    "n_projections": [
-        Interval(Integral, 1, None, closed="left"),
-        Number(RealNotInt, 0.0, 1.0, closed="right"),
-        StrOptions({"log"}),
-    ],
-}
 SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tree", "forest"})]}
 
 ENTROPIES = {"entropy", "log_loss"}
@@ -155,40 +129,45 @@ def _quoted(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def given_matrix(output_projection: object, n_outputs: int) -> _ProjectionMatrix | None:
-    """The matrix, if `output_projection` is a matrix, and None otherwise."""
+def given_matrix(
+    output_projection: object, n_outputs: int, name: str = "output_projection"
+) -> _ProjectionMatrix | None:
+    """The matrix, if the parameter `name` is a matrix, and None otherwise."""
     if isclass(output_projection):
-        name = output_projection.__name__
-        raise ValueError(f"output_projection must be an instance, {name}(), got the class {name}")
+        cls = output_projection.__name__
+        raise ValueError(f"{name} must be an instance, {cls}(), got the class {cls}")
     if isinstance(output_projection, str | Projection) or callable(output_projection):
         return None
-    return _matrix(output_projection, "output_projection", n_outputs, None)
+    return _matrix(output_projection, name, n_outputs, None)
 
 
-def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Growth) -> _OutputProjection:
+def drawn(
+    output_projection: Any, n_projections: int, n_outputs: int, growth: Growth, name: str = "output_projection"
+) -> _OutputProjection:
     """The family, or the matrices that the callable returns."""
     if isinstance(output_projection, str):
         output_projection = FAMILIES[output_projection]
     q = n_projections
     if isinstance(output_projection, Projection):
         return {"family": output_projection._family(), "matrices": [], "n_projections": q, "shared": growth.shared}
-    name = "output_projection(n_outputs, n_projections, random_state)"
+    call = f"{name}(n_outputs, n_projections, random_state)"
     seeds = growth.projection_seeds
-    with named("output_projection"):
-        matrices = [_matrix(output_projection(n_outputs, q, seed), name, n_outputs, q) for seed in seeds]
+    with named(name):
+        matrices = [_matrix(output_projection(n_outputs, q, seed), call, n_outputs, q) for seed in seeds]
     return {"family": None, "matrices": matrices, "n_projections": q, "shared": growth.shared}
 
 
-def of_stages(output_projection: object, n_projections: object, n_outputs: int, growth: Growth) -> _OutputProjection:
-    """The two parameters of boosting in the form of the engine, for `n_outputs` columns of scores."""
-    matrix = given_matrix(output_projection, n_outputs)
+def of_stages(projected: Projected, n_outputs: int, growth: Growth) -> _OutputProjection:
+    """The projections of boosting in the form of the engine, for `n_outputs` columns of scores."""
+    given, n_projections = projected.projection, projected.n_projections
+    matrix = given_matrix(given, n_outputs, "projection")
     if matrix is None:
-        return drawn(output_projection, count_projections(n_projections, n_outputs), n_outputs, growth)
+        return drawn(given, count_projections(n_projections, n_outputs), n_outputs, growth, "projection")
     q = _n_rows(matrix)
     if not isinstance(n_projections, str) and n_projections not in (1, q):
         raise ValueError(
-            f"n_projections must be {q}, the number of rows of the matrix output_projection, or 1 (the "
-            f"default), got {n_projections!r}"
+            f"n_projections must be {q}, the number of rows of the matrix projection, or 1 (the default), got "
+            f"{n_projections!r}"
         )
     return {"family": None, "matrices": [matrix], "n_projections": q, "shared": True}
 

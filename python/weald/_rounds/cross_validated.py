@@ -124,8 +124,7 @@ def _folds_of(
 
 def _start_without(boosting: BaseBoosting, samples: Samples, y: Raw, train: NDArray[np.uint32]) -> Float | None:
     """The initial scores of all samples by a model that does not know the samples of a fold, where `init` is one."""
-    by_init = boosting._init is not None and boosting.init_cv is None
-    if not by_init or isinstance(boosting.init, str | FrozenEstimator):
+    if boosting._init is None or isinstance(boosting.init, str | FrozenEstimator):
         return None
     X, weights = samples.X, samples.weights
     X = X.tocsr() if is_sparse(X) else X

@@ -10,10 +10,10 @@ import numpy as np
 
 from weald import _weald
 from weald._input import checks, masks
-from weald._input.checks import Float, Matrix
+from weald._input.checks import Float
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters.types import MatrixLike
+from weald._rounds.held_out import Held
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
@@ -24,15 +24,12 @@ _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples
 
 @dataclass(frozen=True)
 class EvalSet:
-    """A checked set: its samples with positive weight."""
+    """A checked set."""
 
     name: str
     # Its name in error messages.
     what: str
-    X: Matrix
-    # y as it was passed.
-    y: MatrixLike
-    weights: Float | None
+    samples: Held
     # The mean loss as a function of raw scores, which is NaN if no value of y is known.
     loss: Callable[[Float], float]
 
@@ -99,4 +96,4 @@ def _checked(
         return np.nan if found is None else found
 
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
-    return EvalSet(*names, X, y, weights, loss)
+    return EvalSet(*names, Held(X, engine, weights, None, y_mask, y), loss)

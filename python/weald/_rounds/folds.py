@@ -26,13 +26,7 @@ Split: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 
 
 def of(
-    cv: object,
-    X: Matrix,
-    target: Target,
-    weights: Float | None,
-    seed: int,
-    margins: Float | None = None,
-    name: str = "cv",
+    cv: object, X: Matrix, target: Target, weights: Float | None, seed: int, margins: Float | None = None
 ) -> list[Split]:
     """The training and the test samples of each fold, all with positive weight. An integer asks for dealt folds.
 
@@ -43,7 +37,7 @@ def of(
         y = target.original
         y = y[:, 0] if target.kind == "classes" and target.n_outputs == 1 else y
         return given(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
-    with renamed(n_folds=name):
+    with renamed(n_folds="cv"):
         return _weald.folds_of_samples(
             _of_engine(X), target.engine, weights, int(cv), seed, masks.to_engine(target.mask), margins
         )

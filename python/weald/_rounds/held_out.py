@@ -1,7 +1,8 @@
-"""Validation samples of boosting, and the folds of `init_cv`."""
+"""Validation samples of boosting."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,24 +18,49 @@ from weald._rounds import folds
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
+    from weald._fit.samples import Samples
     from weald._weald import _Targets
 
 
+@dataclass(frozen=True)
+class Given:
+    """The arguments of `fit` on validation samples."""
+
+    X: Any
+    y: Any
+    weights: Any
+    margins: Any
+
+
+@dataclass(frozen=True)
+class Held:
+    """Samples that stages are judged by, in the engine's form."""
+
+    X: Matrix
+    y: _Targets
+    weights: Float | None
+    # The initial scores.
+    margins: Float | None
+    # The unknown values of y.
+    mask: Any
+    # y as it was passed, which scorers take.
+    given: Any = None
+
+    @property
+    def in_engine(self) -> tuple[Matrix, _Targets, Float | None, Float | None]:
+        """The samples as an argument of the engine, without the mask."""
+        return self.X, self.y, self.weights, self.margins
+
+
 def validation_set(
-    boosting: BaseBoosting,
-    X: Matrix,
-    y: Raw,
-    target: Target,
-    weights: Float | None,
-    given: tuple[Any, Any, Any],
-    margins: tuple[Float | None, Any],
-) -> tuple[Float | None, tuple[Matrix, _Targets, Float | None, Float | None] | None, Any, Any]:
-    """Weights of the training samples, and the validation samples with their y as it was passed and its mask.
+    boosting: BaseBoosting, samples: Samples, y: Raw, given: Given, start: Float | None
+) -> tuple[Float | None, Held | None]:
+    """Weights of the training samples, and the validation samples.
 
     Training samples that are set aside for validation get the weight zero.
     """
-    X_val, y_val, w_val = given
-    start, margins_val = margins
+    X, target, weights = samples.X, samples.target, samples.row_weights[0]
+    X_val, y_val, w_val = given.X, given.y, given.weights
     if (X_val is None) != (y_val is None):
         missing, there = ("X_val", "y_val") if X_val is None else ("y_val", "X_val")
         raise ValueError(f"{missing} must be given if {there} is, got None: pass both or none")
@@ -43,7 +69,7 @@ def validation_set(
         with checks.renamed(**names, base_margin_val="base_margin_val"):
             X_val = boosting._check_X(X_val, reset=False, fitting=True)
             w_val = checks.check_weights(w_val, X_val.shape[0])
-            start_val = boosting._start_margins(X_val, margins_val, "base_margin_val", target)
+            start_val = boosting._start_margins(X_val, given.margins, "base_margin_val", target)
             if start_val is not None and (rows := checks.rows_there(w_val)) is not None:
                 start_val = start_val[rows]
             X_val, y_val, w_val = checks.without_absent(X_val, y_val, w_val)
@@ -52,12 +78,12 @@ def validation_set(
             raise ValueError("base_margin_val must be given if base_margin and X_val are, got None: pass both")
         if start is None and start_val is not None:
             raise ValueError("base_margin must be given if base_margin_val is, got None: pass both")
-        return weights, (X_val, held, w_val, start_val), y_val, mask
-    for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
+        return weights, Held(X_val, held, w_val, start_val, masks.to_engine(mask), y_val)
+    for name, value in (("sample_weight_val", w_val), ("base_margin_val", given.margins)):
         if value is not None:
             raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
     if boosting._patience() is None or boosting._folds() is not None:
-        return weights, None, None, None
+        return weights, None
     try:
         counted = label_weight.that_count(boosting, target)
         held_rows = folds.held_out(X, counted, weights, float(boosting.validation_fraction), boosting._seed)
@@ -77,17 +103,16 @@ def apart(
     weights: Float | None,
     start: Float | None,
     rows: NDArray[np.integer],
-) -> tuple[Float, tuple[Matrix, _Targets, Float | None, Float | None], Any, Any]:
+) -> tuple[Float, Held]:
     """The result of `validation_set` for these training samples, in place of others that are drawn."""
     kept, X_held, held, mask = set_aside(X, target, weights, rows)
-    w_held = None if weights is None else weights[rows]
     y_held = None if boosting.scoring is None else y_of(target, y, rows)
-    start_held = None if start is None else start[rows]
     if mask is not None:
         # An output may have known values in the validation samples only.
         masks.weights_of_known(target.mask, kept, target.names)
-        mask = mask if mask.sum() else None
-    return kept, (X_held, held, w_held, start_held), y_held, mask
+        mask = masks.to_engine(mask) if mask.sum() else None
+    w_held, start_held = (None if values is None else values[rows] for values in (weights, start))
+    return kept, Held(X_held, held, w_held, start_held, mask, y_held)
 
 
 def y_of(target: Target, y: Raw, rows: NDArray[np.integer]) -> Any:
@@ -114,29 +139,3 @@ def set_aside(
     kept[rows] = 0
     X_held = X.tocsr()[rows] if is_sparse(X) else X[rows]
     return kept, X_held, target.rows(rows), None if target.mask is None else target.mask[rows]
-
-
-def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Raw, target: Target, weights: Float | None) -> Float:
-    """Initial scores of the training samples, each by a copy of `init` that was fitted without the sample.
-
-    The scores of samples with weight zero are zero.
-    """
-    assert boosting.init_cv is not None
-    n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
-    counted = label_weight.that_count(boosting, target)
-    splits = folds.of(n_folds, X, counted, weights, boosting._seed, name="init_cv")
-    X = X.tocsr() if is_sparse(X) else X
-    y = y.tocsr() if is_sparse(y) else y
-    margins = np.zeros((X.shape[0], width))
-    left = np.ones(X.shape[0], dtype=np.bool_) if weights is None else weights > 0
-    for train, test in splits:
-        try:
-            init = boosting._fitted_init(X[train], safe_indexing(y, train), None if weights is None else weights[train])
-        except ValueError as error:
-            raise ValueError(f"init_cv must allow a fit of init without each fold, got {n_folds}: {error}") from error
-        margins[test] = boosting._margins_of_init(init, X[test], width)
-        left[test] = False
-    # Samples that are in no fold are in all fits, and are predicted by the model that is fitted to all samples.
-    if left.any():
-        margins[left] = boosting._margins_of_init(boosting._init, X[np.flatnonzero(left)], width)
-    return margins

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from weald._weald import _BoostConfig, _FoldModels, _Targets
     from weald.linear import LinearClassifier
 
-# The folds of the scores that stages start from, unless `init_cv` is another number.
+# The folds of the scores that stages start from.
 N_FOLDS = 3
 
 # What stages add their values to: the scores of the linear model, or a function of its probabilities, which are at least

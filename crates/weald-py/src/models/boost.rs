@@ -20,7 +20,7 @@ use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights
 use crate::memory;
 use crate::models::forest::PyForest;
 use crate::models::model::{compacting, copies, grown, model, properties, scores, vectors};
-use crate::names::{name_of_dtype, name_of_term};
+use crate::names::name_of_term;
 use crate::output;
 
 /// The approximate number of steps per stage for each stored value of X, over the levels of a tree.
@@ -395,12 +395,6 @@ impl PyBoosted {
     #[getter]
     fn forest(&self) -> Option<PyForest> {
         self.0.forest().map(PyForest::from)
-    }
-
-    /// The type in which step sizes are stored: "float64" or "float8".
-    #[getter]
-    fn step_dtype(&self) -> &'static str {
-        name_of_dtype(self.0.step_dtype())
     }
 
     /// Returns the model after its first `n_stages` stages.

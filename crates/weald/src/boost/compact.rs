@@ -63,7 +63,7 @@ impl Boosted {
                 Ok((0..self.width).map(of_column).fold(0.0, f64::max))
             }
             Combine::RankOne => {
-                let steps = self.step_sizes.all(self.width)?;
+                let steps = &self.step_sizes.0;
                 let largest = |steps: &[f64]| steps.iter().fold(0.0f64, |largest, step| largest.max(step.abs()));
                 let stages = changes.iter().zip(steps.chunks_exact(self.width));
                 Ok(stages.map(|(change, steps)| change * self.learning_rate.abs() * largest(steps)).sum())

@@ -1,6 +1,5 @@
 //! Parameters of boosting: plain data with the names of scikit-learn, checked when they are used.
 
-use super::step_sizes::StepDtype;
 use crate::criterion::Criterion;
 use crate::data::targets::n_scores;
 use crate::data::{Outputs, Targets};
@@ -94,10 +93,6 @@ pub struct BoostConfig {
     pub min_sum_hessian_in_leaf: f64,
     /// How steps without a closed form are found.
     pub line_search: LineSearch,
-    /// Type in which the model stores its steps. Float8 is only supported for models without relabelled leaves, as the
-    /// leaves of other models contain what they add. It is not supported for the log loss of three or more classes,
-    /// whose steps depend on each other.
-    pub step_dtype: StepDtype,
     /// Maximum number of bins for each feature, 2 to 255: values in the same bin are not distinguished. `None`
     /// distinguishes all values. For a feature with no more distinct values than bins, the search for splits is exact
     /// in both cases.
@@ -123,7 +118,6 @@ setters! { BoostConfig {
     l2_regularization: f64,
     min_sum_hessian_in_leaf: f64,
     line_search: LineSearch,
-    step_dtype: StepDtype,
     max_bins: impl Into<Option<usize>>,
     n_iter_no_change: impl Into<Option<usize>>,
     tol: f64,
@@ -156,7 +150,6 @@ impl BoostConfig {
             l2_regularization: 1.0,
             min_sum_hessian_in_leaf: 1e-3,
             line_search: LineSearch::Newton,
-            step_dtype: StepDtype::Float64,
             max_bins: Some(MOST_BINS),
             n_iter_no_change: None,
             tol: 1e-4,
@@ -228,11 +221,6 @@ impl BoostConfig {
             if !relabel && q != 1 {
                 return Err(Error::invalid("n_projections", q, "be 1 if leaves are not relabelled"));
             }
-        }
-        let has_steps = matches!(self.strategy, OutputStrategy::Projected { relabel: false, .. });
-        if self.step_dtype != StepDtype::Float64 && !has_steps {
-            let must = "be Float64, except with the strategy Projected without relabelled leaves";
-            return Err(Error::invalid("step_dtype", format!("{:?}", self.step_dtype), must));
         }
         Ok(())
     }

@@ -106,8 +106,8 @@ mod trees;
 mod weak;
 mod workers;
 
+pub use crate::model::StagedScores;
 pub(crate) use crate::model::step_sizes;
-pub use crate::model::{StagedScores, StepDtype};
 pub use auto::AutoBoost;
 pub use config::{BoostConfig, LeafEstimation, OutputStrategy};
 pub use model::Boosted;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ndarray::{Array2, ArrayView2};
 
 use super::problem::Problem;
-use super::step_sizes::{StepDtype, StepSizes};
+use super::step_sizes::StepSizes;
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Error, Purpose, Result};
@@ -66,7 +66,7 @@ impl Boosted {
             start: Vec::new(),
             learning_rate,
             trees: Vec::new(),
-            step_sizes: StepSizes::empty(problem.step_dtype),
+            step_sizes: StepSizes::default(),
             train_score: Vec::new(),
             validation_score: Vec::new(),
             oob_losses: Vec::new(),
@@ -104,19 +104,14 @@ impl Boosted {
         &self.start
     }
 
-    /// Returns the step sizes ρ, (n_stages, width), without the learning rate. They are copied, because the model may
-    /// store them in fewer bytes.
+    /// Returns a copy of the step sizes ρ, (n_stages, width), without the learning rate.
     ///
     /// # Errors
     /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn step_sizes(&self) -> Result<Array2<f64>> {
         let shape = (self.n_stages(), self.width);
-        Ok(Array2::from_shape_vec(shape, self.step_sizes.all(self.width)?).expect("a row for each stage"))
-    }
-
-    /// Returns the type in which step sizes are stored.
-    pub fn step_dtype(&self) -> StepDtype {
-        self.step_sizes.dtype()
+        let steps = Purpose("the step sizes").copied(&self.step_sizes.0)?;
+        Ok(Array2::from_shape_vec(shape, steps).expect("a row for each stage"))
     }
 
     /// Returns the training loss after each stage: the weighted mean over samples, divided by the number of scores of a

@@ -2,7 +2,6 @@
 
 use super::config::{BoostConfig, OutputStrategy};
 use super::model::{Boosted, Combine};
-use super::step_sizes::StepDtype;
 use crate::data::Outputs;
 use crate::data::targets::n_scores;
 use crate::error::{Error, Purpose, Result};
@@ -21,17 +20,13 @@ pub(crate) struct Problem<'a> {
     pub(crate) combine: Combine,
     pub(crate) link: Link,
     pub(crate) loss_name: String,
-    /// The type of the steps that the model stores. It is float64 for one score, where steps are few or part of the
-    /// leaves.
-    pub(crate) step_dtype: StepDtype,
     /// The weight of each label divided by the mean weight; `None` if all labels have the same weight.
     pub(super) label_shares: Option<Vec<f64>>,
 }
 
 impl<'a> Problem<'a> {
     /// # Errors
-    /// Returns [`crate::ErrorKind::Invalid`] for float8 steps of classes that share a loss, because rounding each of
-    /// them may raise it, or [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     ///
     /// `known` must have the losses of known cells, see [`WorkingLoss::of_known`], if some cells of y are unknown.
     pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs, known: Option<&'a [KnownCells<'a>]>) -> Result<Self> {
@@ -49,12 +44,6 @@ impl<'a> Problem<'a> {
             Some(losses) => loss.of_known(losses),
         };
         let link = loss.link(&outputs);
-        if config.step_dtype != StepDtype::Float64 && matches!(loss, WorkingLoss::Classes(_)) {
-            let must = "be Float64 for the log loss of three and more classes";
-            return Err(Error::invalid("step_dtype", format!("{:?}", config.step_dtype), must));
-        }
-        // `BoostConfig::check` returns an error for other types if leaves are relabelled.
-        let step_dtype = if width > 1 { config.step_dtype } else { StepDtype::Float64 };
         let n_apart = if combine == Combine::Columns { width } else { 0 };
         let mut of_columns = Vec::new();
         for of_column in (0..n_apart).map_while(|column| loss.of_column(column)) {
@@ -62,7 +51,7 @@ impl<'a> Problem<'a> {
         }
         let label_shares = config.tree.output_factors().shares_of_labels(&outputs)?;
         let loss_name = config.loss.name().to_owned();
-        Ok(Problem { loss, of_columns, outputs, width, combine, link, loss_name, step_dtype, label_shares })
+        Ok(Problem { loss, of_columns, outputs, width, combine, link, loss_name, label_shares })
     }
 
     /// Returns whether leaves have one value, by multiples of which several scores move.
@@ -103,9 +92,6 @@ impl<'a> Problem<'a> {
         }
         if model.combine != self.combine || model.link != self.link {
             return Err(Error::invalid(WHAT, "another strategy or loss", "have the same strategy and loss"));
-        }
-        if model.step_dtype() != self.step_dtype {
-            return Err(Error::invalid(WHAT, format!("{:?}", model.step_dtype()), "have the same step_dtype"));
         }
         if model.n_stages() > config.n_estimators {
             let must = "be at least the number of stages of the model";

@@ -369,7 +369,7 @@ impl<'f> Fitting<'f> {
         if projection.needs_y() {
             if self.problem.loss.skips_unknown() {
                 let must = "be another family if y has masked cells";
-                return Err(Error::invalid("output_projection", "Pca", must));
+                return Err(Error::invalid("projection", "Pca", must));
             }
             let mut y = match (factors, y) {
                 (Some(_), Targets::Labels(labels)) => {

@@ -199,7 +199,7 @@ impl<'f> Trees<'f> {
         next: Option<&Projector>,
         control: &Control,
     ) -> Result<Stage> {
-        let Fitting { config, problem, n_samples, n_features, .. } = self.fitting;
+        let Fitting { config, n_samples, n_features, .. } = self.fitting;
         let Drawn { rows, weights, .. } = drawn;
         let (n, workers) = (*n_samples, weights.workers());
 
@@ -236,7 +236,6 @@ impl<'f> Trees<'f> {
             let order = |table: &mut [f64]| monotonic.order_leaves(&structure, &leaves.weights, table, data.width);
             scores.keep_in_order(fit, order, (&mut values, &mut steps))?;
         }
-        let steps = problem.step_dtype.cut(steps);
 
         // What is added to the scores is μ ρ g.
         let (kept, moves) = S::moves(values, &steps, config.learning_rate)?;
@@ -323,7 +322,7 @@ impl<'f> Trees<'f> {
         booster: &mut Booster<'y, T, S>,
         tree: &Tree,
     ) -> Result<Stage> {
-        let Fitting { config, problem, control, weights, rows, n_samples, .. } = self.fitting;
+        let Fitting { config, control, weights, rows, n_samples, .. } = self.fitting;
         let by_leaf = RowsByLeaf::new(rows, &self.walk.leaves(tree, control)?, tree.n_leaves())?;
         let leaves = by_leaf.leaves(weights)?;
         if booster.train.scores.held().is_some() {
@@ -335,7 +334,6 @@ impl<'f> Trees<'f> {
         let Scored { data, scores } = &mut booster.train;
         let fit = Fit { data, leaves: &leaves, config, control };
         let (values, steps) = scores.fit_leaves(fit, numbers)?;
-        let steps = problem.step_dtype.cut(steps);
         let (kept, moves) = S::moves(values, &steps, config.learning_rate)?;
         let moved = Some((leaves.of_rows(*n_samples)?, &moves));
         let losses = booster.advance(moved, None, &mut Vec::new(), None, control)?;

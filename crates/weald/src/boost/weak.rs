@@ -180,7 +180,7 @@ impl Learner for Asking<'_> {
         targets: &mut Vec<f64>,
         next: Option<&Projector>,
     ) -> Result<Vec<Stage>> {
-        let Fitting { config, problem, control, .. } = fitting;
+        let Fitting { config, control, .. } = fitting;
         let Drawn { rows, weights, .. } = drawn;
         let [booster] = boosters else { unreachable!("all scores have one weak model") };
         let n = fitting.n_samples;
@@ -201,7 +201,6 @@ impl Learner for Asking<'_> {
         let held = scores.held().expect("scores that weak models of the caller move are stored");
         let fit = Fit { data, leaves: &leaves, config, control };
         let steps = searched(fit, &held.scores, &of_rows(&values)?)?;
-        let steps = problem.step_dtype.cut(steps);
         let direction = Purpose("the steps of a stage").collected(steps.iter().map(|s| config.learning_rate * s))?;
         let added = Added { predictions: &predictions, direction: &direction, q };
         let (leaf_of, moved) = added.to_training::<T, S>(n)?;

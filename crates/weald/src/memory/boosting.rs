@@ -6,7 +6,6 @@ use super::trees::{
 use super::{FitShapes, MemoryTerm, bytes, count};
 use crate::boost::{BoostConfig, OutputStrategy};
 use crate::criterion::variance;
-use crate::model::StepDtype;
 
 /// The number of scores of a sample, which is one for two classes.
 fn n_scores(shapes: &FitShapes) -> usize {
@@ -49,11 +48,10 @@ impl BoostConfig {
         let leaves = most_leaves(&self.tree, n);
         let values = leaves * if is_low_rank { 1 } else { width };
         found.push(MemoryTerm::new("the leaves of all stages", n_stages * bytes::<f64>() * values));
-        let of_step = if self.step_dtype == StepDtype::Float8 { bytes::<u8>() } else { bytes::<f64>() };
         // A fit that stops early keeps fewer steps.
         let is_certain = self.n_iter_no_change.is_none() && !may_stop;
-        let steps = MemoryTerm::new("the step sizes", n_stages * of_step * width);
-        found.push(steps.certain_if(is_certain, "fit fewer stages, or set step_dtype to Float8"));
+        let steps = MemoryTerm::new("the step sizes", n_stages * bytes::<f64>() * width);
+        found.push(steps.certain_if(is_certain, "fit fewer stages"));
         found.extend(gaps(shapes));
         if shapes.n_unknown > 0 {
             let of_y = bytes::<f64>() * count(shapes.n_cells);

@@ -13,7 +13,6 @@ use crate::forest::{ForestConfig, Sampling};
 use crate::label_tree::{LabelTree, LabelTreeConfig};
 use crate::linear::{Features, LinearConfig};
 use crate::loss::LossKind;
-use crate::model::StepDtype;
 use crate::projection::{NProjections, OutputProjection, Projection};
 use crate::rng::{Key, Stream};
 use crate::split::Splitter;
@@ -234,14 +233,14 @@ fn boosting_by_strategy() {
     assert_eq!(single[2], ("the targets of a stage", 10 * (28 + 16 * 2), false));
     let projection = Projection::Gaussian;
     let low_rank = OutputStrategy::Projected { projection, n_projections: NProjections::Count(1), relabel: false };
-    let config = config.strategy(low_rank).step_dtype(StepDtype::Float8).subsample(0.5);
+    let config = config.strategy(low_rank).subsample(0.5);
     let terms = config.fit_memory(&shapes.is_dense_numbers(false), 2, true);
     assert_eq!(
         found(&terms)[1..],
         [
             ("the targets of a stage", 10 * (28 + 16 * 2), false),
             ("the leaves of all stages", 7 * 8 * 4, false),
-            ("the step sizes", 7 * 3, false),
+            ("the step sizes", 7 * 8 * 3, false),
             ("the losses of out-of-bag samples", 10 * 17, false),
         ]
     );

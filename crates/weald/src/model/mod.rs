@@ -52,7 +52,7 @@
 //! | `shap` | Shapley values: how features move a score away from the mean |
 //! | `bounds` | whether scores are finite for every sample |
 //! | `importance` | how much each feature reduced the impurity |
-//! | `step_sizes` | the factors of directions, stored in eight bytes or in one |
+//! | `step_sizes` | the factors of directions |
 //! | `matrix` | allocation of row-major results |
 //! | `methods` | methods that several kinds of models have |
 //!
@@ -86,7 +86,6 @@ pub use paths::DecisionPath;
 pub use predict::StagedScores;
 pub(crate) use ranking::Ranking;
 pub use ranking::{LabelScores, StoredScores, rank_rows};
-pub use step_sizes::StepDtype;
 pub use topk::TopK;
 pub(crate) use topk::{RankBy, check_topk};
 pub use true_ranks::{coverage, label_precision};

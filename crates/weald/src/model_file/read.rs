@@ -167,15 +167,6 @@ impl<'a> File<'a> {
         Ok(Some(Whole { name, dtype, bytes: self.bytes(place)? }))
     }
 
-    /// Returns a copy of the codes of tensor `name`, if it exists and is in float8.
-    pub(super) fn codes(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let Some((Dtype::F8_E4M3, place)) = self.place(name) else { return Ok(None) };
-        match self.bytes(place)? {
-            Cow::Borrowed(bytes) => Purpose("the model").copied(bytes).map(Some),
-            Cow::Owned(bytes) => Ok(Some(bytes)),
-        }
-    }
-
     /// Returns the type of tensor `name`, and its place among the arrays.
     fn place(&self, name: &str) -> Option<(Dtype, (usize, usize))> {
         // The parser has checked that the offsets are inside the data and fit the shape and the type.

@@ -107,8 +107,6 @@ pub struct Asked {
     pub sharing: Option<Sharing>,
     /// How the columns of the model that a fit goes on with share trees.
     pub kept: Option<Sharing>,
-    /// Whether a parameter of projections is given.
-    pub has_projection: bool,
     /// Whether features have directions, which projections do not preserve.
     pub has_directions: bool,
     /// Whether other models than trees are grown.
@@ -241,7 +239,6 @@ impl Asked {
             n_features: 0,
             sharing: None,
             kept: None,
-            has_projection: false,
             has_directions: false,
             has_weak_models: false,
             has_init: false,
@@ -260,7 +257,7 @@ impl Asked {
 
     /// Whether each of many numbers has a tree of its own if the number of samples suits.
     fn may_have_own_trees(&self) -> bool {
-        let is_free = self.sharing.is_none() && !self.has_weak_models && !self.has_projection;
+        let is_free = self.sharing.is_none() && !self.has_weak_models;
         is_free && self.kind == Kind::Numbers && (FEW + 1..=MOST_WITH_OWN_TREES).contains(&self.n_columns)
     }
 
@@ -268,8 +265,7 @@ impl Asked {
     fn sharing(&self) -> Sharing {
         match self.sharing.or(self.kept) {
             Some(given) => given,
-            None if self.has_weak_models && !self.has_projection => Sharing::Joint,
-            None if self.has_projection => Sharing::Projected,
+            None if self.has_weak_models => Sharing::Joint,
             None if self.n_columns <= FEW => Sharing::SingleTarget,
             None if self.has_directions => Sharing::Joint,
             None => Sharing::Projected,

@@ -13,7 +13,6 @@ fn asked(kind: Kind, n_outputs: usize, n_columns: usize) -> Asked {
         n_features: 5,
         sharing: None,
         kept: None,
-        has_projection: false,
         has_directions: false,
         has_weak_models: false,
         has_init: false,

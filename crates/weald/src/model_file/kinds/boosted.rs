@@ -4,8 +4,7 @@
 //! |---|---|---|
 //! | `start` | scores of a sample | scores before the first stage |
 //! | `learning_rate` | 1 | factor of every step |
-//! | `step_sizes` | stages × scores | steps of one stage after another, as numbers or in float8 (E4M3) |
-//! | `step_exponents` | stages, with float8 | exponent of the power of two by which the steps of the stage are multiplied |
+//! | `step_sizes` | stages × scores | steps of one stage after another |
 //! | `train_score` | stages | training losses |
 //! | `validation_score` | stages, or 0 | validation losses |
 //! | `oob_losses` | stages + 1 | losses on the samples that stages were not fitted to, preceded by the loss before the first stage; absent if some stage has no such samples |
@@ -29,7 +28,7 @@ use crate::model_file::header::{Field, Fields, Head, Header};
 use crate::model_file::lengths::{NUMBERS, OF_LEAVES, OF_TESTS, check_lengths};
 use crate::model_file::read::File;
 use crate::model_file::scores::{ScoreMeaning, infinite_scores};
-use crate::model_file::tensor::{PURPOSE, Tensor, bytes, narrowest};
+use crate::model_file::tensor::{Tensor, bytes, narrowest};
 use crate::model_file::validate::trees;
 use crate::model_file::write::tensors;
 
@@ -49,7 +48,7 @@ const TENSORS: Names = &[
     ("oob_losses", NUMBERS),
     ("start", NUMBERS),
     ("step_exponents", NUMBERS),
-    ("step_sizes", &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F8_E4M3, Dtype::F16, Dtype::F32, Dtype::F64]),
+    ("step_sizes", &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64]),
     ("train_score", NUMBERS),
     ("validation_score", NUMBERS),
 ];
@@ -100,13 +99,7 @@ impl Codec for Boosted {
         let numbers = |name, values: &[f64]| -> Result<Tensor> { narrowest(name, || values.iter().copied()) };
         all.push(bytes("learning_rate", Dtype::F64, 1, [self.learning_rate.to_le_bytes()].into_iter())?);
         all.push(numbers("start", &self.start)?);
-        match &self.step_sizes {
-            StepSizes::Float64(steps) => all.push(numbers("step_sizes", steps)?),
-            StepSizes::Float8 { codes, exponents } => {
-                all.push(Tensor::new("step_sizes", Dtype::F8_E4M3, PURPOSE.copied(codes)?));
-                all.push(narrowest("step_exponents", || exponents.iter().map(|&e| e.into()))?);
-            }
-        }
+        all.push(numbers("step_sizes", &self.step_sizes.0)?);
         all.push(numbers("train_score", &self.train_score)?);
         all.push(numbers("validation_score", &self.validation_score)?);
         if !self.oob_losses.is_empty() {
@@ -133,7 +126,7 @@ impl Codec for Boosted {
             start: finite("start")?,
             learning_rate: one("learning_rate")?,
             trees: trees(file)?,
-            step_sizes: step_sizes(file)?,
+            step_sizes: StepSizes(finite("step_sizes")?),
             train_score: finite("train_score")?,
             validation_score: finite("validation_score")?,
             oob_losses: if file.optional(OOB_LOSSES)?.is_some() { finite(OOB_LOSSES)? } else { Vec::new() },
@@ -145,11 +138,8 @@ impl Codec for Boosted {
             Combine::OtherRankOne | Combine::OtherEach => 0,
         };
         let leaf_width = Outputs::Real { n_outputs: leaf_width(&model) };
-        // If leaves hold what is added to scores, steps are not in float8.
-        let may_be_narrow = matches!(combine, Combine::RankOne | Combine::OtherRankOne) && width > 1;
         let is_whole = model.start.len() == width
             && model.step_sizes.len() == n_stages * width
-            && model.step_sizes.n_exponents().is_none_or(|n| n == n_stages && may_be_narrow)
             && model.train_score.len() == n_stages
             && [0, n_stages].contains(&model.validation_score.len())
             && [0, n_stages + 1].contains(&model.oob_losses.len())
@@ -178,20 +168,4 @@ fn finite(file: &File<'_>, name: &'static str) -> Result<Vec<f64>> {
     } else {
         Err(Error::corrupt(format!("`{name}` is not finite")))
     }
-}
-
-/// Reads the steps of all stages.
-fn step_sizes(file: &File<'_>) -> Result<StepSizes> {
-    const EXPONENTS: &str = "step_exponents";
-    let Some(codes) = file.codes("step_sizes")? else {
-        return match file.optional(EXPONENTS)? {
-            Some(_) => Err(Error::corrupt(format!("there is `{EXPONENTS}`, but no steps in float8"))),
-            None => finite(file, "step_sizes").map(StepSizes::Float64),
-        };
-    };
-    let mut numbers = file.required(EXPONENTS)?;
-    // Exponents that are not whole numbers, or are out of range, are replaced by one that is out of range.
-    let whole = |e: f64| if f64::from(e as i16) == e { e as i16 } else { i16::MAX };
-    let exponents = numbers.collect(Purpose("the model"), numbers.len(), whole)?;
-    StepSizes::of_codes(codes, exponents).ok_or_else(|| Error::corrupt("the steps in float8 are invalid"))
 }

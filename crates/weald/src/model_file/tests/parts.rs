@@ -4,7 +4,7 @@ use ndarray::Array2;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::boost::{BoostConfig, Boosted, OutputStrategy, StepDtype};
+use crate::boost::{BoostConfig, Boosted, OutputStrategy};
 use crate::error::Error;
 use crate::loss::LossKind;
 use crate::model_file::Model;
@@ -97,7 +97,7 @@ pub(super) fn corrupt(bytes: &[u8], why: &str) {
     assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }), "{error:?}");
 }
 
-/// Returns a model with two stages of three scores each, whose steps are float8, and with out-of-bag losses.
+/// Returns a model with two stages of three scores each, and with out-of-bag losses.
 pub(super) fn boosted() -> Boosted {
     let x = Array2::from_shape_fn((20, 2), |(i, j)| (i * (j + 3) % 7) as f32);
     let y = Array2::from_shape_fn((20, 3), |(i, j)| f64::from(x[[i, 0]]) * (j + 1) as f64 + f64::from(x[[i, 1]]));
@@ -108,7 +108,6 @@ pub(super) fn boosted() -> Boosted {
             n_projections: NProjections::Count(1),
             relabel: false,
         },
-        step_dtype: StepDtype::Float8,
         subsample: 0.8,
         ..BoostConfig::new(LossKind::SquaredError)
     };
