@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use weald::{Error, ErrorKind};
 
 /// Names of arguments and values in the engine's messages, and their names in Python.
-const WORDS: [(&str, &str); 35] = [
+const WORDS: [(&str, &str); 32] = [
     ("precision", "dtype"),
     ("Byte", "'int8'"),
     ("be Half or Single for labels and classes", "be 'float16' or 'float32' for labels and classes"),

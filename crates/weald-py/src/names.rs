@@ -1,6 +1,7 @@
 //! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
+use pyo3::PyResult;
 use weald::{Additive, Criterion, Domain, Features, LinearLoss, Link, Outputs, Term};
 
 use crate::config::one_of;
@@ -32,8 +33,6 @@ fn name_in<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str 
 /// Returns the name of a criterion as models report it. With projected outputs, it is that of the variance.
 pub(crate) fn name_of(criterion: Criterion) -> &'static str {
     name_in(&CRITERIA, criterion)
-}
-
 }
 
 /// The names of the domains of losses.

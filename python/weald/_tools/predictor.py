@@ -52,8 +52,8 @@ class Predictor:
     ----------
     estimator : fitted estimator of weald or Pipeline
         A tree, forest, centroid forest, linear model, label tree, boosted or compressed model; `TunedThresholds` or
-        `CalibratedLabels`; a `VotingClassifier` or `VotingRegressor`; or a
-        `sklearn.pipeline.Pipeline` that ends in one of these, whose steps are copied. Fitting `estimator` again later does not change the predictor.
+        `CalibratedLabels`; a `VotingClassifier` or `VotingRegressor`; or a `sklearn.pipeline.Pipeline` that ends in one
+        of these, whose steps are copied. Fitting `estimator` again later does not change the predictor.
     absent : {"error", "zero"}, default="error"
         What a mapping means that does not name all features of the model: an error, or that the others are zero, as
         words are that a text does not have. "zero" is not for pipelines.
