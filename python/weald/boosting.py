@@ -48,13 +48,12 @@ from weald.projection import Projected
 from weald.tree import DecisionTreeRegressor
 
 if TYPE_CHECKING:
-    from weald._fit.base import BaseModel
     from weald._fit.samples import Samples
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
 
-def _has_probabilities(estimator: BaseModel) -> bool:
+def _has_probabilities(estimator: BaseBoosting) -> bool:
     try:
         loss = estimator._loss if hasattr(estimator, "_shared") else losses.get(estimator.loss)
     except (TypeError, ValueError) as error:
@@ -65,7 +64,7 @@ def _has_probabilities(estimator: BaseModel) -> bool:
     return True
 
 
-def _has_probabilities_of_labels(estimator: BaseModel) -> bool:
+def _has_probabilities_of_labels(estimator: BaseBoosting) -> bool:
     return _has_probabilities(estimator) and has_labels(estimator)
 
 

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignore[misc]
+class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
     """Regressor with prediction intervals for each output, and regions for all outputs of a sample together.
 
     Use it where errors must be bounded: the interval of an output is the prediction plus and minus the residual at
@@ -351,7 +351,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):  # type: ignor
         return -float(measures.averaged(measures.by_output(scores, mask, weights), "uniform_average"))
 
 
-class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):  # type: ignore[misc]
+class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
     """Classifier with sets of classes that hold the true class with a probability that is promised.
 
     A class is in the set of a sample if its score is at most the score at position ⌈(n + 1)(1 − alpha)⌉ of the true
@@ -637,6 +637,10 @@ class ConformalLabels(WithScores):
         "frequent_": _are_labels,
     }
     _floor_of_sparse = 0.001
+
+    control: Literal["recall", "precision"]
+    alpha: float
+    delta: float
 
     threshold_: float
     frequent_: NDArray[np.int64]

@@ -19,7 +19,7 @@ some of the samples, and all workers obtain the boosting model that a single mac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from inspect import Parameter, signature
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.model_selection import BaseCrossValidator
 
 from weald import model_selection
 from weald._around.base import Around, Fit
@@ -118,8 +119,8 @@ def fit(
         If a part was lost more than `max_retries` times, or the executor was shut down or is broken.
     """
     parts = estimator._parts_for(count_columns(y)) if isinstance(estimator, BaseModel) else None
-    is_around = isinstance(estimator, Around) and estimator._fits_apart
-    if parts is None and not is_around:
+    around = estimator if isinstance(estimator, Around) and estimator._fits_apart else None
+    if parts is None and around is None:
         raise TypeError(f"estimator must be one of {MERGED}, or {_AROUND}, got a {type(estimator).__name__}")
     accepted = signature(estimator.fit).parameters
     takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in accepted.values())
@@ -127,9 +128,10 @@ def fit(
         known = ", ".join(name for name in accepted if name not in ("X", "y", "labels", "trees"))
         raise TypeError(f"fit of {type(estimator).__name__} accepts {known}, got {', '.join(unknown)}")
     with OnExecutor(executor, n_parts, timeout, max_retries) as fits:
-        if is_around:
-            return estimator._run(Fit(X, y, sample_weight, fits=fits, **fit_params))
+        if around is not None:
+            return around._run(Fit(X, y, sample_weight, fits=fits, **fit_params))
         assert parts is not None
+        assert isinstance(estimator, BaseModel)
         what, n = parts
         shape = np.shape(y)  # type: ignore[arg-type]
         if what == "labels" and (len(shape) != 2 or n == 0):
@@ -211,7 +213,8 @@ def predict(
     check_has_fit(estimator)
     if not isinstance(method, str) or not callable(_method(estimator, method)):
         raise TypeError(f"method must be the name of a method of {type(estimator).__name__}, got {shown(method)}")
-    model, container = estimator, None
+    model: Any = estimator
+    container = None
     if isinstance(estimator, FittedAsOne) and method in frames.FRAMED:
         # The samples together become the frame that `set_output` asks for.
         model = estimator._twin()
@@ -250,7 +253,7 @@ def cross_validate(
     executor: Executor | None,
     *,
     settings: Sequence[dict[str, Any]] = ({},),
-    cv: object = None,
+    cv: int | BaseCrossValidator | Iterable[Any] | None = None,
     scoring: str | Callable[..., float] | None = None,
     y_mask: MatrixLike | None = None,
     timeout: float | None = None,

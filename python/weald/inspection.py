@@ -141,7 +141,7 @@ def _n_splits(forest: _weald.Forest) -> NDArray[np.int64]:
     return np.bincount(splits, minlength=forest.n_features).astype(np.int64)
 
 
-def _columns_of_y(outputs: Any, model: BaseEstimator) -> list[int]:
+def _columns_of_y(outputs: Any, model: BaseModel) -> list[int]:
     n_outputs = model.n_outputs_
     names = {name: j for j, name in enumerate(getattr(model, "target_names_in_", ()))}
     by_name = " or a name in target_names_in_" if names else ""
@@ -283,7 +283,7 @@ def _filled(column: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
 class _Recursion(DecisionTreeRegressor):
     """A model in the form for which scikit-learn's function supports recursion: as if it were a regression tree."""
 
-    def __init__(self, model: BaseEstimator, columns: NDArray[np.intp] | None) -> None:
+    def __init__(self, model: BaseModel, columns: NDArray[np.intp] | None) -> None:
         self.model = model
         # For each column of X as it is passed to scikit-learn, the feature of the model. None: they are the same.
         self.columns = columns
@@ -293,8 +293,7 @@ class _Recursion(DecisionTreeRegressor):
 
     def _compute_partial_dependence_recursion(self, grid: object, target_features: Any) -> Float:
         features = target_features if self.columns is None else self.columns[target_features]
-        means: Float = self.model._means_of_grid(grid, features, of_samples=True)
-        return means
+        return self.model._means_of_grid(grid, features, of_samples=True)
 
 
 def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
@@ -549,7 +548,7 @@ def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) 
     return [str(name) for name in names]
 
 
-def _column_names(model: BaseEstimator, forest: _weald.Forest, names: Sequence[Any] | None) -> list[str] | None:
+def _column_names(model: BaseModel, forest: _weald.Forest, names: Sequence[Any] | None) -> list[str] | None:
     """The name of each column of the predictions."""
     has_classes = hasattr(model, "classes_") and model._label_format is None
     given = getattr(model, "target_names_in_", None)

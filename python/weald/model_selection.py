@@ -60,7 +60,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @registry.stored(registry.FOLDS)
-class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc]
+class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
     """K-fold cross-validator for multi-label data in which each label is about as frequent in all folds.
 
     This is the iterative stratification of Sechidis, Tsoumakas and Vlahavas, On the stratification of multi-label data,
@@ -366,10 +366,10 @@ def check_cv(
     check_array_of_y(y, "y")
     with named("y"):
         n_samples = None if y is None else num_samples(y)
-    cv = folds_of(cv, n_samples, "the number of folds, a cross-validation generator, an iterable of pairs or None")
+    folds = folds_of(cv, n_samples, "the number of folds, a cross-validation generator, an iterable of pairs or None")
     if is_sparse(y) or (len(np.shape(y)) == 2 and np.shape(y)[1] > 1):
         y = None
-    return theirs.check_cv(cv, y, classifier=classifier)
+    return theirs.check_cv(folds, y, classifier=classifier)
 
 
 def _prepared(
@@ -558,7 +558,7 @@ def _innermost(estimator: BaseEstimator) -> tuple[Any, str]:
     return estimator, ""
 
 
-class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class _Predicting(MetaEstimatorMixin, BaseEstimator):
     """An estimator whose `predict` calls another method of the estimator that it wraps, for `cross_val_predict`."""
 
     def __init__(self, estimator: BaseEstimator, method: str, k: int | None = None) -> None:

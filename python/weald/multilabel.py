@@ -137,6 +137,10 @@ class TunedThresholds(WithScores):
         "n_labels_named_": number,
     }
 
+    objective: str
+    shrinkage: float
+    toward: Literal["share", "threshold"]
+
     threshold_: Float
     common_threshold_: float
     tuned_score_: float
@@ -315,6 +319,10 @@ class CalibratedLabels(LabelsOnUnseen):
         "is_calibrated_": _are_flags,
         "_maps": lambda around, found: calibration.prove(found, around.is_calibrated_),
     }
+
+    method: Literal["isotonic", "sigmoid"]
+    min_positives: int
+    too_few: Literal["raise", "keep"]
 
     is_calibrated_: NDArray[np.bool_]
     _maps: Maps | Sigmoids

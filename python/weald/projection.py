@@ -400,7 +400,7 @@ class Projected(registry.Settings):
         count_projections(self.n_projections, 1)
 
 
-class KernelProjection(BaseEstimator):  # type: ignore[misc]
+class KernelProjection(BaseEstimator):
     """Numerical targets for outputs of any kind, by a kernel over outputs, and back.
 
     Use it for texts, sets or graphs as outputs. `transform` maps each output to q numbers whose inner products

@@ -57,7 +57,7 @@ def _is_number_of_outputs(around: Any, d: Any) -> None:
     need(fits, "the outputs of estimator_ divided by the number of levels", d)
 
 
-class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):  # type: ignore[misc]
+class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
     """Gradient boosting of several quantiles of each output in one model. The quantiles do not cross.
 
     The model has a column of scores for each output and each level, and minimizes the sum of their pinball losses. The

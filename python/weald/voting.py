@@ -33,7 +33,7 @@ from weald._ranking import best, outputs
 __all__ = ["VotingClassifier", "VotingRegressor"]
 
 
-class VotingClassifier(ClassifierMixin, BaseVotingClassifier):  # type: ignore[misc]
+class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
     """Averages the probabilities of classes or labels of several classifiers.
 
     The mean of models that err differently, such as a forest, a boosted model and a linear one, often errs less than each of
@@ -253,7 +253,7 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):  # type: ignore[m
         return accuracy_of(self, self.predict(X), y, sample_weight, y_mask)
 
 
-class VotingRegressor(RegressorMixin, BaseVoting):  # type: ignore[misc]
+class VotingRegressor(RegressorMixin, BaseVoting):
     """Averages the numbers that several regressors predict.
 
     The mean of models that err differently often errs less than each of them. This is `sklearn.ensemble.VotingRegressor`, also

@@ -101,7 +101,7 @@ def _container(_: Any, value: object) -> None:
 _OPTIONAL: Claims = {"target_names_in_": _names, OUTPUT: _container}
 
 
-class Around(MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
+class Around(MetaEstimatorMixin, FittedAsOne):
     """Base class of meta-estimators: parameters, fits, fitted state and files."""
 
     # The constraints on parameters, and what fitted attributes must be, which a fit sets and files have.
@@ -266,7 +266,7 @@ class AroundOne(Around):
 
     def _given(self) -> BaseEstimator:
         """The parameter `estimator`, or what stands in its place if it is None."""
-        return self.estimator
+        return self.estimator  # type: ignore[return-value]  # classes that accept None have one of their own
 
     @property
     @of_one_fit

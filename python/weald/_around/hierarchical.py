@@ -91,6 +91,11 @@ class HierarchicalLabels(LabelsAround):
 
     hierarchy_: LabelHierarchy
 
+    hierarchy: LabelHierarchy | None
+    method: Literal["max", "min", "isotonic"]
+    not_closed: Literal["close", "raise"]
+    label_weight: Literal["depth", "information_content", "information_accretion"] | None
+
     def __init__(
         self,
         estimator: BaseEstimator,

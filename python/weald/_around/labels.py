@@ -25,7 +25,7 @@ from weald._input import checks, elementary, masks, targets
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat, Target, label_classes
-from weald._parameters.types import MatrixLike, Scores, available_if
+from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.outputs import of_labels
 from weald._ranking.pipelines import apart, transformed
@@ -38,7 +38,7 @@ _MOST_BITS = 400
 
 
 def has(method: str) -> Any:
-    def check(estimator: BaseEstimator) -> bool:
+    def check(estimator: LabelsAround) -> bool:
         inner = getattr(estimator, "estimator_", estimator.estimator)
         final, _ = apart(inner)
         getattr(final, method)
@@ -65,7 +65,7 @@ def _is_format(_: Any, form: Any) -> None:
     need(is_label_format(form), "a format of labels", form)
 
 
-class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):  # type: ignore[misc]
+class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
     """Base class of multi-label meta-estimators: validation of y, and model files."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -73,6 +73,8 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):  # typ
         "estimator": [Checked(_check_classifier)],
     }
     FITTED: ClassVar[Claims] = {**AroundOne.FITTED, "estimator_": _is_classifier, "_label_format": _is_format}
+
+    estimator: BaseEstimator
 
     _label_format: LabelFormat
 
@@ -142,7 +144,7 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):  # typ
         """
         return elementary.log(self.predict_proba(X))
 
-    def _built(self, named: sparse.csr_array) -> BaseEstimator:
+    def _built(self, named: sparse.csr_array) -> Prediction:
         """Labels in the form of y: sparse or dense, and of its dtype."""
         form = self._label_format
         labels: Any = named if form.container is not None else named.toarray()

@@ -14,7 +14,7 @@ from weald._input import checks, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import Target
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import Estimator, MatrixLike
 
 _OUTPUTS = ("uniform_average", "raw_values")
 
@@ -152,7 +152,7 @@ def averaged(values: Float, multioutput: object) -> Any:
     return float(known.mean()) if len(known) else np.nan
 
 
-def found_by(estimator: BaseEstimator, X: MatrixLike, alpha: float | None, *, joint: bool) -> tuple[Any, Any]:
+def found_by(estimator: Estimator, X: MatrixLike, alpha: float | None, *, joint: bool) -> tuple[Any, Any]:
     """The intervals, regions or sets of an estimator, and the classes of sets."""
     if hasattr(estimator, "best_estimator_"):
         return found_by(estimator.best_estimator_, X, alpha, joint=joint)

@@ -60,7 +60,7 @@ def _are_weights(around: Any, weights: Any) -> None:
     need(is_valid, f"{n} floats from 0 to 1, the largest of them 1", weights)
 
 
-class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):  # type: ignore[misc]
+class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
     """The members of a mean: their fits, their weights."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -120,13 +120,13 @@ def fit_samples(
     return estimator
 
 
-def _take(model: BaseEstimator, data: bytes) -> None:
+def _take(model: BaseBoosting, data: bytes) -> None:
     with fitted_at_once(model) as new:
         new._become(model_file.loads(data))
 
 
 def _keep_stages(
-    model: BaseEstimator, error: BaseException, client: Client, tasks: list[Any], addresses: list[str], token: str
+    model: BaseBoosting, error: BaseException, client: Client, tasks: list[Any], addresses: list[str], token: str
 ) -> None:
     """Take the stages of the worker that has completed the most, if there are any."""
     here = _workers_of(client)
@@ -289,7 +289,7 @@ def _kept(token: str, dask_worker: object) -> bytes:
 
 
 def _fit_on_worker(
-    model: BaseEstimator,
+    model: BaseBoosting | bytes,
     blocks: list[Any],
     rank: int,
     addresses: list[str],

@@ -212,11 +212,11 @@ class OnExecutor(Fits):
 
             fit: Callable[[], Any] = lambda: fitted_last(estimator, X, y, fit_last)[0]  # noqa: E731
         elif is_around:
-            model = clone(estimator)
+            model = clone(final)
             fit = lambda: model._run(Fit(X, y, weights, mask, fits=self))  # noqa: E731
         else:
             assert parts is not None
-            model, merged = clone(estimator), self._start_parts(*parts, X, y, weights, mask, None, {})
+            model, merged = clone(final), self._start_parts(*parts, X, y, weights, mask, None, {})
             fit = lambda: model._become(merged()[0]) or model  # noqa: E731
 
         def result() -> Any:

@@ -172,7 +172,7 @@ def _n_different(workers: _Workers, checked: _Checked, most: int) -> int:
     return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))
 
 
-def _stages_of_all(model: BaseModel, told: list[_Told]) -> _weald.Boosted | None:
+def _stages_of_all(model: BaseBoosting, told: list[_Told]) -> _weald.Boosted | None:
     """The stages that all workers have, from which the fit continues."""
     n_stages = [other.n_stages for other in told]
     fewest, most = min(n_stages), max(n_stages)
@@ -183,8 +183,7 @@ def _stages_of_all(model: BaseModel, told: list[_Told]) -> _weald.Boosted | None
             f"warm_start requires a fitted model on every worker, but the model has {most} stages on worker "
             f"{n_stages.index(most)} and none on worker {n_stages.index(0)}"
         )
-    grown: _weald.Boosted = model._model.truncated(fewest)
-    return grown
+    return model._model.truncated(fewest)
 
 
 @dataclass(frozen=True)
@@ -322,11 +321,11 @@ def _as_text(value: Any) -> str:
     return repr(value)
 
 
-def _has_softmax(model: BaseModel) -> bool:
+def _has_softmax(model: BaseBoosting) -> bool:
     return losses.get(model.loss).name in losses.supporting("softmax")
 
 
-def _check_supported(model: BaseModel) -> None:
+def _check_supported(model: BaseBoosting) -> None:
     """Raise an error for parameters that are not supported with distributed samples."""
 
     def refuse(name: str, accepted: str) -> None:
@@ -357,7 +356,7 @@ def _check_supported(model: BaseModel) -> None:
 class _Part:
     """The samples of a worker as passed, without those of weight zero."""
 
-    def __init__(self, model: BaseModel, X: Raw, y: Raw, sample_weight: ArrayLike | None) -> None:
+    def __init__(self, model: BaseBoosting, X: Raw, y: Raw, sample_weight: ArrayLike | None) -> None:
         model._validate_params()
         model._check_parameters()
         _check_supported(model)
@@ -454,7 +453,7 @@ class _Checked:
     X: Matrix
     weights: Float | None
 
-    def __init__(self, new: BaseEstimator, part: _Part, grown: _weald.Boosted | None) -> None:
+    def __init__(self, new: BaseBoosting, part: _Part, grown: _weald.Boosted | None) -> None:
         before = dict(new.__dict__)
         self._grown = grown
         for name in ("_init", "_curves", "_eval_curves"):
@@ -506,7 +505,7 @@ class _Checked:
         return _Told(self._n_there, same)
 
 
-def _target(new: BaseEstimator, part: _Part, n: int) -> Target:
+def _target(new: BaseBoosting, part: _Part, n: int) -> Target:
     """The targets of this worker in the engine's form, of the classes of all workers."""
     weights = part.weights if part.weights is not None and part.weights.any() else None
     if part.stand_ins is None:

@@ -17,6 +17,7 @@ from weald._rounds.callbacks import CALLBACKS
 from weald.loss import get
 
 if TYPE_CHECKING:
+    from weald._around.base import Around
     from weald._fit.base import BaseModel
     from weald._weald import _Model
 
@@ -25,7 +26,7 @@ _KEYS = {"class", "params", "fitted"}
 _KEYS_AROUND = _KEYS | {"members"}
 
 
-def is_of_weald(model: BaseEstimator) -> bool:
+def is_of_weald(model: object) -> bool:
     return (registry.ESTIMATORS | registry.META_ESTIMATORS).get(type(model).__name__) is type(model)
 
 
@@ -166,7 +167,7 @@ def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Ba
     if unknown:
         raise ValueError(f"{name} does not support the parameter {min(unknown)[:80]!r}")
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
-    estimator = cls(**params)
+    estimator: BaseModel = cls(**params)
     if strange := sorted(content["fitted"].keys() - proof.rows(isinstance(estimator, ClassifierMixin)).keys()):
         raise ValueError(f"{name} does not support the attribute {strange[0][:80]!r}")
     estimator._validate_params()
@@ -205,7 +206,8 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None
         inner = member["inner"]
         model = put_together(decoder, inner, engine) if i == 0 else _estimator_again(decoder, inner)
         members.append((model, member["frozen"]))
-    return cls._of_parts(members, params, fitted)
+    around: Around = cls._of_parts(members, params, fitted)
+    return around
 
 
 def _estimator_again(decoder: Decoder, content: object) -> BaseEstimator:

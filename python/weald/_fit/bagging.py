@@ -110,7 +110,7 @@ class BaggedProof(Proof):
             stored_samples.prove(self.name, self.state, node_counts, self.model.n_outputs)
 
 
-class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignore[misc]
+class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
     """Fits of ensembles of independent trees."""
 
     _proof = BaggedProof
@@ -128,7 +128,6 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
     warm_start: bool
     keep_rows: bool
 
-    _seed: int
     # The settings of the bootstrap samples: bootstrap, max_samples.
     _draws: tuple[bool, float | None]
 
@@ -153,7 +152,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):  # type: ignor
     def _fit(
         self,
         X: MatrixLike,
-        y: MatrixLike,
+        y: MatrixLike | None,
         sample_weight: object,
         y_mask: MatrixLike | None,
         label_names: object,

@@ -74,14 +74,13 @@ def count_threads(n_jobs: int | None) -> int:
 class Members(Sequence[Any]):
     """The trees of an ensemble as estimators, which are created when they are accessed and share its memory."""
 
-    def __init__(self, ensemble: BaseEstimator) -> None:
+    def __init__(self, ensemble: BaseEnsemble) -> None:
         self._owner = ensemble
 
     def __len__(self) -> int:
-        n_trees: int = self._owner._forest.n_trees
-        return n_trees
+        return self._owner._forest.n_trees
 
-    def __getitem__(self, index: int | slice) -> BaseEstimator:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return [self._owner._member(i) for i in range(len(self))[index]]
         return self._owner._member(range(len(self))[index])
@@ -97,7 +96,7 @@ def keep(estimator: BaseEstimator, given: dict[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def unfitted(estimator: BaseModel) -> BaseEstimator:
+def unfitted(estimator: Any) -> Any:
     """A parameter that is an estimator, without what it learned: fits clone it. A frozen one is left as it is."""
     return clone(estimator) if hasattr(estimator, "get_params") and not isinstance(estimator, type) else estimator
 
@@ -111,19 +110,8 @@ BINS_CONSTRAINTS: dict[str, list[Any]] = {"max_bins": [Interval(Integral, 2, 255
 class TreeParameters:
     """Types of the parameters that trees and forests share, which their constructors set by `keep`."""
 
-    criterion: str
-    max_depth: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_weight_fraction_leaf: float
-    max_features: MaxFeatures
     random_state: RandomState
-    max_leaf_nodes: int | None
-    min_impurity_decrease: float
     ccp_alpha: float
-    monotonic_cst: MonotonicCst
-    output_projection: OutputProjection
-    n_projections: NProjections
     categorical_features: CategoricalFeatures
     interaction_cst: InteractionCst
 
@@ -153,7 +141,7 @@ def check_parameters(estimator: BaseEstimator) -> None:
     validate_parameter_constraints(estimator._parameter_constraints, {**given, **scalars}, type(estimator).__name__)
 
 
-class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # type: ignore[misc]
+class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     """Checks and fitted state that all estimators share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -190,6 +178,11 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     _proof: ClassVar[type[Proof]]
     # Whether nodes test single features.
     _tests_features: ClassVar[bool] = True
+    # If they do not: the function of `weald.inspection` that shows their content, why formats for tests of single features
+    # do not represent them, and the exporters that take them all the same.
+    _inspected_by: ClassVar[str | None]
+    _why_no_tests: ClassVar[str]
+    _exported_by: ClassVar[str]
     # Whether the scores of a sample are computed by the engine alone.
     _scored_by_engine: ClassVar[bool] = True
     # Whether a fit leads to trees. A boosted model of other estimators has none.
@@ -197,8 +190,24 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
 
     # The fitted model; that of a single tree is a forest of one tree.
     _forest: _weald.Forest
+    _seed: int
+    _memory_of_fit: ClassVar[Callable[..., int]]
+    # Of classifiers.
+    _multi_label: Callable[[], str | bool]
+    # Parameters of those that grow trees.
+    criterion: str
+    max_depth: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: MaxFeatures | Literal["auto"]
+    max_leaf_nodes: int | Literal["auto"] | None
+    min_impurity_decrease: float
+    monotonic_cst: MonotonicCst
+    output_projection: OutputProjection
+    n_projections: NProjections
+
     n_features_in_: int
-    n_outputs_: int
     target_names_in_: NDArray[np.object_]
     categories_: _schema.Known
 
@@ -531,6 +540,7 @@ class BaseEnsemble(LeafIndicators, BaseModel):
     _warn_column: ClassVar[bool] = True
     # The class of the members of `estimators_`, if these are trees.
     _member_class: ClassVar[type[BaseTree]]
+    _member: Callable[[int], BaseEstimator]
 
     def _as_member(self, index: int, params: dict[str, Any], max_features: int) -> BaseTree:
         """A tree as an estimator with these parameters."""

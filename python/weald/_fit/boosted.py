@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import isclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from weald._parameters.types import MatrixLike, available_if
 from weald.loss import Loss
 
 
-def grows_trees(estimator: BaseModel) -> bool:
+def grows_trees(estimator: BoostedModel) -> bool:
     if getattr(estimator, "_weak", estimator.estimator) is not None:
         raise AttributeError(
             f"{type(estimator).__name__} with estimator= has no trees, but models of another estimator"
@@ -45,11 +45,14 @@ class BoostedModel(BaseEnsemble):
     _proof = BoostedProof
     _memory_of_fit = staticmethod(memory.of_boosting)
 
+    n_estimators: int | Literal["auto"]
+    estimator: BaseEstimator | None
+    init: BaseEstimator | Literal["auto", "linear"] | None
+
     n_estimators_: int
     max_features_: int
     max_leaf_nodes_: int | None
     _model: _weald.Boosted
-    _seed: int
     # Weak models that are not trees of the engine, one for each stage.
     _weak: list[Any] | None
     # Parameters of the stages so far.
@@ -108,11 +111,11 @@ class BoostedModel(BaseEnsemble):
 
     def _model_of_start(self) -> BaseEstimator | None:
         """The model that stages start from, unfitted; None if it needs no fit."""
-        return None if isinstance(self.init, FrozenEstimator) else self.init
+        return None if isinstance(self.init, FrozenEstimator | str) else self.init
 
-    def _fitted_init(self, X: Matrix, y: MatrixLike, weights: Float | None) -> BaseEstimator:
+    def _fitted_init(self, X: Matrix, y: MatrixLike, weights: Float | None) -> BaseEstimator | None:
         """The model that stages start from, which is fitted unless it is frozen."""
-        if self.init is None:
+        if self.init is None or isinstance(self.init, str):
             return None
         if isclass(self.init):
             raise ValueError(f"init must be an instance, got the class {self.init.__name__}")

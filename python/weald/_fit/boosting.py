@@ -44,6 +44,7 @@ from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig
+    from weald.linear import LinearClassifier
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,12 @@ class _Stages:
     scoring: str = "loss"
 
 
-class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type: ignore[misc]
+class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
     """What boosting for all kinds of y shares."""
+
+    # Of classifiers.
+    _linear_init: Callable[..., tuple[LinearClassifier | None, linear_start.HeldOut | None]]
+    _linear_start: Callable[..., tuple[Float | None, int]]
 
     @telling_names
     @_callbacks.with_callbacks

@@ -16,6 +16,7 @@ from weald.loss import Loss, get
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
+    from weald._fit.boosting_parameters import BoostingParameters
 
 
 # A leaf adds nothing to a column of scores if its second derivatives sum to less than this share of `min_weight_leaf`: .001
@@ -88,7 +89,7 @@ def check_masked(boosting: BaseBoosting) -> None:
             raise ValueError(f"{parameter} does not support y with masked entries: it must be None")
 
 
-def loss_of(boosting: BaseBoosting) -> Loss:
+def loss_of(boosting: BoostingParameters) -> Loss:
     """The loss of a fit, after a check that its parameters are those of all outputs or of each."""
     loss = get(boosting.loss)
     values = getattr(loss, "_parameter", None)

@@ -7,7 +7,7 @@ from inspect import isclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
+from sklearn.base import ClassifierMixin, is_regressor
 
 from weald import _weald
 from weald import loss as losses
@@ -23,8 +23,6 @@ from weald._parameters.projections import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     InteractionCst,
-    MaxFeatures,
-    MonotonicCst,
     RandomState,
 )
 from weald._rounds.early_stopping import EarlyStopping
@@ -52,22 +50,12 @@ class BoostingParameters(BoostedModel):
     # A name, a loss, or an object with the methods of a loss.
     loss: object
     learning_rate: float | Literal["auto"]
-    n_estimators: int | Literal["auto"]
     output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected
-    estimator: BaseEstimator | None
-    init: BaseEstimator | None
     leaf_estimation: Literal["newton", "line_search"]
     l2_regularization: float
     subsample: float
     max_bins: int | None
-    max_depth: int | None
-    max_leaf_nodes: int | Literal["auto"] | None
-    max_features: MaxFeatures | Literal["auto"]
-    min_samples_split: float
-    min_samples_leaf: float
     min_weight_leaf: float
-    min_weight_fraction_leaf: float
-    min_impurity_decrease: float
     early_stopping: bool | Literal["auto"] | EarlyStopping
     scoring: str | Callable[..., float] | None
     validation_fraction: float
@@ -75,7 +63,6 @@ class BoostingParameters(BoostedModel):
     tol: float
     callbacks: object
     categorical_features: CategoricalFeatures
-    monotonic_cst: MonotonicCst
     interaction_cst: InteractionCst
     warm_start: bool
     n_jobs: int | None
@@ -161,7 +148,7 @@ class BoostingParameters(BoostedModel):
         return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else EarlyStopping()
 
     # What the engine has decided for the current fit where nothing is given.
-    _plan: ClassVar[_Plan | None] = None
+    _plan: _Plan | None = None
 
     def _goes_on(self) -> bool:
         """Whether the fit continues a fitted model, in which case "auto" stands for what it stood for there."""

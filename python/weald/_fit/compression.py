@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -77,7 +77,7 @@ class BaseCompressed(WithPaths):
     _default_estimator: ClassVar[type[BaseForest]]
     _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
 
-    estimator: BaseEstimator | None
+    estimator: BaseForest | BaseTree | FrozenEstimator | None
     loss: object
     cv: Any
     max_test_nodes: int | None
@@ -87,7 +87,7 @@ class BaseCompressed(WithPaths):
     random_state: RandomState
     verbose: int
 
-    estimator_: BaseEstimator
+    estimator_: BaseForest | BaseTree
     l1_norm_: float
     n_test_nodes_: int
     compression_ratio_: float
@@ -205,16 +205,16 @@ class BaseCompressed(WithPaths):
         self._check_parameters()
         if self._is_frozen():
             check_is_fitted(self._given())
-        if getattr(self._given(), "monotonic_cst", None) is not None and constraints.has_directions(self._given()):
+        if (given := self._given()) is not None and constraints.has_directions(given):
             raise ValueError(
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
             )
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         X, target, weights = samples.X, samples.target, samples.weights
-        if target.mask is not None and (given := self._refuses_masks()) is not None:
+        if target.mask is not None and (refused := self._refuses_masks()) is not None:
             raise ValueError(
-                f"{given} does not support y with masked entries, since its steps need all entries of a sample; "
+                f"{refused} does not support y with masked entries, since its steps need all entries of a sample; "
                 'use a compressed forest with solver="stagewise"'
             )
         of_labels = None
@@ -250,7 +250,7 @@ class BaseCompressed(WithPaths):
         """Whether `estimator` is fitted and must be used as it is."""
         return isinstance(self.estimator, FrozenEstimator)
 
-    def _given(self) -> BaseEstimator:
+    def _given(self) -> BaseForest | BaseTree | None:
         """`estimator` without `FrozenEstimator`."""
         given = self.estimator
         return given.estimator if isinstance(given, FrozenEstimator) else given
@@ -304,7 +304,7 @@ class BaseCompressed(WithPaths):
 
     # --- the forest --------------------------------------------------------------------------------------------------
 
-    def _grown(self, samples: Samples, y: MatrixLike, seed: int) -> BaseEstimator:
+    def _grown(self, samples: Samples, y: MatrixLike, seed: int) -> BaseForest | BaseTree:
         """A forest with the parameters of `estimator`, grown on these samples; its own random state is kept."""
         target, given = samples.target, self._given()
         forest = self._default_estimator() if given is None else clone(given)
@@ -329,15 +329,16 @@ class BaseCompressed(WithPaths):
     def categorical_features(self) -> CategoricalFeatures:
         """The categorical features of the forest."""
         given = self._given()
-        features: CategoricalFeatures = "from_dtype" if given is None else given.categorical_features
-        return features
+        return "from_dtype" if given is None else given.categorical_features
 
     def _frozen_schema(self) -> Schema | None:
-        return Schema.of(self._given()) if self._is_frozen() and hasattr(self._given(), "n_features_in_") else None
+        given = self._given() if self._is_frozen() else None
+        return Schema.of(given) if given is not None and hasattr(given, "n_features_in_") else None
 
-    def _fitted_before(self, target: Target) -> BaseEstimator:
+    def _fitted_before(self, target: Target) -> BaseForest | BaseTree:
         """The fitted estimator, after a check that it fits X and y."""
         forest = self._given()
+        assert forest is not None
         name = type(forest).__name__
         if forest.n_features_in_ != self.n_features_in_:
             raise ValueError(
@@ -372,7 +373,7 @@ class BaseCompressed(WithPaths):
         train = np.zeros(samples.n)
         train[folds[0][0]] = 1.0
         of_fold = replace(samples, weights=train, row_weights=(train, None))
-        config: _ForestConfig = forest._config_again(of_fold, seed)
+        config = forest._config_again(of_fold, seed)
         config["tree"]["seed"] = seed
         return config
 

@@ -130,7 +130,6 @@ class BaseLinear(OfFiniteX, BaseClassifier):
 
     C_: float
     _model: Any
-    _seed: int
     _part: tuple[int, int, str]
 
     # --- strategies ----------------------------------------------------------------------------------------------------
@@ -297,7 +296,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
     @available_if(lambda model: model.strategy != "tree")
     def _chosen_parameters(self) -> dict[str, Any]:
         """The parameters that the fit has chosen."""
-        return {"C": self.C_, "features": self.features_}
+        return {"C": self.C_, "features": self._model.features}
 
     def _without_out_of_bag(self, n_labels: int) -> str | None:
         return "strategy='one_vs_rest', got 'tree'" if self._strategy_for(n_labels) == "tree" else None

@@ -7,7 +7,7 @@ fit itself refuses what is not available.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -26,8 +26,15 @@ from weald._parameters.types import MatrixLike
 from weald._rounds import cross_validated, linear_start
 from weald.projection import Projection
 
+_Model = TypeVar("_Model", bound="BaseModel")
+
 if TYPE_CHECKING:
+    from weald._fit.bagging import BaseBagging
     from weald._fit.base import BaseModel
+    from weald._fit.boosting import BaseBoosting
+    from weald._fit.compression import BaseCompressed
+    from weald._fit.linear import BaseLinear
+    from weald._fit.tree import BaseTree
 
 # Number of tables of samples and scores while a set is evaluated: the scores, and temporary arrays of its loss.
 _TABLES = 4
@@ -74,14 +81,14 @@ def _entries_of_numbers(estimator: BaseModel, y: Raw, n_unknown: int) -> int | N
     return n_entries if n_entries * _weald.ZEROS_TO_ONE <= n_cells else None
 
 
-def _config_of_forest(model: BaseModel, samples: Samples) -> Any:
-    twin = _before_fit(model, samples)
+def _config_of_forest(model: BaseTree | BaseBagging, samples: Samples) -> Any:
     if not hasattr(model, "n_estimators"):
-        return twin._config_again(samples, 0)
-    return twin._forest_config(samples, (0, int(model.n_estimators)))
+        return _before_fit(model, samples)._config_again(samples, 0)
+    forest = _before_fit(cast("BaseBagging", model), samples)
+    return forest._forest_config(samples, (0, int(forest.n_estimators)))
 
 
-def _before_fit(model: BaseModel, samples: Samples) -> BaseModel:
+def _before_fit(model: _Model, samples: Samples) -> _Model:
     """A twin that can make the configuration of its fit, without parameters that cost no memory but need X and y."""
     twin = model._twin()
     twin.__dict__.pop(schema.CATEGORIES, None)
@@ -94,17 +101,17 @@ def _before_fit(model: BaseModel, samples: Samples) -> BaseModel:
     return twin
 
 
-def of_forest(estimator: BaseModel, shapes: Shapes) -> int:
+def of_forest(estimator: BaseTree | BaseBagging, shapes: Shapes) -> int:
     config = _config_of_forest(estimator, shapes.samples)
     return _weald.memory_of_forest(config, shapes, estimator._n_threads()) + _rows_kept(estimator, shapes)
 
 
-def of_centroids(estimator: BaseModel, shapes: Shapes) -> int:
+def of_centroids(estimator: BaseBagging, shapes: Shapes) -> int:
     config = _config_of_forest(estimator, shapes.samples)
     return _weald.memory_of_centroids(config, shapes, estimator._n_threads()) + _rows_kept(estimator, shapes)
 
 
-def of_linear(estimator: BaseModel, shapes: Shapes) -> int:
+def of_linear(estimator: BaseLinear, shapes: Shapes) -> int:
     if estimator._strategy_for(shapes.n_cells // max(1, shapes.n_samples)) == "tree":
         features = "tfidf" if estimator.features == "auto" else estimator.features
         return _weald.memory_of_label_tree(estimator._config_of_trees(0, features), shapes, estimator._n_threads())
@@ -114,15 +121,15 @@ def of_linear(estimator: BaseModel, shapes: Shapes) -> int:
     return _weald.memory_of_linear(config, shapes, estimator._n_threads())
 
 
-def _rows_kept(estimator: BaseModel, shapes: Shapes) -> int:
+def _rows_kept(estimator: BaseTree | BaseBagging, shapes: Shapes) -> int:
     """The memory of `keep_rows`: leaves, which are first found as int64, weights and y."""
-    if not getattr(estimator, "keep_rows", False):
+    if not (hasattr(estimator, "keep_rows") and hasattr(estimator, "n_estimators") and estimator.keep_rows):
         return 0
     targets = 8 * shapes.n_cells if shapes.is_dense_numbers else 0
     return 12 * shapes.n_samples * int(estimator.n_estimators) + 8 * shapes.n_samples + targets
 
 
-def of_boosting(estimator: BaseModel, shapes: Shapes) -> int:
+def of_boosting(estimator: BaseBoosting, shapes: Shapes) -> int:
     if estimator.estimator is not None:
         return _weald.memory_of_boosting(None, shapes, 1)
     n, width, target = shapes.n_samples, _n_scores(shapes), shapes.samples.target
@@ -143,10 +150,10 @@ def of_boosting(estimator: BaseModel, shapes: Shapes) -> int:
     return found + of_X * cross_validated.n_copies(cv, of_X) + 8 * n * width * cross_validated.n_folds(cv)
 
 
-def _of_start(estimator: BaseModel, shapes: Shapes) -> int:
+def _of_start(estimator: BaseBoosting, shapes: Shapes) -> int:
     """The memory of the model that boosting starts from, if it is one of weald, and of the scores of its samples."""
     start = estimator._model_of_start()
-    if not hasattr(start, "_memory_of_fit"):
+    if start is None or not hasattr(start, "_memory_of_fit"):
         return 0
     # Scores by folds and of all samples, and in the unit of the stages; "auto" fits all of this once more.
     n_tables = 3 if estimator.init != "auto" else 5
@@ -161,8 +168,9 @@ def _n_scores(shapes: Shapes) -> int:
     return 1 if not shapes.is_dense_numbers and shapes.width == 2 else shapes.width
 
 
-def of_compression(estimator: BaseModel, shapes: Shapes) -> int:
-    given = estimator._default_estimator() if estimator.estimator is None else estimator._given()
+def of_compression(estimator: BaseCompressed, shapes: Shapes) -> int:
+    given = estimator._given()
+    given = estimator._default_estimator() if given is None else given
     fitted = estimator._is_frozen() and hasattr(given, "n_features_in_")
     n_fitted = given._forest.n_trees if fitted else None
     config = _config_of_forest(given, shapes.samples)
@@ -176,7 +184,9 @@ def watched(estimator: BaseModel, sets: list[tuple[str, str, Any]]) -> int:
     for _, _, (X, y, *_) in sets:
         conversions, shapes = of_raw(estimator, X, y)
         # X is read by samples.
-        transposed = 8 * shapes.n_stored if shapes.layout == "csc" and estimator.estimator is None else 0
+        transposed = (
+            8 * shapes.n_stored if shapes.layout == "csc" and getattr(estimator, "estimator", None) is None else 0
+        )
         found += conversions + transposed
         largest = max(largest, _TABLES * 8 * shapes.n_samples * _n_scores(shapes))
     return found + largest

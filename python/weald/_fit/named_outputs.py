@@ -7,18 +7,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import frames
 from weald._input.checks import Float, boolean, count_samples
+from weald._input.targets import LabelFormat
 from weald._parameters.types import MatrixLike, Scores, available_if
 from weald._ranking import best
 
 
 class NamedOutputs:
     """Estimators whose predictions can be frames."""
+
+    n_outputs_: int
+    # After a fit on classes or labels.
+    n_classes_: Any
+    classes_: Any
+    _label_format: LabelFormat | None
 
     def set_output(
         self,
@@ -72,12 +79,12 @@ class NamedOutputs:
         return self
 
 
-def has_labels(estimator: BaseEstimator) -> bool:
+def has_labels(estimator: NamedOutputs) -> bool:
     check_fitted(estimator)
     return estimator._label_format is not None
 
 
-def ranks_columns(estimator: BaseEstimator) -> bool:
+def ranks_columns(estimator: NamedOutputs) -> bool:
     """Whether columns of scores can be ranked: after a fit on labels or on one output of classes."""
     check_fitted(estimator)
     return is_classifier(estimator) and (estimator.n_outputs_ == 1 or estimator._label_format is not None)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import unique_labels
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.named_outputs import BestLabels, has_labels
+from weald._fit.named_outputs import BestLabels, NamedOutputs, has_labels
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, elementary, masks, schema, targets
@@ -27,7 +28,7 @@ from weald._parameters.types import MatrixLike, MultiLabel, Prediction, availabl
 from weald._ranking import best, ranks
 
 
-def known_target(estimator: BaseEstimator) -> Target:
+def known_target(estimator: NamedOutputs) -> Target:
     """What the y of a fitted estimator was, without its values."""
     names = getattr(estimator, "target_names_in_", None)
     if not hasattr(estimator, "classes_"):
@@ -39,7 +40,7 @@ def known_target(estimator: BaseEstimator) -> Target:
     return Target("classes", (None, sizes), estimator.n_outputs_, classes, None, names=names)
 
 
-def r2_of(estimator: BaseEstimator, scores: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None) -> float:
+def r2_of(estimator: NamedOutputs, scores: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None) -> float:
     """R² of predicted numbers, an array or CSR with a column for each output, for dense or sparse y."""
     n = scores.shape[0]
     weights = checks.score_weights(sample_weight, n)
@@ -53,7 +54,7 @@ def r2_of(estimator: BaseEstimator, scores: Any, y: Any, sample_weight: object, 
 
 
 def accuracy_of(
-    estimator: BaseEstimator, predicted: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None
+    estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None
 ) -> float:
     """The fraction of samples all of whose predicted classes or labels are right."""
     n = predicted.shape[0]
@@ -72,7 +73,7 @@ def accuracy_of(
     return masks.accuracy(wrong, mask, weights)
 
 
-class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
+class BaseRegressor(RegressorMixin, BaseModel):
     """Predictions of numerical outputs."""
 
     def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None) -> Target:
@@ -181,7 +182,7 @@ def best_of_scores(
 
 # Labels are supported, but scikit-learn's tag `multi_label` stays at its default: with it, scikit-learn checks that an
 # array of probabilities is strictly between 0 and 1, and a frequency may be 0 or 1.
-class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[misc]
+class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
     """Predictions of classes and labels.
 
     `classes_` of labels are their indices, as of `sklearn.multiclass.OneVsRestClassifier`: a label keeps its column
@@ -192,6 +193,10 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):  # type: ignore[mi
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"multi_label": ["boolean", StrOptions({"auto"})]}
 
     multi_label: MultiLabel
+
+    # Of models that rank labels by scores of the engine: probabilities, and scores of ranked ones.
+    _probabilities: Callable[[Float], Prediction]
+    _of_ranked: Callable[..., Float]
 
     def _check_y(
         self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None
@@ -428,13 +433,9 @@ class OfFiniteX(BaseModel):
     """Estimators for X without missing values and without categories."""
 
     _tests_features = False
-    # The function of `weald.inspection` that shows their content, if there is one.
-    _inspected_by: ClassVar[str | None]
     # Why missing values are not supported.
     _why_finite: ClassVar[str]
-    # Why formats for tests of single features do not represent them, and the exporters that take them all the same.
-    _why_no_tests: ClassVar[str]
-    _exported_by: ClassVar[str] = ""
+    _exported_by = ""
 
     is_categorical_ = Absent("its features are numbers, and not categories")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from weald._input import checks, masks, schema, targets, warned
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
+
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Samples:
         weights = self.row_weights[0]
         return self.n if weights is None else int(np.count_nonzero(weights))
 
-    def of(self, estimator: BaseEstimator, target: Target | None = None) -> Samples:
+    def of(self, estimator: BaseModel, target: Target | None = None) -> Samples:
         """The same samples for an estimator with other class weights, or with another form of y."""
         target = self.target if target is None else target
         mask = None if target.mask is None else masks.to_engine(target.mask)
@@ -47,7 +49,7 @@ class Samples:
 
 
 def prepare(
-    estimator: BaseEstimator,
+    estimator: BaseModel,
     X: Any,
     y: MatrixLike | None,
     sample_weight: Any = None,

@@ -14,7 +14,7 @@ from weald._input.checks import Float, floats, generator, integer
 from weald._input.described import described
 
 if TYPE_CHECKING:
-    from weald._fit.forest import BaseForest
+    from weald._fit.bagging import BaseBagging
 
 # Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
 # (n_samples, n_trees); the sample weights; and for regressors the targets of shape (n_samples, n_outputs).
@@ -25,7 +25,7 @@ ATTRIBUTES = (LEAVES, WEIGHTS, TARGETS)
 MOST_NARROW = 2**31 - 1
 
 
-def keep(forest: BaseForest, leaves: NDArray[Any], weights: Float | None, targets: Float | None) -> None:
+def keep(forest: BaseBagging, leaves: NDArray[Any], weights: Float | None, targets: Float | None) -> None:
     """Store the leaves, weights and targets of the training samples in a fitted forest."""
     setattr(forest, LEAVES, leaves.astype(np.int32))
     setattr(forest, WEIGHTS, np.ones(len(leaves)) if weights is None else np.array(weights, dtype=np.float64))
@@ -33,19 +33,19 @@ def keep(forest: BaseForest, leaves: NDArray[Any], weights: Float | None, target
         setattr(forest, TARGETS, np.array(targets, dtype=np.float64))
 
 
-def merge(forest: BaseForest, parts: list[Any]) -> None:
+def merge(forest: BaseBagging, parts: list[Any]) -> None:
     """Store in a forest what its parts have stored, in the order of their trees."""
     if hasattr(parts[0], LEAVES):
         setattr(forest, LEAVES, np.hstack([getattr(part, LEAVES) for part in parts]))
 
 
-def drop(forest: BaseForest) -> None:
+def drop(forest: BaseBagging) -> None:
     """Delete the stored attributes, after the leaves have changed."""
     for name in ATTRIBUTES:
         forest.__dict__.pop(name, None)
 
 
-def check_kept(forest: BaseForest) -> None:
+def check_kept(forest: BaseBagging) -> None:
     """Raise unless the forest has stored its training samples."""
     if not hasattr(forest, LEAVES):
         raise ValueError(
@@ -54,12 +54,12 @@ def check_kept(forest: BaseForest) -> None:
         )
 
 
-def _samples(forest: BaseForest) -> tuple[NDArray[np.uint32], Float]:
+def _samples(forest: BaseBagging) -> tuple[NDArray[np.uint32], Float]:
     """The leaves and weights of the training samples, in the engine's form."""
     return getattr(forest, LEAVES).view(np.uint32), getattr(forest, WEIGHTS)
 
 
-def weights_of(forest: BaseForest, leaves: NDArray[Any], k: int | None) -> sparse.csr_array:
+def weights_of(forest: BaseBagging, leaves: NDArray[Any], k: int | None) -> sparse.csr_array:
     """Weights of all training samples, or the k largest, for samples that reach these leaves: (n, n_samples).
 
     Of equal weights, those of the first training samples are kept.
@@ -71,7 +71,7 @@ def weights_of(forest: BaseForest, leaves: NDArray[Any], k: int | None) -> spars
     return sparse.csr_array((values, indices, ptr.astype(indices.dtype)), shape=(len(leaves), n_train))
 
 
-def quantiles(forest: BaseForest, leaves: NDArray[Any], q: Float) -> Float:
+def quantiles(forest: BaseBagging, leaves: NDArray[Any], q: Float) -> Float:
     """Quantiles of shape (n, n_outputs, n_quantiles): the smallest targets up to which the weights reach each level."""
     reached = leaves.astype(np.uint32)
     return _weald.stored_quantiles(_samples(forest), getattr(forest, TARGETS), reached, q.tolist(), forest._n_threads())
@@ -85,7 +85,7 @@ def check_quantiles(q: object) -> Float:
     return shares
 
 
-def draws(forest: BaseForest, leaves: NDArray[Any], n_samples: object, random_state: object) -> Float:
+def draws(forest: BaseBagging, leaves: NDArray[Any], n_samples: object, random_state: object) -> Float:
     """Targets of training samples drawn with their weights: (n, n_outputs, n_samples).
 
     All outputs of a draw come from the same training sample.

@@ -18,9 +18,10 @@ from sklearn.base import BaseEstimator
 from weald._input import frames
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Fitted = TypeVar("_Fitted", bound="FittedAsOne")
 
 
-class FittedAsOne:
+class FittedAsOne(BaseEstimator):
     """Base class of estimators whose fitted attributes are replaced all at once."""
 
     @abstractmethod
@@ -46,7 +47,7 @@ class FittedAsOne:
 
 
 @contextmanager
-def fitted_at_once(estimator: BaseEstimator, *, anew: bool = False) -> Iterator[Any]:
+def fitted_at_once(estimator: _Fitted, *, anew: bool = False) -> Iterator[_Fitted]:
     """Yield a copy of `estimator` to fit; at the end, assign the attributes of the copy to `estimator` all at once.
 
     With `anew`, the copy has no attribute of an earlier fit. Other threads always see the attributes of a single fit.

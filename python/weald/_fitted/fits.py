@@ -108,7 +108,7 @@ def fitted_last(
     estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, fit: Callable[[Any, MatrixLike], Any]
 ) -> tuple[Any, Any]:
     """A clone whose last step `fit` fits to X as the steps before it, fitted too, transform it; and what `fit` returns."""
-    model = clone(estimator)
+    model: Any = clone(estimator)
     final, before = apart(model)
     # What the decorator of `fit` does.
     final._validate_params()

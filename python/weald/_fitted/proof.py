@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
@@ -132,7 +131,7 @@ OF_CONTAINER: dict[str, Row] = {
 }
 
 
-def check_fitted(estimator: BaseEstimator) -> None:
+def check_fitted(estimator: object) -> None:
     """A fast `check_is_fitted`. That of scikit-learn inspects all attributes, which is slow for single samples."""
     attribute = estimator._proof.attribute if hasattr(estimator, "_proof") else "estimator_"
     if attribute not in estimator.__dict__:

@@ -19,6 +19,7 @@ from weald._input.columns import as_frame
 from weald._input.sparse import MatrixLike, Raw, is_sparse, with_zeros
 
 if TYPE_CHECKING:
+    from weald._fit.named_outputs import NamedOutputs
     from weald._parameters.types import Prediction
 
 __all__ = [
@@ -85,7 +86,7 @@ def label_names(names: Any, n_labels: int) -> NDArray[np.object_]:
     return np.array([str(name) for name in found], dtype=object)
 
 
-def output_names(estimator: BaseEstimator) -> list[str]:
+def output_names(estimator: NamedOutputs) -> list[str]:
     """The name of each output of a fitted estimator, or "y0" and so on if y had no names."""
     names = getattr(estimator, "target_names_in_", None)
     return [f"y{j}" for j in range(estimator.n_outputs_)] if names is None else names.tolist()
@@ -128,7 +129,7 @@ def check_container(predict: object) -> None:
         raise ImportError(f"predict={predict!r} requires the package {predict}, which is not installed") from error
 
 
-def built(container: str, found: Prediction, estimator: BaseEstimator, method: str, X: Raw) -> Prediction:
+def built(container: str, found: Prediction, estimator: NamedOutputs, method: str, X: Raw) -> Prediction:
     """The result of `method` of a fitted estimator for X as a frame, or as a Series for one column without classes."""
     if isinstance(found, list):
         pairs = zip(found, estimator.classes_, strict=True)

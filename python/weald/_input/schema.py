@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from weald._input.columns import Columns, check_distinct, is_hashable, is_missin
 from weald._input.described import cut, described
 from weald._input.sklearn_private import check_feature_names
 from weald._input.sparse import Matrix, MatrixLike, Raw, is_sparse
+
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
 
 # The categories of each categorical feature, and None for the others.
 Known: TypeAlias = list[NDArray[Any] | None]
@@ -309,7 +312,7 @@ def learn(asked: object, X: MatrixLike) -> tuple[Any, Learned]:
     return _with_numbers(columns, X, codes), learned
 
 
-def declare(estimator: BaseEstimator, X: Matrix, learned: Learned) -> Matrix:
+def declare(estimator: BaseModel, X: Matrix, learned: Learned) -> Matrix:
     """Set `categories_` and the labels of columns on the estimator, from encoded X, which is returned with codes or NaN."""
     known, labels = learned.known, learned.labels
     for attribute in (CATEGORIES, LABELS):
@@ -338,9 +341,7 @@ def declare(estimator: BaseEstimator, X: Matrix, learned: Learned) -> Matrix:
     return _with_columns(X, negative) if negative else X
 
 
-def of_samples(
-    estimator: BaseEstimator, given: Raw, X: Matrix, is_there: NDArray[np.bool_], *, learned: bool
-) -> Matrix:
+def of_samples(estimator: BaseModel, given: Raw, X: Matrix, is_there: NDArray[np.bool_], *, learned: bool) -> Matrix:
     """Validated X with NaN, as for unknown categories, in place of categories that only absent samples have.
 
     If this fit has `learned` its categories, they are removed from `categories_`, too, unless a dtype of `given`, X

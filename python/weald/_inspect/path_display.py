@@ -88,7 +88,7 @@ class CompressionPathDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         check_is_instance(estimator)
         check_is_fitted(estimator)
-        if not hasattr(estimator, "path_"):
+        if not (hasattr(estimator, "path_") and hasattr(estimator, "l1_norm_")):
             raise TypeError(
                 "estimator must be a compressed forest with `path_`, which files contain with keep_path=True alone, got "
                 f"{type(estimator).__name__}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -13,8 +13,10 @@ from weald._ranking.pipelines import apart, innermost
 
 __all__ = ["check_tests_features", "check_trees", "fitted", "named_twin"]
 
+_Model = TypeVar("_Model", bound=BaseModel)
 
-def fitted(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
+
+def fitted(estimator: BaseEstimator) -> tuple[BaseModel, list[Any]]:
     """A copy of the fitted model, which does not change if it is fitted again, and the steps before it.
 
     The model is that inside meta-estimators of weald and at the end of pipelines.
@@ -26,7 +28,7 @@ def fitted(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
     return named_twin(model, estimator), before
 
 
-def named_twin(model: BaseEstimator, estimator: BaseEstimator) -> BaseEstimator:
+def named_twin(model: _Model, estimator: BaseEstimator) -> _Model:
     """A copy of the fitted model inside `estimator`, with the names of outputs that the latter knows."""
     check_is_fitted(model)
     twin = model._twin()
@@ -43,7 +45,7 @@ def check_trees(model: BaseModel) -> None:
         raise ValueError(f"estimator must have trees, got a {name} with estimator=, which has none")
 
 
-def check_tests_features(model: BaseEstimator) -> None:
+def check_tests_features(model: BaseModel) -> None:
     if not model._tests_features:
         own = f"weald.inspection.{model._inspected_by}, and " if model._inspected_by else ""
         raise TypeError(

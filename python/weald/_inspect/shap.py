@@ -205,13 +205,13 @@ def shap_interaction_values(
     return found
 
 
-def _unit_and_threshold(model: BaseEstimator) -> tuple[float, float]:
+def _unit_and_threshold(model: BaseModel) -> tuple[float, float]:
     """The factor from scores of the engine to `decision_function`, and the score that becomes zero there."""
     is_frequency = isinstance(model._engine, _weald.Forest)
     return model._unit(), 0.0 if is_frequency else float(getattr(model, "_threshold", 0.0))
 
 
-def _score_names(model: BaseEstimator) -> list[str]:
+def _score_names(model: BaseModel) -> list[str]:
     """A name for each column of scores."""
     outputs = frames.output_names(model)
     if not is_classifier(model) or model._label_format is not None:
@@ -220,7 +220,7 @@ def _score_names(model: BaseEstimator) -> list[str]:
         pairs = zip(outputs, model.classes_, strict=True)
         return [f"{output}={name}" for output, classes in pairs for name in classes]
     classes = [str(name) for name in model.classes_]
-    width = model._explained.width if model._has_trees else model._model.width
+    width = model._explained.width if model._has_trees else model._engine.width
     return classes[-1:] if width == 1 else classes
 
 
@@ -252,7 +252,7 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
     return columns, False
 
 
-def _checked_background(model: BaseEstimator, before: list[Any], background: Matrix) -> Matrix:
+def _checked_background(model: BaseModel, before: list[Any], background: Matrix) -> Matrix:
     """Background samples, validated as X; errors name the argument."""
     with checks.renamed(X="background"):
         checked: Matrix = model._check_predict(transformed(before, background))

@@ -43,9 +43,9 @@ def to_engine(model: BaseModel, target: Target, weights: Float | None) -> dict[s
 
 def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float | None:
     """The weight of each label; None if labels are not weighted. `weights` are sample weights."""
-    if not is_given(model):
+    given = getattr(model, "label_weight", None)
+    if given is None:
         return None
-    given = model.label_weight
     if target.kind != "labels":
         other = "class_weight" if hasattr(model, "class_weight") else "class_weight of the estimator, or sample_weight"
         raise ValueError(f"label_weight is only supported for y of labels, got y of {target.kind}; see {other}")

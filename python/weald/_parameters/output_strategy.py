@@ -34,8 +34,8 @@ def check_parameters(forest: BaseForest) -> None:
         raise ValueError(f"output_projection must be None with {ASKED}, whose trees have one output each")
     if forest.keep_rows:
         raise ValueError(f"keep_rows must be False with {ASKED}, since each output is known for samples of its own")
-    if getattr(forest, "class_weight", None) is not None:
-        raise ValueError(f"class_weight must be None with {ASKED}, got {forest.class_weight!r}")
+    if (given := getattr(forest, "class_weight", None)) is not None:
+        raise ValueError(f"class_weight must be None with {ASKED}, got {given!r}")
     if label_weight.is_given(forest):
         raise ValueError(f"label_weight must be None with {ASKED}, whose trees have one label each")
     if output_scaling.are_given(forest):

@@ -130,4 +130,5 @@ def _start_without(boosting: BaseBoosting, samples: Samples, y: Raw, train: NDAr
     X = X.tocsr() if is_sparse(X) else X
     w = None if weights is None else weights[train]
     init = boosting._fitted_init(X[train], safe_indexing(y, train), w)
+    assert init is not None
     return np.ascontiguousarray(boosting._margins_of_init(init, X, boosting._n_columns(samples.target)))

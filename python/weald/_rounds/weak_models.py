@@ -95,6 +95,7 @@ def _fits(boosting: BaseBoosting, X: Matrix, target: Target, X_held: Matrix | No
 
     def fit_predict(stage: int, rows: NDArray[np.uint32], targets: Float, w: Float) -> tuple[Float, Float | None]:
         if stage == len(weak):
+            assert boosting.estimator is not None
             estimator = _seeded(clone(boosting.estimator), boosting._seed, stage)
             extra = {}
             if (w != 1).any():

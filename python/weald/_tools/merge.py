@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._fit.updates import PART
 from weald._input import digest as _digest
@@ -62,7 +63,7 @@ def merge(
         The model, equal to that of a single fit of all trees or labels, byte for byte, including out-of-bag scores. The
         trees of a forest share memory with those of the parts; others are copied.
     """
-    twins = [part._twin() for part in _checked(parts)]
+    twins: list[BaseModel] = [part._twin() for part in _checked(parts)]
     twins.sort(key=lambda part: getattr(part, PART)[:2])
     first = twins[0]
     _check_alike(twins)
@@ -71,7 +72,7 @@ def merge(
     merged = first._twin()
     merged._put_together(twins)
     delattr(merged, PART)
-    if getattr(merged, "oob_score", False):
+    if isinstance(merged, BaseBagging) and merged.oob_score:
         _set_oob(merged, getattr(first, PART)[2], X, y, sample_weight, y_mask)
     return merged
 
@@ -166,7 +167,7 @@ def _check_all_there(what: str, n: int, ranges: list[tuple[int, int]]) -> None:
 
 
 def _set_oob(
-    merged: BaseEstimator,
+    merged: BaseBagging,
     digest: str,
     X: MatrixLike | None,
     y: MatrixLike | None,

@@ -8,7 +8,7 @@ from copy import deepcopy
 from functools import partial
 from importlib import import_module
 from inspect import unwrap
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.predictions import best_of_scores
+from weald._fit.predictions import BaseClassifier, best_of_scores
 from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
 from weald._input import frames
@@ -29,6 +29,10 @@ from weald._input.sparse import is_sparse
 from weald._parameters.types import Estimator, MatrixLike, Prediction, Scores
 from weald._ranking.pipelines import apart
 from weald._tools.one_sample import Parts, Row, as_row, row_of, row_of_entries
+
+if TYPE_CHECKING:
+    from weald._around.base import AroundOne
+    from weald._around.voting import BaseVoting
 
 __all__ = ["Predictor"]
 
@@ -80,9 +84,9 @@ class Predictor:
                 raise ValueError("absent must be 'error' for a pipeline, whose first step reads the sample, got 'zero'")
             self._steps = _AfterSteps(before, Predictor(estimator))
         elif hasattr(estimator, "_inside") and not isinstance(estimator, type):
-            self._steps = _AroundModel(estimator, absent)
+            self._steps = _AroundModel(cast("AroundOne", estimator), absent)
         elif getattr(estimator, "_held", None) == "estimators_" and not isinstance(estimator, type):
-            self._steps = _OfMembers(estimator, absent)
+            self._steps = _OfMembers(cast("BaseVoting", estimator), absent)
         if self._steps is not None:
             first = estimator if before is None else before
             for name in ("n_features_in_", "feature_names_in_"):
@@ -108,7 +112,8 @@ class Predictor:
         self._scores_of = _scores_of(self._model)
         self._parts = Parts.of(self._model, self._names if absent == "zero" and not self._has_categories else None)
         self._of_scores = self._model._twin()
-        self._of_scores.__dict__ |= {"_scores": _as_it_is, "_k_best": partial(best_of_scores, self._of_scores)}
+        k_best = partial(best_of_scores, cast(BaseClassifier, self._of_scores))
+        self._of_scores.__dict__ |= {"_scores": _as_it_is, "_k_best": k_best}
         self._methods: dict[str, Callable[..., Any]] = {}
         self._local = threading.local()
         self._predict = self._from_scores("predict")
@@ -400,7 +405,7 @@ class _AfterSteps:
 class _AroundModel:
     """A copy of a meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
 
-    def __init__(self, estimator: BaseEstimator, absent: Literal["error", "zero"]) -> None:
+    def __init__(self, estimator: AroundOne, absent: Literal["error", "zero"]) -> None:
         inside = estimator._inside()
         model, before = apart(inside)
         self._model, self._inner = estimator, None
@@ -436,7 +441,7 @@ class _OfMembers:
     If members are not of weald, the sample becomes the only row of what they take.
     """
 
-    def __init__(self, estimator: BaseEstimator, absent: Literal["error", "zero"]) -> None:
+    def __init__(self, estimator: BaseVoting, absent: Literal["error", "zero"]) -> None:
         check_fitted(estimator)
         self._given = estimator
         self._names = getattr(estimator, "feature_names_in_", None)
@@ -509,12 +514,12 @@ def _one_row(sample: Any, names: NDArray[np.object_] | None) -> Any:
     return [list(sample)] if isinstance(sample, tuple | np.ndarray) else [sample]
 
 
-def _scores_of(model: BaseEstimator) -> Callable[[Any], NDArray[np.float64] | None] | None:
+def _scores_of(model: BaseModel) -> Callable[[Any], NDArray[np.float64] | None] | None:
     """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
     return _weald.OneSample(model._engine).scores if model._scored_by_engine else None
 
 
-def _decided(model: BaseEstimator, scores: NDArray[np.float64]) -> Prediction:
+def _decided(model: BaseClassifier, scores: NDArray[np.float64]) -> Prediction:
     """What `predict` returns for these scores."""
     return model._decided(scores)
 

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._fit.base import BaseModel
+from weald._fit.boosted import BoostedModel
 from weald._input.checks import Float
 from weald._input.described import kind_of
 from weald._input.schema import LABELS
@@ -141,7 +142,7 @@ class Ensemble:
         return (np.abs(self.start) + largest_of(self.trees(), self.n_scores)) / self.divisor
 
 
-def fitted_of(model: BaseEstimator, exporter: str) -> Estimator:
+def fitted_of(model: BaseEstimator, exporter: str) -> BaseModel:
     """A fitted estimator of weald whose predictions are those of the engine, with the attributes of one fit.
 
     Error messages contain the name `exporter`.
@@ -150,7 +151,7 @@ def fitted_of(model: BaseEstimator, exporter: str) -> Estimator:
         raise TypeError(_refusal(model, exporter))
     check_is_fitted(model)
     name, fitted = type(model).__name__, model._twin()
-    if not isinstance(fitted._engine, _weald.Boosted):
+    if not isinstance(fitted, BoostedModel):
         return fitted
     if fitted._weak is not None:
         raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import ensemble as sklearn_ensemble
@@ -11,6 +13,7 @@ from sklearn.utils import get_tags
 
 from weald import _weald
 from weald._fit.arrays import Tree
+from weald._fit.base import BaseModel
 from weald._input.sklearn_private import NODE_DTYPE
 from weald._input.sklearn_private import Tree as SklearnTree
 from weald.export._ensemble import Ensemble, EnsembleTree, trees_of
@@ -43,6 +46,7 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     """
     ensemble = trees_of(estimator, "to_sklearn")
     task = "Regressor" if ensemble.kind == "numbers" else "Classifier"
+    assert isinstance(estimator, BaseModel)
     is_compressed = isinstance(estimator._engine, _weald.Compressed)
     if isinstance(estimator._engine, _weald.Boosted) or (is_compressed and task == "Classifier"):
         raise ValueError(
@@ -70,10 +74,10 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     alike = _with_params(type(forest.estimator), estimator)
     forest.estimators_ = [_member(ensemble, estimator, t, clone(alike)) for t in range(ensemble.n_trees)]
     _set_shape(forest, ensemble, estimator, is_member=False)
-    return forest
+    return cast(BaseEstimator, forest)
 
 
-def _with_params(kind: type[BaseEstimator], model: BaseEstimator) -> BaseEstimator:
+def _with_params(kind: type[Any], model: BaseModel) -> Any:
     """An estimator of this class with those parameters of `model` that it has and accepts."""
     params = model.get_params(deep=False)
     estimator = kind()
@@ -93,7 +97,7 @@ def _with_params(kind: type[BaseEstimator], model: BaseEstimator) -> BaseEstimat
     return estimator
 
 
-def _set_shape(estimator: BaseEstimator, ensemble: Ensemble, model: BaseEstimator, *, is_member: bool) -> None:
+def _set_shape(estimator: Any, ensemble: Ensemble, model: BaseModel, *, is_member: bool) -> None:
     estimator.n_features_in_ = ensemble.n_features
     estimator.n_outputs_ = ensemble.n_outputs
     if ensemble.feature_names is not None and not is_member:
@@ -111,14 +115,14 @@ def _set_shape(estimator: BaseEstimator, ensemble: Ensemble, model: BaseEstimato
 
 
 def _member(
-    ensemble: Ensemble, model: BaseEstimator, index: int, estimator: BaseEstimator, *, is_member: bool = True
+    ensemble: Ensemble, model: BaseModel, index: int, estimator: Any, *, is_member: bool = True
 ) -> BaseEstimator:
     engine = model._forest
     tree = ensemble.tree(index)
     estimator.tree_ = _tree(ensemble, tree, Tree(engine.only(index)))
     estimator.max_features_ = int(getattr(model, "max_features_", ensemble.n_features))
     _set_shape(estimator, ensemble, model, is_member=is_member)
-    return estimator
+    return cast(BaseEstimator, estimator)
 
 
 def _tree(ensemble: Ensemble, tree: EnsembleTree, arrays: Tree) -> object:
