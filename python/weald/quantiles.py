@@ -53,7 +53,8 @@ def _are_levels(_: Any, levels: Any) -> None:
 
 
 def _is_number_of_outputs(around: Any, d: Any) -> None:
-    fits = type(d) is int and d > 0 and d * len(around.quantiles_) == apart(around.estimator_)[0].n_outputs_
+    inner: Any = apart(around.estimator_)[0]
+    fits = type(d) is int and d > 0 and d * len(around.quantiles_) == inner.n_outputs_
     need(fits, "the outputs of estimator_ divided by the number of levels", d)
 
 

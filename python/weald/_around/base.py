@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,8 +272,8 @@ class AroundOne(Around):
     @of_one_fit
     def feature_importances_(self) -> Float:
         """Importance of each feature for the fitted estimator, or for the last step if that is a pipeline."""
-        importances: Float = apart(self._first("feature_importances_"))[0].feature_importances_
-        return importances
+        final: Any = apart(self._first("feature_importances_"))[0]
+        return cast(Float, final.feature_importances_)
 
     def _inside(self) -> BaseEstimator:
         """The estimator whose scores are used."""
@@ -296,7 +296,7 @@ def thawed(estimator: Any) -> Any:
     return estimator
 
 
-def is_own(final: object) -> bool:
+def is_own(final: object) -> TypeGuard[BaseModel | Around]:
     """Whether this is an estimator of weald, which knows labels, sparse y and weights of zero."""
     return isinstance(final, BaseModel | Around)
 

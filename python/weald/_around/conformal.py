@@ -385,6 +385,7 @@ def _read_numbers(conformity_score: Scores, quantile_levels: list[float], model:
     center = outputs.checked(model, "predict", model.predict(X), n).reshape(n, -1)
     parts = [center]
     if conformity_score != "absolute":
+        final: Any
         final, before = apart(model)
         X = X if before is None else before.transform(X)
         if conformity_score == "normalized":

@@ -319,7 +319,7 @@ class HierarchicalLabels(LabelsAround):
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         check_fitted(self)
         final, before = apart(self.estimator_)
-        if hasattr(final, "threshold_"):
+        if isinstance(final, LabelsAround) and hasattr(final, "threshold_"):
             labels = final._named(X if before is None else before.transform(X)).astype(np.float64)
             found = self.hierarchy_._consistent(labels, self.method)
         else:

@@ -282,7 +282,7 @@ class WithScores(LabelsOnUnseen):
 def _searches(estimator: Any, n_labels: int) -> bool:
     """Whether scores are those of a tree of labels, fitted or not."""
     while True:
-        final = apart(estimator)[0]
+        final: Any = apart(estimator)[0]
         if not hasattr(final, "_inside"):
             return isinstance(final, BaseLinear) and final._strategy_for(n_labels) == "tree"
         estimator = getattr(final, "estimator_", final.estimator)

@@ -197,7 +197,7 @@ class OnExecutor(Fits):
         mask: Any = None,
         told: Callable[[], object] = lambda: None,
     ) -> Callable[[], Any]:
-        final = apart(estimator)[0]
+        final: Any = apart(estimator)[0]
         if isinstance(estimator, FrozenEstimator):
             return super().start(estimator, X, y, weights, mask, told)
         is_around, parts = isinstance(final, Around) and final._fits_apart, _parts_of(final, X, y, weights, mask)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,8 +154,8 @@ def with_folds(
         # The fit to all samples chooses parameters, and the others take them.
         model = fits.start(estimator, *whole)()
         estimator = clone(estimator)
-        final = apart(estimator)[0]
-        final.set_params(**apart(model)[0]._chosen_parameters())
+        final, learned = apart(estimator)[0], cast(Any, apart(model)[0])
+        final.set_params(**learned._chosen_parameters())
         found = fits.start_folds(estimator, *of_others)()
     else:
         started = fits.start_folds(estimator, *of_others)

@@ -12,7 +12,7 @@ from weald._input.checks import Matrix
 from weald._parameters.types import MatrixLike
 
 
-def apart(estimator: BaseEstimator) -> tuple[Any, Any]:
+def apart(estimator: BaseEstimator) -> tuple[BaseEstimator, Any]:
     """The last step of a pipeline and the steps before it, or the estimator and None, without `FrozenEstimator`."""
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator

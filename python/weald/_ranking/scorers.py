@@ -67,9 +67,10 @@ def scores_of_labels(estimator: BaseEstimator, X: MatrixLike, *, as_sparse: bool
         return scores_of_labels(best_one, X, as_sparse=as_sparse, as_probabilities=as_probabilities)
     if hasattr(final, "predict_proba"):
         # Models with margins have scores of all labels, and meta-estimators leave small ones out of sparse ones.
-        is_forest = hasattr(final, "predict_sparse") and not hasattr(final, "decision_function")
-        is_sparser = as_sparse and is_forest and not hasattr(final, "_inside")
-        return final.predict_sparse(X) if is_sparser else of_labels(final, "predict_proba", X)
+        is_sparser = as_sparse and not hasattr(final, "decision_function") and not hasattr(final, "_inside")
+        if is_sparser and hasattr(final, "predict_sparse"):
+            return final.predict_sparse(X)
+        return of_labels(final, "predict_proba", X)
     if hasattr(final, "decision_function") and not as_probabilities:
         return of_labels(final, "decision_function", X)
     methods = "predict_proba" if as_probabilities else "predict_proba or decision_function"
