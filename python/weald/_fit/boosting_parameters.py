@@ -14,6 +14,7 @@ from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.base import BINS_CONSTRAINTS, BaseModel, as_size
 from weald._fit.boosted import BoostedModel
+from weald._fitted.boosted_proof import PLANNED
 from weald._input import masks
 from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
@@ -27,6 +28,7 @@ from weald._parameters.types import (
     MonotonicCst,
     RandomState,
 )
+from weald._rounds import progress
 from weald._rounds.early_stopping import EarlyStopping
 from weald.loss import CustomLoss
 from weald.projection import Projected
@@ -48,6 +50,8 @@ class BoostingParameters(BoostedModel):
     """The parameters that both boosting estimators share, which their constructors set by `keep`."""
 
     _masks_y = True
+
+    plan_: dict[str, Any]
 
     # A name, a loss, or an object with the methods of a loss.
     loss: object
@@ -223,9 +227,18 @@ class BoostingParameters(BoostedModel):
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True
         self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
 
-    def _forget_plan(self) -> None:
-        """Delete what "auto" stands for in the fit that ends."""
-        self.__dict__.pop("_plan", None)
+    def _keep_plan(self) -> None:
+        """Keep what "auto" stands for in the fit that ends as `plan_`; the next fit decides anew."""
+        plan: Any = self.__dict__.pop("_plan")
+        self.plan_ = {name: plan[name] for name in PLANNED}
+        if plan["n_iter_no_change"] is None:  # callbacks may have ended the fit
+            self.plan_["n_estimators"] = self.n_estimators_
+
+    def _say_plan(self) -> None:
+        """Print what "auto" stands for."""
+        assert self._plan is not None
+        told = ", ".join(f"{name}={self._plan[name]!r}" for name in PLANNED)  # type: ignore[literal-required]
+        progress.say(f"{type(self).__name__}: {told}")
 
     def _most_leaves(self) -> int | None:
         # What "auto" stands for depends on y: it is put in place where y is known.
