@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
 # The usual number of leaves, where the parameters do not tell it.
 _LEAVES = 31
+# What names stand for.
+_PROJECTED, _STOPS = Projected(), EarlyStopping()
 # What `n_estimators="auto"` stands for at most.
 _MOST_STAGES = 1000
 
@@ -154,7 +156,7 @@ class BoostingParameters(BoostedModel):
 
     def _projected(self) -> Projected:
         """How stages project gradients, if they do."""
-        return self.output_strategy if isinstance(self.output_strategy, Projected) else Projected()
+        return self.output_strategy if isinstance(self.output_strategy, Projected) else _PROJECTED
 
     def _relabels(self) -> bool:
         """Whether leaves hold a value for every output."""
@@ -162,7 +164,7 @@ class BoostingParameters(BoostedModel):
 
     def _stops(self) -> EarlyStopping:
         """How the fit stops early, if it does."""
-        return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else EarlyStopping()
+        return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else _STOPS
 
     # What the engine has decided for the current fit where nothing is given.
     _plan: ClassVar[_Plan | None] = None
