@@ -477,6 +477,6 @@ def test_lines_name_the_search_and_the_last_fit(way, name, capsys):
     last = [line for line in lines if line.startswith(f"{REGRESSOR}: round ")]
     assert len(searched) == len(model.validation_score_)
     assert len(last) == model.n_estimators_
-    assert len(lines) == len(searched) + len(last)
+    assert len(lines) == 1 + len(searched) + len(last)  # the first one is the plan
     assert "validation loss" in searched[0]
     assert "validation loss" not in last[0]

@@ -259,7 +259,7 @@ def rounds_of(lines):
 def test_lines_are_those_that_scikit_learn_prints(capsys, params):
     X, y = data(REGRESSOR, "single")
     model = make(REGRESSOR, n_estimators=125, verbose=1, subsample=0.5, warm_start=True, **params).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
+    _, *lines = capsys.readouterr().out.splitlines()
     assert rounds_of(lines) == [*range(1, 11), *range(20, 101, 10), 125]
     for line, at in zip(lines, rounds_of(lines), strict=True):
         told = f"loss {model.train_score_[at - 1]:.5g}, OOB improvement {model.oob_improvement_[at - 1]:.5g}, "
@@ -272,7 +272,7 @@ def test_lines_are_those_that_scikit_learn_prints(capsys, params):
     assert [int(row.split()[0]) for row in table] == rounds_of(lines)[:-1]
     # A fit that continues counts its own rounds when it chooses which of them to print.
     model.set_params(n_estimators=148).fit(X, y)
-    assert rounds_of(capsys.readouterr().out.splitlines()) == [*range(126, 136), 145, 148]
+    assert rounds_of(capsys.readouterr().out.splitlines()[1:]) == [*range(126, 136), 145, 148]
 
 
 @pytest.mark.parametrize("verbose", [2, 3])
@@ -281,7 +281,7 @@ def test_above_one_every_round_has_a_line_and_none_a_bar(capsys, monkeypatch, ve
     X, y = data(REGRESSOR, "single")
     model = make(REGRESSOR, n_estimators=33, subsample=1.0, verbose=verbose).fit(X, y, X_val=X, y_val=y)
     printed = capsys.readouterr()
-    lines = printed.out.splitlines()
+    _, *lines = printed.out.splitlines()
     assert printed.err == ""
     assert rounds_of(lines) == list(range(1, 34))
     assert "OOB" not in printed.out
@@ -294,7 +294,7 @@ def test_long_rounds_have_lines_between(capsys, monkeypatch):
     monkeypatch.setattr("weald._rounds.progress.time.monotonic", lambda: next(clock))
     X, y = data(REGRESSOR, "single")
     make(REGRESSOR, n_estimators=200, verbose=1).fit(X, y)
-    found = rounds_of(capsys.readouterr().out.splitlines())
+    found = rounds_of(capsys.readouterr().out.splitlines()[1:])
     # Each round takes four seconds: after ten rounds every third round is printed, as three rounds take more than ten
     # seconds.
     assert found[:14] == [*range(1, 11), 13, 16, 19, 20]

@@ -103,7 +103,8 @@ def test_callbacks_without_their_method_are_refused(callbacks):
 def test_lines_are_printed_where_no_bar_can_move(capsys):
     X, y = make_data(REGRESSOR)
     make(REGRESSOR, n_estimators=7, verbose=1).fit(X, y, X_val=X, y_val=y)
-    lines = capsys.readouterr().out.splitlines()
+    plan, *lines = capsys.readouterr().out.splitlines()
+    assert plan.startswith("GradientBoostingRegressor: output_strategy=")
     assert lines[0].startswith("GradientBoostingRegressor: round 1 of 7, loss ")
     assert "validation loss" in lines[-1]
     assert lines[-1].startswith("GradientBoostingRegressor: round 7 of 7")

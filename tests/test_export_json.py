@@ -63,7 +63,7 @@ def walk(tree, row):
     [
         "RandomForestClassifier-wide-missing",
         "GradientBoostingClassifier-several-categories",
-        "GradientBoostingRegressor-several-missing-projected-False",
+        "GradientBoostingRegressor-several-missing-low rank",
         "GradientBoostingClassifier-labels-missing-single_target",
         "CompressedForestRegressor-several-missing",
     ],

@@ -532,3 +532,21 @@ def test_other_values_are_refused(value):
         boosting(n_estimators=value).fit(X, y)
     with pytest.raises(ValueError, match=r"'max_leaf_nodes' .*among {'auto'}"):
         boosting(max_leaf_nodes="many").fit(X, y)
+
+
+def test_the_plan_is_printed_and_stands_in_the_model(capsys):
+    X, y = data(3)
+    found = boosting(verbose=1).fit(X, y)
+    plan = {"output_strategy": "single_target", "learning_rate": 0.1, "max_leaf_nodes": 8, "max_features": "half"}
+    plan |= {"n_estimators": 1000, "n_iter_no_change": 30, "cv": 5}
+    assert found.plan_ == plan
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "GradientBoostingClassifier: " + ", ".join(f"{name}={value!r}" for name, value in plan.items())
+    assert weald.loads(weald.dumps(found)).plan_ == plan
+    # A model keeps what it was grown by, and a fit that goes on has it, too.
+    more = found.set_params(warm_start=True, n_estimators=found.n_estimators_ + 2).fit(X, y)
+    same = {name: plan[name] for name in ("output_strategy", "learning_rate", "max_leaf_nodes", "max_features")}
+    assert same.items() <= more.plan_.items()
+    assert (more.plan_["n_estimators"], more.plan_["cv"]) == (more.n_estimators_, None)
+    given = boosting(n_estimators=7, learning_rate=0.3, max_leaf_nodes=None).fit(X, y).plan_
+    assert (given["n_estimators"], given["learning_rate"], given["max_leaf_nodes"], given["cv"]) == (7, 0.3, None, None)

@@ -214,4 +214,6 @@ def test_estimators_named_by_the_package_are_covered():
     assert {name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))} == {
         *(name.rpartition(" ")[2] for name in EVERY),
         "QuantileBoostingRegressor",
+        "VotingClassifier",
+        "VotingRegressor",
     }

@@ -37,6 +37,12 @@ def induced_work(task):
     return lambda verbose: cls(make(forest), cv=2, verbose=verbose, random_state=0).fit(*make_data(forest, n=200))
 
 
+def voting(task):
+    name = f"RandomForest{task}"
+    cls, members = getattr(weald, f"Voting{task}"), [("one", make(name)), ("other", make(name))]
+    return lambda verbose: cls(members, verbose=verbose).fit(*make_data(name, n=200))
+
+
 def around(kind, outputs="labels", **params):
     X, Y = labels(outputs)
     return lambda verbose: kind(make("RandomForestClassifier"), verbose=verbose, **params).fit(X, Y)
@@ -100,6 +106,8 @@ WORKS |= {
         "fit",
         4,
     ),
+    "mean of classifiers": (voting("Classifier"), "VotingClassifier", "fit", 2),
+    "mean of regressors": (voting("Regressor"), "VotingRegressor", "fit", 2),
     "distribute.fit": (on_executor("fit"), "RandomForestClassifier", "tree", 20),
     "distribute.fit of folds": (on_executor("fit of folds"), "ConformalClassifier", "fit", 4),
     "distribute.predict": (on_executor("predict"), "RandomForestClassifier", "sample", 200),

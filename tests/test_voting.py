@@ -489,11 +489,11 @@ def test_a_predictor_has_the_bits_of_the_mean(case):
         for predictor in predictors:
             assert predictor.n_features_in_ == 6
             for method in ("predict", "predict_proba", "predict_topk"):
+                more = {"k": 2} if method == "predict_topk" else {}
                 if not hasattr(model, method):
                     with pytest.raises(AttributeError, match=f"Voting\\w+ has no {method}"):
-                        getattr(predictor, method)(samples[0])
+                        getattr(predictor, method)(samples[0], **more)
                     continue
-                more = {"k": 2} if method == "predict_topk" else {}
                 wanted = getattr(model, method)(rows[:9], **more)
                 for i, sample in enumerate(samples):
                     found = getattr(predictor, method)(sample, **more)

@@ -186,8 +186,6 @@ class _Plan(TypedDict):
     # The folds that find the number of stages, and how many of them are grown.
     cv: int | None
     n_grown: int | None
-    # The share of the best number of stages so far that a search waits, if that is more than its patience.
-    patience_share: float
     # Whether it depends on how many samples differ; more than `most_counted` are all the same to it.
     counts_different: bool
     most_counted: int

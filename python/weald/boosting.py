@@ -201,6 +201,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
         What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
         features that each node draws.
+    plan_ : dict
+        What the fit was planned to be where nothing was given: the parameters above, `n_estimators` as the largest
+        number where held-out samples find it, and `cv` and `n_iter_no_change` of that search, or None.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.
@@ -438,6 +441,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int or None, and int
         What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the
         features that each node draws.
+    plan_ : dict
+        What the fit was planned to be where nothing was given: the parameters above, `n_estimators` as the largest
+        number where held-out samples find it, and `cv` and `n_iter_no_change` of that search, or None.
     categories_ : list of length n_features
         The categories of each categorical feature, in the order of their codes, and None for other features. It exists
         only if there are such features, of which `is_categorical_` is the mask.

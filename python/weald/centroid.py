@@ -105,6 +105,8 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
 
     n_children: int
     max_leaf_samples: int
+    n_projections: NProjections
+    output_projection: OutputProjection
     projection_scope: Literal["node", "tree", "forest"]
     max_centroid_features: int | None
     min_centroid_weight: float

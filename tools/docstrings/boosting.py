@@ -118,8 +118,12 @@ n_estimators_, learning_rate_, max_leaf_nodes_, max_features_ : int, float, int 
     What the parameters stood for: the stages that were kept, their factor, the leaves of each tree, and the features that
     each node draws.
 
+plan_ : dict
+    What the fit was planned to be where nothing was given: the parameters above, `n_estimators` as the largest number where
+    held-out samples find it, and `cv` and `n_iter_no_change` of that search, or None.
+
 # attributes
-choices categories_ names_in_
+choices plan_ categories_ names_in_
 """)
 
 BOOSTING["monotonic_cst"] = SHARED["monotonic_cst"].replace(

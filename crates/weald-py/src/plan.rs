@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use weald::Dataset;
-use weald::plan::{Asked, Counts, Kind, MOST_COUNTED, PATIENCE_SHARE, Plan, Sharing, Stop};
+use weald::plan::{Asked, Counts, Kind, MOST_COUNTED, Plan, Sharing, Stop};
 
 use crate::array::Read1;
 use crate::config::unknown;
@@ -118,7 +118,6 @@ pub(crate) fn plan_of_boosting(py: Python<'_>, asked: PyAsked, counts: PyCounts)
     found.set_item("n_iter_no_change", plan.patience)?;
     found.set_item("cv", plan.search.map(|search| search.n_folds))?;
     found.set_item("n_grown", plan.search.map(|search| search.n_grown))?;
-    found.set_item("patience_share", PATIENCE_SHARE)?;
     found.set_item("counts_different", asked.counts_different())?;
     found.set_item("most_counted", MOST_COUNTED)?;
     Ok(found)

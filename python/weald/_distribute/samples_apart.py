@@ -158,7 +158,7 @@ def fit_part(
             failed = error
         new._weak = None
         new.n_estimators_ = new._model.n_stages
-        new._forget_plan()
+        new._keep_plan()
     if failed is not None:
         raise failed
     return estimator

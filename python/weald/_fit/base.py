@@ -107,22 +107,6 @@ PRUNING_CONSTRAINTS: dict[str, list[Any]] = {"ccp_alpha": [Number(Real, 0.0, Non
 BINS_CONSTRAINTS: dict[str, list[Any]] = {"max_bins": [Interval(Integral, 2, 255, closed="both"), None]}
 
 
-class TreeParameters:
-    """Types of the parameters that trees and forests share, which their constructors set by `keep`."""
-
-    random_state: RandomState
-    ccp_alpha: float
-    categorical_features: CategoricalFeatures
-    interaction_cst: InteractionCst
-
-    def _bins_of_trees(self) -> int | None:
-        """The maximum number of bins of a feature, which extra-trees do not have."""
-        max_bins = getattr(self, "max_bins", None)
-        if max_bins is not None and getattr(self, "splitter", "best") == "random":
-            raise ValueError(f'max_bins must be None with splitter="random", got {max_bins!r}')
-        return as_size(max_bins)
-
-
 class _Scalar:
     """Stands for a value that no parameter takes, where scikit-learn says which ones it takes."""
 
@@ -195,7 +179,6 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     # Of classifiers.
     _multi_label: Callable[[], str | bool]
     # Parameters of those that grow trees.
-    criterion: str
     max_depth: int | None
     min_samples_split: float
     min_samples_leaf: float
@@ -204,8 +187,6 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     max_leaf_nodes: int | Literal["auto"] | None
     min_impurity_decrease: float
     monotonic_cst: MonotonicCst
-    output_projection: OutputProjection
-    n_projections: NProjections
 
     n_features_in_: int
     target_names_in_: NDArray[np.object_]
@@ -374,18 +355,6 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         """The schema of a model that this one is fitted to, if there is one."""
         return None
 
-    def _tree_config(self, samples: Samples, growth: Growth) -> _TreeConfig:
-        """Parameters of trees that are grown on these samples, in the engine's form."""
-        target = samples.target
-        criterion = projections.check_criterion(self.criterion, self.output_projection, target.kind)
-        config = self._growth_config(samples.n_positive, criterion, growth.seed, target.n_outputs)
-        if getattr(self, "label_weight", None) is not None:
-            config.update(label_weight.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
-        if self.output_projection is not None or isinstance(self.n_projections, bool):
-            given = self.output_projection, self.n_projections
-            config["output_projection"] = projections.to_engine(*given, target, growth)
-        return config
-
     def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
         """The same parameters without output projections."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
@@ -532,6 +501,37 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+class TreeParameters(BaseModel):
+    """The parameters that trees and forests share, which their constructors set by `keep`, and their form for the engine."""
+
+    criterion: str
+    random_state: RandomState
+    output_projection: OutputProjection
+    n_projections: NProjections
+    ccp_alpha: float
+    categorical_features: CategoricalFeatures
+    interaction_cst: InteractionCst
+
+    def _tree_config(self, samples: Samples, growth: Growth) -> _TreeConfig:
+        """Parameters of trees that are grown on these samples, in the engine's form."""
+        target = samples.target
+        criterion = projections.check_criterion(self.criterion, self.output_projection, target.kind)
+        config = self._growth_config(samples.n_positive, criterion, growth.seed, target.n_outputs)
+        if getattr(self, "label_weight", None) is not None:
+            config.update(label_weight.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
+        if self.output_projection is not None or isinstance(self.n_projections, bool):
+            given = self.output_projection, self.n_projections
+            config["output_projection"] = projections.to_engine(*given, target, growth)
+        return config
+
+    def _bins_of_trees(self) -> int | None:
+        """The maximum number of bins of a feature, which extra-trees do not have."""
+        max_bins = getattr(self, "max_bins", None)
+        if max_bins is not None and getattr(self, "splitter", "best") == "random":
+            raise ValueError(f'max_bins must be None with splitter="random", got {max_bins!r}')
+        return as_size(max_bins)
 
 
 class BaseEnsemble(LeafIndicators, BaseModel):

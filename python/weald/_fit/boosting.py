@@ -161,7 +161,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         with fitted_at_once(self, anew=not self.warm_start) as new:
             held_out = _held_out.Given(X_val, y_val, sample_weight_val, base_margin_val)
             new._fit(_Given(X, y, sample_weight, y_mask, label_names, held_out, base_margin, eval_sets, tasks))
-            new._forget_plan()
+            new._keep_plan()
         if tasks is not None:
             tasks.end()
         return self
@@ -192,6 +192,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         if grown is None:
             self._seed = draw_seed(self.random_state)
         self._settle(samples, may_search=not has_validation)
+        if self.verbose:
+            self._say_plan()
         shared = self._describe(target)
         if grown is not None:
             boosting_checks.check_warm_start(self, before, shared, grown.n_stages)

@@ -14,6 +14,7 @@ from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.base import BINS_CONSTRAINTS, BaseModel, as_size
 from weald._fit.boosted import BoostedModel
+from weald._fitted.boosted_proof import PLANNED
 from weald._input import masks
 from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
@@ -25,6 +26,7 @@ from weald._parameters.types import (
     InteractionCst,
     RandomState,
 )
+from weald._rounds import progress
 from weald._rounds.early_stopping import EarlyStopping
 from weald.loss import CustomLoss
 from weald.projection import Projected
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 _PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
 # The usual number of leaves, where the parameters do not tell it.
 _LEAVES = 31
+# What names stand for.
+_PROJECTED, _STOPS = Projected(), EarlyStopping()
 # What `n_estimators="auto"` stands for at most.
 _MOST_STAGES = 1000
 
@@ -46,6 +50,8 @@ class BoostingParameters(BoostedModel):
     """The parameters that both boosting estimators share, which their constructors set by `keep`."""
 
     _masks_y = True
+
+    plan_: dict[str, Any]
 
     # A name, a loss, or an object with the methods of a loss.
     loss: object
@@ -137,7 +143,7 @@ class BoostingParameters(BoostedModel):
 
     def _projected(self) -> Projected:
         """How stages project gradients, if they do."""
-        return self.output_strategy if isinstance(self.output_strategy, Projected) else Projected()
+        return self.output_strategy if isinstance(self.output_strategy, Projected) else _PROJECTED
 
     def _relabels(self) -> bool:
         """Whether leaves hold a value for every output."""
@@ -145,7 +151,7 @@ class BoostingParameters(BoostedModel):
 
     def _stops(self) -> EarlyStopping:
         """How the fit stops early, if it does."""
-        return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else EarlyStopping()
+        return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else _STOPS
 
     # What the engine has decided for the current fit where nothing is given.
     _plan: _Plan | None = None
@@ -210,9 +216,18 @@ class BoostingParameters(BoostedModel):
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True
         self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
 
-    def _forget_plan(self) -> None:
-        """Delete what "auto" stands for in the fit that ends."""
-        self.__dict__.pop("_plan", None)
+    def _keep_plan(self) -> None:
+        """Keep what "auto" stands for in the fit that ends as `plan_`; the next fit decides anew."""
+        plan: Any = self.__dict__.pop("_plan")
+        self.plan_ = {name: plan[name] for name in PLANNED}
+        if plan["n_iter_no_change"] is None:  # callbacks may have ended the fit
+            self.plan_["n_estimators"] = self.n_estimators_
+
+    def _say_plan(self) -> None:
+        """Print what "auto" stands for."""
+        assert self._plan is not None
+        told = ", ".join(f"{name}={self._plan[name]!r}" for name in PLANNED)  # type: ignore[literal-required]
+        progress.say(f"{type(self).__name__}: {told}")
 
     def _most_leaves(self) -> int | None:
         # What "auto" stands for depends on y: it is put in place where y is known.

@@ -6,7 +6,7 @@ fit itself refuses what is not available.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -24,7 +24,7 @@ from weald._input.targets import Target
 from weald._input.y_columns import check_array_of_y, is_binary
 from weald._parameters.types import MatrixLike
 from weald._rounds import cross_validated, linear_start
-from weald.projection import Projection
+from weald.projection import Projected, Projection
 
 _Model = TypeVar("_Model", bound="BaseModel")
 
@@ -96,9 +96,17 @@ def _before_fit(model: _Model, samples: Samples) -> _Model:
     for name in ("monotonic_cst", "interaction_cst", "label_weight"):
         if hasattr(twin, name):
             setattr(twin, name, None)
-    if callable(twin.output_projection) and not isinstance(twin.output_projection, Projection):
-        twin.output_projection = "gaussian"  # with as many rows, which are not drawn
+    # Projections that a function draws have as many rows as others, which are not drawn here.
+    projected = getattr(twin, "output_strategy", None)
+    if isinstance(projected, Projected) and _is_function(projected.projection):
+        twin.__dict__["output_strategy"] = replace(projected, projection="gaussian")
+    elif _is_function(getattr(twin, "output_projection", None)):
+        twin.__dict__["output_projection"] = "gaussian"
     return twin
+
+
+def _is_function(projection: object) -> bool:
+    return callable(projection) and not isinstance(projection, Projection)
 
 
 def of_forest(estimator: BaseTree | BaseBagging, shapes: Shapes) -> int:

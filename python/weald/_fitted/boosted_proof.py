@@ -15,6 +15,16 @@ from weald.loss import LOSSES, CustomLoss, EngineLoss, Loss, names
 
 _CURVES = {"train", "validation", "out_of_bag", "score"}
 _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
+# What a plan decides, as `plan_` has it.
+PLANNED = (
+    "output_strategy",
+    "learning_rate",
+    "max_leaf_nodes",
+    "max_features",
+    "n_estimators",
+    "n_iter_no_change",
+    "cv",
+)
 _STRATEGIES = {"projected", "joint", "single_target"}
 
 
@@ -73,6 +83,10 @@ def _fault_of_shared(shared: Any, model: Any) -> str | None:
     )
 
 
+def _is_plan(plan: object, _: object) -> bool:
+    return type(plan) is dict and plan.keys() == set(PLANNED)
+
+
 def _has_predict(init: object, _: object) -> bool:
     return init is None or hasattr(init, "predict")
 
@@ -88,6 +102,7 @@ class BoostedProof(Proof):
         "max_leaf_nodes_": (True, lambda n, model: None if n is None else integer(2, MOST)(n, model)),
         "n_estimators_": (True, equal("n_stages")),
         "_shared": (True, _fault_of_shared),
+        "plan_": (True, must(f"be a dict of {', '.join(PLANNED)}", _is_plan)),
         "_weak": (True, _fault_of_weak),
         "_init": (False, must("be a model or None", _has_predict)),
         "_curves": (False, _fault_of_curves),

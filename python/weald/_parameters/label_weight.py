@@ -15,7 +15,7 @@ from weald._input.targets import Target
 from weald._parameters import propensity
 
 if TYPE_CHECKING:
-    from weald._fit.base import BaseModel
+    from weald._fit.base import BaseModel, TreeParameters
 
 # The constraint for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}
@@ -29,7 +29,7 @@ def is_given(model: BaseModel) -> bool:
     return getattr(model, "label_weight", None) is not None
 
 
-def to_engine(model: BaseModel, target: Target, weights: Float | None) -> dict[str, list[float]]:
+def to_engine(model: TreeParameters, target: Target, weights: Float | None) -> dict[str, list[float]]:
     """The weights of labels as the engine's weights of outputs; an empty dict if there are none."""
     found = of_labels(model, target, weights)
     if found is None:

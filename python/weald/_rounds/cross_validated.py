@@ -57,8 +57,7 @@ def search(
     """The number of stages, and the mean losses and scores of the folds after each stage up to the end of the search."""
     name, score_of = ("score", None) if scoring is None else scoring
     splits, starts, scorers = _folds_of(boosting, samples, y, start, score_of)
-    assert boosting._plan is not None
-    share = 0.0 if boosting.n_iter_no_change is not None else boosting._plan["patience_share"]
+    share = 0.0 if boosting.n_iter_no_change is not None else float(boosting._stops().patience_share)
     n_rounds, n_folds = config["n_estimators"], len(splits)
     title = f"{type(boosting).__name__}, {n_folds} fold{'s' * (n_folds > 1)}"
     shown = Progress(title, "round", n_rounds, boosting.verbose) if boosting.verbose else nullcontext()

@@ -18,6 +18,12 @@ class EarlyStopping(registry.Settings):
     It stops the fit as `early_stopping=True` does; `n_iter_no_change`, `validation_fraction`, `tol` and `scoring` are
     parameters of the estimator. Objects are immutable except by `set_params`, and compare by their fields.
 
+    >>> import numpy as np
+    >>> import weald
+    >>> X, stops = np.arange(200.0)[:, np.newaxis], weald.EarlyStopping(cv=3)
+    >>> weald.GradientBoostingRegressor(early_stopping=stops).fit(X, X[:, 0] % 20).n_estimators_ < 1000
+    True
+
     Parameters
     ----------
     cv : int, splitter, iterable of (train, test) or None, default=None
@@ -39,18 +45,6 @@ class EarlyStopping(registry.Settings):
     -----
     The search by folds takes the time of a fit for each fold, and up to half as long again, as rounds are grown in blocks.
     `refit` takes at most the time of the search once more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X = np.arange(200.0)[:, np.newaxis]
-    >>> stops = weald.EarlyStopping(cv=3)
-    >>> boosting = weald.GradientBoostingRegressor(early_stopping=stops, random_state=0).fit(X, X[:, 0] % 20)
-    >>> boosting.n_estimators_ < 1000
-    True
-    >>> boosting.set_params(early_stopping__cv=5).early_stopping
-    EarlyStopping(cv=5, refit=False, patience_share=0.2)
     """
 
     cv: Any = None

@@ -119,6 +119,11 @@ class Progress:
             self.has_bar = self.has_lines = False
 
 
+def say(text: str) -> None:
+    """Print a line, if that is possible."""
+    Progress(text, "", None, 1)._write(sys.stdout, f"{text}\n")
+
+
 def check_verbose(verbose: object) -> int:
     """`verbose` of a function or meta-estimator as an integer."""
     if isinstance(verbose, bool | np.bool_):

@@ -47,7 +47,7 @@ pub const MOST_COUNTED: usize = 5000;
 /// The rounds without improvement after which a search by folds ends: their mean loss may rest for long where there is no noise.
 const PATIENCE: usize = 30;
 /// The share of the best number of stages so far that a search waits, if that is more (see `benches/tables`).
-pub const PATIENCE_SHARE: f64 = 0.2;
+const PATIENCE_SHARE: f64 = 0.2;
 /// The largest number of stages.
 const MOST_STAGES: usize = 1000;
 /// The folds of a search, those of few samples, and how many samples are few.
