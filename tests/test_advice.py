@@ -124,6 +124,8 @@ def exists(name: str) -> bool:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_names_of_functions_exist(path: Path):
     text = path.read_text(encoding="utf-8")
+    if path.name == "migration.md":  # the left column has names that are gone
+        text = re.sub(r"(?m)^\|[^|]*\|", "|", text)
     names = set(re.findall(r"(?<![\w./-])(?:weald|sklearn)(?:\.[A-Za-z]\w*)+", text))
     # Files, modules that Python makes none of, and the ends of sentences.
     names = {name for name in names if not re.search(r"\.(py|md|pyi|dump_?)$|\.ipynb", name)}

@@ -15,8 +15,8 @@ N_STAGES = 6
 LIMITS: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 8}
 # Scores of labels and classes are float32 with 24 bits, an error of about 1e-7 of a score; the steps of each stage
 # depend on earlier scores. Scores of numerical outputs are float64; the twin's minimiser finds a step to about the root
-# of the rounding of a loss.
-TOLERANCE = {"labels": 2e-5, "numbers": 1e-6, "softmax": 2e-5}
+# of the rounding of a loss. So does a line search of labels, whose scores are float32: "searched".
+TOLERANCE = {"labels": 2e-5, "searched": 1e-4, "numbers": 1e-6, "softmax": 2e-5}
 
 STRATEGIES = ["single_target", "joint", "projected", "subspace", "relabelled", "relabelled pair"]
 NUMBERS = ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]
@@ -48,6 +48,9 @@ def setting(strategy: str, d: int, seed: int = 0) -> tuple[dict[str, Any], dict[
     """The same strategy as parameters of the estimator and as parameters of the twin."""
     if strategy in ("single_target", "joint"):
         return {"output_strategy": strategy}, {"strategy": strategy}
+    if d == 1:  # a factor, which changes no split
+        twin = {"strategy": "projected", "phis": [np.eye(1)] * N_STAGES, "relabel": True}
+        return {"output_strategy": "projected"}, twin
     q = 2 if strategy == "relabelled pair" else 1
     family = RademacherProjection("achlioptas") if strategy == "subspace" else GaussianProjection()
     phis = [np.asarray(family.draw(d, q, random_state=seed + stage) @ np.eye(d)) for stage in range(N_STAGES)]
@@ -134,12 +137,18 @@ def test_labels(strategy, loss, learning_rate, rule):
     params, parameters = setting(strategy, Y.shape[1])
     model = make("Classifier", rule, loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
     targets = Y - 0.5 if loss == "squared_error" else 2.0 * Y - 1  # `decision_function` subtracts one half
-    check(model, Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
+    check(
+        model,
+        Twin(X, targets, loss, w),
+        X_new,
+        parameters,
+        TOLERANCE["searched" if rule == "line_search" else "labels"],
+    )
 
 
 @pytest.mark.parametrize("rule", ["line_search", "bare"])
 @pytest.mark.parametrize("loss", LABELS)
-@pytest.mark.parametrize("strategy", ["single_target", "joint", "projected", "relabelled"])
+@pytest.mark.parametrize("strategy", ["single_target", "joint", "projected"])
 def test_two_classes(strategy, loss, rule):
     X, X_new, scores = make_problem()
     y = scores[:, 0] > 0.4

@@ -23,13 +23,13 @@ BOOSTING_PARAMS = [
     {"output_strategy": Projected(relabel_leaves=False), "leaf_estimation": "line_search"},
 ]
 COMPRESSED_PARAMS = [{"cv": 2}, {"induced": True, "l1_norm": None, "max_steps": 50}]
-CENTROID_PARAMS = [{}, {"bootstrap": True}, {"output_strategy": Projected("gaussian", 2)}]
+CENTROID_PARAMS = [{}, {"bootstrap": True}, {"output_projection": "gaussian", "n_projections": 2}]
 BY_TREE = [
     {"output_strategy": "joint", "max_features": 3},
 ]
 TABLE = [
     *((name, {}) for name in ALL),
-    *((name, {"output_strategy": Projected("gaussian", 2)}) for name in ALL),
+    *((name, {"output_projection": "gaussian", "n_projections": 2}) for name in ALL),
     *(
         (name, {"max_bins": bins})
         for name in ALL

@@ -231,12 +231,13 @@ TOO_MANY = """
 import resource, sys, numpy as np, weald
 X = np.random.default_rng(0).normal(size=(60, 5))
 y = (X[:, 0] > 0).astype(int) if sys.argv[1].endswith("Classifier") else X[:, 0]
-model = getattr(weald, sys.argv[1])
+model = getattr(weald, sys.argv[1].rpartition(" ")[2])
 if "Compressed" in sys.argv[1] or "Induced" in sys.argv[1]:
     kind = "Classifier" if sys.argv[1].endswith("Classifier") else "Regressor"
     model = model(getattr(weald, "ExtraTrees" + kind)(10**9))
 else:
-    model = model(n_estimators=10**9)
+    strategy = {"strategy": "tree"} if sys.argv[1].startswith("trees") else {}
+    model = model(n_estimators=10**9, **strategy)
 for given in (None, np.full(60, 0.3)):
     resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9, resource.RLIM_INFINITY))
     try:

@@ -410,7 +410,10 @@ def test_a_choice_that_is_none(name, monkeypatch):
     for wrong in ("numpy", "Pandas", 1, pd.DataFrame, np.array(["pandas", "polars"])):
         with pytest.raises(ValueError, match=r'predict must be "default", "pandas", "polars" or None, got '):
             model.set_output(predict=wrong)
-    wrong, why = "pandas", f"must be None, since {name} has no method transform, got 'pandas'; use predict="
+    wrong, why = (
+        "pandas",
+        f"must be None, since {type(model).__name__} has no method transform, got 'pandas'; use predict=",
+    )
     if hasattr(model, "transform"):
         wrong, why = "numpy", 'must be "default", "pandas", "polars" or None, got'
     with pytest.raises(ValueError, match=f"transform {why}"):

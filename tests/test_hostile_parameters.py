@@ -583,17 +583,18 @@ def numerical():
     yield "q", lambda q: quantiles.predict_quantiles(X, q), few[:1] / 2
     yield "quantiles", lambda q: clone(quantiles).set_params(quantiles=q).fit(X, y), few[:1] / 2
     for name in ("output_weights", "output_scaling"):
-        for of in ("RandomForestRegressor", "GradientBoostingRegressor"):
-            yield name, lambda v, n=name, of=of: make(of, n_estimators=2, **{n: v}).fit(X, Y), few
+        yield name, lambda v, n=name: make("RandomForestRegressor", n_estimators=2, **{n: v}).fit(X, Y), few
+        given = {"output_strategy": "joint", "n_estimators": 2}
+        yield name, lambda v, n=name, g=given: make("GradientBoostingRegressor", **{n: v}, **g).fit(X, Y), few
     for of in ("RandomForestClassifier", "GradientBoostingClassifier", "LinearClassifier"):
         if "label_weight" in make(of).get_params():
             yield "label_weight", lambda v, of=of: make(of, label_weight=v).fit(X, labels), few
     yield "weights", lambda w: clone(mean).set_params(weights=w).fit(X, y), few[:2]
     yield "output_projection", lambda p: make("RandomForestRegressor", output_projection=p).fit(X, Y), few[None]
-    joint = {"output_strategy": "projected", "n_estimators": 2}
+    projected = {"n_estimators": 2, "random_state": 0}
     yield (
-        "output_projection",
-        lambda p: make("GradientBoostingRegressor", output_projection=p, **joint).fit(X, Y),
+        "projection",
+        lambda p: make("GradientBoostingRegressor", output_strategy=projection.Projected(p), **projected).fit(X, Y),
         few[None],
     )
     yield "Z", of_kernel.decode, of_kernel.transform(Y)

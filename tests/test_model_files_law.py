@@ -293,8 +293,9 @@ def odd_parameters():
     yield forest, counts, number, {"categorical_features": np.array([0])}
     yield forest, named(X), pd.DataFrame(numbers, columns=pd.Index(["\ud83d", "b", "\n"], dtype=object)), {}
     yield forest, named(X), pd.Series(number, name="\ud83d"), {}
-    yield forest, X, numbers, {"output_strategy": Projected(np.array([[1, 0, -1]], dtype=">f4"))}
-    yield forest, X, numbers, {"output_strategy": Projected(sparse.csr_array([[1.0, 0.0, -1.0]]))}
+    yield forest, X, numbers, {"output_projection": np.array([[1, 0, -1]], dtype=">f4")}
+    yield forest, X, numbers, {"output_projection": sparse.csr_array([[1.0, 0.0, -1.0]])}
+    yield boosting, X, numbers, {"output_strategy": Projected(np.array([[1, 0, -1]], dtype=">f4"))}
     yield forest, X, numbers, {"output_weights": (1, 2, np.float32(3)), "output_scaling": "variance"}
     for dtype in ("S3", "U40", ">i2", "u8", "f2", "?"):
         yield forest, X, np.array([0, 20]).astype(dtype)[code], {}

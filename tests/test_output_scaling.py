@@ -133,8 +133,8 @@ def test_variance_is_the_array_of_standard_deviations(name, weighted, params):
 def test_scales_of_one_and_equal_output_weights_give_the_same_bytes(name, projection):
     X, Y = make_data(name, outputs="several")
     params: dict[str, Any] = {"output_projection": projection, "n_projections": 2} if projection else {}
-    if name == BOOSTED and not projection:
-        params = {"output_strategy": "joint"}
+    if name == BOOSTED:
+        params = {"output_strategy": Projected(projection, 2) if projection else "joint"}
     expected = model_bytes(make(name, **params).fit(X, Y))
     for scales, weights in [(np.ones(3), None), (None, [0.1] * 3), ([1, 1, 1], [1e300] * 3)]:
         model = make(name, output_scaling=scales, output_weights=weights, **params).fit(X, Y)
@@ -177,8 +177,10 @@ def test_outputs_of_weight_zero_choose_no_split_and_have_leaves(name):
 def test_the_identity_is_no_projection(name, container):
     X, Y = scaled_problem()
     params: dict[str, Any] = {"output_scaling": "variance", "output_weights": [1, 2, 0, 0.3]}
+    eye = container(np.eye(4))
     plain = make(name, **params, **({"output_strategy": "joint"} if name == BOOSTED else {})).fit(X, Y)
-    identity = make(name, output_projection=container(np.eye(4)), **params).fit(X, Y)
+    params |= {"output_strategy": Projected(eye)} if name == BOOSTED else {"output_projection": eye}
+    identity = make(name, **params).fit(X, Y)
     assert model_bytes(plain) == model_bytes(identity)
 
 
@@ -287,7 +289,8 @@ def test_regressors_have_them_and_classifiers_do_not(name):
 def test_files_and_copies_keep_them(name, tmp_path):
     X, Y = make_data(name, outputs="several")
     for scaling in ("variance", [1.0, 2.0, 3.0]):
-        model = make(name, output_scaling=scaling, output_weights=[1.0, 0.0, 2.0]).fit(X, Y)
+        joint = {"output_strategy": "joint"} if name == BOOSTED else {}
+        model = make(name, output_scaling=scaling, output_weights=[1.0, 0.0, 2.0], **joint).fit(X, Y)
         weald.save(model, tmp_path / "model")
         again = weald.load(tmp_path / "model")
         assert again.get_params() == model.get_params()

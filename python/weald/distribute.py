@@ -34,7 +34,7 @@ from sklearn.model_selection import BaseCrossValidator
 from weald import model_selection
 from weald._around.base import Around, Fit
 from weald._distribute.dask_samples import fit_samples
-from weald._distribute.executors import Call, OnExecutor, check_executor, count_columns
+from weald._distribute.executors import Call, OnExecutor, check_executor, count_columns, shape_of
 from weald._distribute.samples_apart import fit_part
 from weald._fit.base import BaseModel
 from weald._fitted.at_once import FittedAsOne, fitted_at_once
@@ -133,8 +133,8 @@ def fit(
         assert parts is not None
         assert isinstance(estimator, BaseModel)
         what, n = parts
-        shape = np.shape(y)  # type: ignore[arg-type]
-        if what == "labels" and (len(shape) != 2 or n == 0):
+        shape = shape_of(y)
+        if what == "labels" and shape is not None and (len(shape) != 2 or n == 0):
             raise ValueError(
                 f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
             )

@@ -44,7 +44,7 @@ const WORDS: [(&str, &str); 32] = [
         "with output_strategy='projected', which mixes the signs of outputs",
     ),
     ("grow fewer trees", "set a smaller n_estimators"),
-    ("fit fewer stages, or set step_dtype to Float8", "set a smaller n_estimators, or step_dtype='float8'"),
+    ("fit fewer stages", "set a smaller n_estimators"),
     ("pass X as CSC and draw all features at each node", "pass X as CSC and max_features=None"),
     ("pass X in Fortran order", "pass X in Fortran order as float32, np.asfortranarray(X, dtype=np.float32)"),
     (

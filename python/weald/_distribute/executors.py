@@ -20,7 +20,7 @@ from weald._around.base import Around, Fit
 from weald._fit import updates
 from weald._fit.base import BaseModel
 from weald._fitted.fits import Fits, Fold, Read, fitted, fitted_last, of_fold
-from weald._input.checks import count_samples, integer, is_integer, named, number, shown
+from weald._input.checks import count_samples, integer, is_integer, number, shown
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -324,10 +324,18 @@ def _parts_of(model: Any, X: MatrixLike, y: Any, weights: Any, mask: Any) -> tup
 
 
 def count_columns(y: Any) -> int:
-    """The number of columns of y, which is 1 for a list of classes."""
-    with named("y"):
-        shape = np.shape(y)
-    return int(shape[1]) if len(shape) > 1 else 1
+    """The number of columns of y, which is 1 for a list of classes, or of lists that fits refuse."""
+    shape = shape_of(y)
+    return int(shape[1]) if shape is not None and len(shape) > 1 else 1
+
+
+def shape_of(y: Any) -> tuple[int, ...] | None:
+    """The shape of y; None for lists of several lengths."""
+    try:
+        shape: tuple[int, ...] = np.shape(y)
+        return shape
+    except ValueError:
+        return None
 
 
 def check_executor(executor: object) -> None:

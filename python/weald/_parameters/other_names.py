@@ -76,7 +76,10 @@ def _hint(name: str, of_fit: bool, known: list[str], parameters: list[str]) -> s
 
 def telling_names(method: _Method) -> _Method:
     """The TypeError for an unknown argument of a constructor or of `fit` says what it is called here."""
-    known, of_fit = list(inspect.signature(method).parameters)[1:], method.__name__ == "fit"
+    accepted = inspect.signature(method).parameters
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in accepted.values()):
+        return method
+    known, of_fit = list(accepted)[1:], method.__name__ == "fit"
 
     @wraps(method)
     def telling(self: Any, *args: object, **kwargs: object) -> Any:
