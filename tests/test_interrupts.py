@@ -133,7 +133,7 @@ cases = {
     "one score": lambda: fit(weald.GradientBoostingRegressor(n_estimators=100_000, n_jobs=2), 300_000, 50),
     "classes": classes,
     "projected": lambda: boosting(output_strategy="projected", n_jobs=2),
-    "low rank": lambda: boosting(output_strategy=Projected(relabel_leaves=False), n_jobs=2),
+    "low rank": lambda: boosting(output_strategy=weald.projection.Projected(relabel_leaves=False), n_jobs=2),
     "joint": lambda: boosting(output_strategy="joint", n_jobs=2),
     "single_target": lambda: boosting(output_strategy="single_target", n_jobs=2),
     "absolute error": lambda: boosting(loss="absolute_error", n_jobs=2),
