@@ -113,7 +113,7 @@ def boosting(n=20_000, d=20, **params):
 
 def weak():
     from sklearn.linear_model import Ridge
-    return boosting(estimator=Ridge(), output_strategy=Projected(relabel_leaves=False))
+    return boosting(estimator=Ridge(), output_strategy=weald.projection.Projected(relabel_leaves=False))
 
 
 def labels():
