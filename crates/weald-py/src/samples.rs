@@ -27,6 +27,9 @@ pub(crate) fn label_folds<'py>(
     Ok(output::vector(py, entry.run(py, |control| folds::label_folds(&labels, n_folds, &priority, control))?))
 }
 
+/// The training and the held-out samples of a fold.
+type PySplit<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
+
 /// Returns the training and the held-out samples of each fold.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
@@ -39,7 +42,7 @@ pub(crate) fn folds_of_samples<'py>(
     seed: u64,
     y_mask: Option<PyMask<'py>>,
     base_margin: Option<Read2<'py, f64>>,
-) -> PyResult<Vec<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)>> {
+) -> PyResult<Vec<PySplit<'py>>> {
     let of = (x, y, sample_weight, y_mask, base_margin);
     let found = of_data(py, &of, |data, control| folds::splits(data, n_folds, seed, control))?;
     Ok(found.into_iter().map(|split| (output::vector(py, split.train), output::vector(py, split.held_out))).collect())

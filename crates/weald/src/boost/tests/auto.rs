@@ -29,7 +29,7 @@ fn fits_are_those_of_python() {
     let (x, y) = made(90);
     let one = y.column(0).to_owned().insert_axis(Axis(1));
     let codes = one.mapv(|v| (v / 6.0) as u32);
-    let on = |i: usize| (0..12u32).filter(move |&j| (i * 5 + j as usize * 3) % 7 == 0);
+    let on = |i: usize| (0..12u32).filter(move |&j| (i * 5 + j as usize * 3).is_multiple_of(7));
     let ptr: Vec<usize> = (0..=90).map(|n| (0..n).map(|i| on(i).count()).sum()).collect();
     let labels = LabelView::try_new(ptr, (0..90).flat_map(on).collect::<Vec<_>>(), 12).unwrap();
     let found = [
