@@ -13,7 +13,7 @@
 //! # Ok::<(), weald::Error>(())
 //! ```
 //!
-//! A model is a list of trees, or a single part without trees, each of which has the same [`List`]s of numbers. JSON has the
+//! A model is a list of trees, or a single part without trees, each of which has the same lists of numbers. JSON has the
 //! lists of a tree as members of an object. C has a table for each list, with those of all trees one after another. Text is
 //! written as it is made, so that the memory of an export does not depend on the size of the model.
 //!
