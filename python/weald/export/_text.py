@@ -24,9 +24,16 @@ _KEYWORDS = re.compile(
 
 
 def to_json(estimator: BaseEstimator) -> str:
-    """Convert a fitted model to JSON.
+    """Convert a fitted model to JSON, whose schema is in `docs/export.md#json`.
 
-    See docs/export.md for the schema.
+    Numbers are written with full precision: a program that converts X to float32 and adds leaf values as float64, in the
+    order of the trees, has exactly the scores of the model. Time and size are O(nodes + stored leaf values).
+
+    >>> import json, weald
+    >>> forest = weald.RandomForestClassifier(n_estimators=10).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> content = json.loads(weald.export.to_json(forest))
+    >>> content["classes"], len(content["trees"])
+    ([[0, 1, 2]], 10)
 
     Parameters
     ----------
@@ -37,33 +44,6 @@ def to_json(estimator: BaseEstimator) -> str:
     -------
     str
         A JSON object, without NaN and infinity.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
-    ValueError
-        If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, or has classes that
-        are neither numbers, strings nor bools.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
-    Notes
-    -----
-    Numbers are written with full precision. A program that converts X to float32, and adds leaf values as float64 in
-    the order of the trees, obtains exactly the scores of the model. Link functions then agree up to the rounding of
-    exp. Time and size are O(nodes + stored leaf values), independently of the number of outputs.
-
-    Examples
-    --------
-    >>> import json
-    >>> import numpy as np
-    >>> import weald
-    >>> X, y = np.arange(8.0).reshape(-1, 1), np.arange(8) // 3
-    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
-    >>> content = json.loads(weald.export.to_json(forest))
-    >>> content["classes"], len(content["trees"])
-    ([[0, 1, 2]], 10)
     """
     fitted = fitted_of(estimator, "to_json")
     head = head_of(fitted)
@@ -82,6 +62,16 @@ def to_json(estimator: BaseEstimator) -> str:
 def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     """Convert a fitted model to a C99 source file, which allocates no memory and only depends on `math.h`.
 
+    For equal float32 features, scores are exactly those of the model if the compiler conforms to IEEE 754 (not with
+    `-ffast-math`), up to the rounding of `exp` and `log` of the C library. Code and time to compile are O(nodes +
+    stored leaf values). The functions can be called by several threads. What is supported, and more about bits and
+    memory, is in `docs/export.md#c`.
+
+    >>> import weald
+    >>> tree = weald.DecisionTreeRegressor(max_depth=2).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> "void steps_predict(const float *x, double *out)" in weald.export.to_c(tree, name="steps")
+    True
+
     Parameters
     ----------
     estimator : estimator
@@ -92,44 +82,10 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     Returns
     -------
     str
-        The source code, with tables and the functions `name_scores(const float *x, double *scores)`, which writes
-        NAME_N_SCORES sums over the trees, and `name_predict(const float *x, double *out)`, which writes NAME_N_COLUMNS
-        predictions; trees of labels have `name_topk`, too. `x` points to the features of one sample. What they write, and
-        how missing values and categories are given, is in `docs/export.md#c`.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is something else, or `name` is not a string.
-    ValueError
-        If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, has
-        more than 2**32 - 1 nodes, leaf values or weights, if a search in label trees may find more than 65 536 labels, or if
-        `name` is not a C identifier, is a keyword, or starts with an
-        underscore.
-    sklearn.exceptions.NotFittedError
-        If `estimator` is not fitted.
-
-    Notes
-    -----
-    For equal float32 features, the scores are exactly those of the model if `double` is an IEEE 754 float64 and the
-    compiler conforms to IEEE 754 (not with `-ffast-math`); a linear model, or the start of boosting, with `features_` "tfidf" or
-    of more than two classes also uses logarithms and exponentials, whose rounding is that of the C library. Predictions agree
-    up to the rounding of `exp`. Centroid forests have the bits of weald. Neither they nor linear models nor label trees support
-    missing values. Boosting from a linear model has NAME_N_SCORES doubles on the stack, and label trees have some 40 bytes for
-    each label that a search may find. The size of the source code and of the compiled
-    program, and the time to compile it, are O(nodes + stored leaf values), with 20 bytes per node and 12 bytes per leaf
-    value. A prediction takes time proportional to the lengths of the paths and the stored values of the leaves that are
-    reached. The functions only write to the buffer of the caller, so they can be called by several threads.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> X, y = np.arange(8.0).reshape(-1, 1), np.arange(8.0)
-    >>> tree = weald.DecisionTreeRegressor(max_depth=2).fit(X, y)
-    >>> text = weald.export.to_c(tree, name="steps")
-    >>> "void steps_predict(const float *x, double *out)" in text
-    True
+        The source code, with `name_scores(const float *x, double *scores)`, which writes NAME_N_SCORES sums over the
+        trees, `name_predict(const float *x, double *out)`, which writes NAME_N_COLUMNS predictions or probabilities,
+        and for label trees `name_topk`. `x` has the features of one sample; NAN is missing, categories are positions in
+        `categories_`.
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got a {type(name).__name__}")
