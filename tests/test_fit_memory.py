@@ -193,7 +193,7 @@ else:
     model = {
         "tree": weald.DecisionTreeRegressor(),
         "forest": weald.RandomForestRegressor(n_jobs=2),
-        "boosting": weald.GradientBoostingRegressor(n_estimators=100),
+        "boosting": weald.GradientBoostingRegressor(),
     }[sys.argv[1]]
 
 with open("/proc/self/statm") as pages:

@@ -11,6 +11,7 @@ __all__ = [
     "FEW_OUTPUTS",
     "LARGEST_LOG",
     "LEAST_PROBABILITY",
+    "MOST_COPIED",
     "ZEROS_TO_ONE",
     "Boosted",
     "CentroidForest",
@@ -91,6 +92,8 @@ __all__ = [
 __version__: str
 BENT: float
 LARGEST_LOG: float
+# Up to this number of bytes of X, times the number of folds, each fold has a copy of its training samples.
+MOST_COPIED: int
 LEAST_PROBABILITY: float
 # Trees and forests keep numerical y sparse from this number of outputs on, if at most one entry in this many is not zero.
 FEW_OUTPUTS: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -288,11 +287,10 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         if validation is None or stages.score is not None:
             config["n_iter_no_change"] = None
         n_grown = 0 if grown is None else grown.n_stages
-        shown = Progress(name, "round", n_rounds, self.verbose, n_grown) if self.verbose else nullcontext()
-        with shown as progress:
+        with Progress(name, "round", n_rounds, self.verbose, n_grown) as progress:
             # Lines have the losses of the rounds; a bar has none, and rounds need not be watched for it.
-            lines = progress if progress is not None and progress.has_lines else None
-            bar = progress if progress is not None and progress.has_bar else None
+            lines = progress if progress.has_lines else None
+            bar = progress if progress.has_bar else None
             rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines, scoring=stages.scoring)
             if stages.score is not None:
                 rounds.score = stages.score

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from weald._fit.samples import Samples
     from weald._weald import _BoostConfig
 
-# Up to this number of bytes of X, times the number of folds, each fold has a copy of its training samples, as in the engine.
-_MOST_COPIED = 1 << 28
-
 # The scorer of a stage, for X, weights and y of the samples that it scores.
 _ScoreOf = Callable[[Any, Float | None, Any], Callable[[_weald.Boosted, Float], float]]
 
@@ -42,7 +38,7 @@ def n_folds(cv: Any) -> int:
 
 def n_copies(cv: object, n_bytes: int) -> int:
     """How many copies of X the folds have together: one of held-out samples, and those of training samples if X is small."""
-    return n_folds(cv) if n_folds(cv) * n_bytes <= _MOST_COPIED else 1
+    return n_folds(cv) if n_folds(cv) * n_bytes <= _weald.MOST_COPIED else 1
 
 
 def search(
@@ -58,19 +54,18 @@ def search(
     name, score_of = ("score", None) if scoring is None else scoring
     splits, starts, scorers = _folds_of(boosting, samples, y, start, score_of)
     share = 0.0 if boosting.n_iter_no_change is not None else float(boosting._stops().patience_share)
-    n_rounds, n_folds = config["n_estimators"], len(splits)
-    title = f"{type(boosting).__name__}, {n_folds} fold{'s' * (n_folds > 1)}"
-    shown = Progress(title, "round", n_rounds, boosting.verbose) if boosting.verbose else nullcontext()
-    with shown as progress:
-        lines = progress if progress is not None and progress.has_lines else None
-        bar = progress if progress is not None and progress.has_bar else None
+    n_rounds, n_parts = config["n_estimators"], len(splits)
+    title = f"{type(boosting).__name__}, {n_parts} fold{'s' * (n_parts > 1)}"
+    with Progress(title, "round", n_rounds, boosting.verbose) as progress:
+        lines = progress if progress.has_lines else None
+        bar = progress if progress.has_bar else None
         rounds = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring=name)
 
         def observer(stage: int, train: float, held: float, score: float | None) -> bool:
             return rounds.after(stage, train, held, None, score)
 
         told = observer if callbacks or lines else None
-        told_bar = bar and (lambda n_done: bar(n_done // n_folds))
+        told_bar = bar and (lambda n_done: bar(n_done // n_parts))
         X, target, weights, n_threads = samples.X, samples.target, samples.row_weights[0], boosting._n_threads()
         if boosting.estimator is not None:
             folds_of_weak = [weak_models.fold_of(boosting, samples, split) for split in splits]
@@ -101,7 +96,9 @@ def _folds_of(
 ) -> tuple[list[folds.Split], list[Float], list[Any]]:
     """The samples of each fold, the initial scores if they differ between folds, and the scorers."""
     target, weights, cv = samples.target, samples.row_weights[0], boosting._folds()
-    X, y = (part.tocsr() if is_sparse(part) else part for part in (samples.X, y))
+    X = samples.X
+    if score_of is not None:  # which takes rows
+        X, y = (part.tocsr() if is_sparse(part) else part for part in (X, y))
     held_out.check_domain(boosting, target, np.arange(samples.n) if weights is None else np.flatnonzero(weights))
     counted = label_weight.that_count(boosting, target)
     splits = folds.of(cv, X, counted, weights, boosting._seed, start)[: boosting._n_folds_grown()]

@@ -14,6 +14,7 @@ use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::input::{PyMask, PyMatrix, PyTargets, contiguous, contiguous_weights};
+use crate::memory;
 use crate::output;
 
 /// The mean losses of training samples and of held-out ones and, if there are scorers, the mean scores after each stage, and the
@@ -61,6 +62,7 @@ pub(crate) fn search_stages<'py>(
     let search = StageSearch { folds: &folds, base_margins: &of_folds, patience_share };
     let found = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
+        memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads, true))?;
         config.search(&data, &search, &mut PyObserver::new(observer, scorers, caller), control)
     });
     Ok(arrays(py, loss.unless_raised(found)?))

@@ -15,7 +15,7 @@ use super::stopping::Patience;
 use super::weak::{ValidationTargets, WeakLearner};
 use crate::control::Control;
 use crate::data::dataset::Names;
-use crate::data::rows::{MOST_COPIED, Rows};
+use crate::data::rows::Rows;
 use crate::data::{Dataset, Mask, RowWeights, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::{PowerOfTwo, RoundedOnce, exponent_above};
@@ -42,6 +42,12 @@ pub struct StageSearch<'a> {
     /// The share of the best number of stages so far for which the search goes on without a smaller loss, if that is more
     /// than [`BoostConfig::n_iter_no_change`].
     pub patience_share: f64,
+}
+
+impl StageSearch<'_> {
+    /// Up to so many bytes of X, times the number of folds, each fold has a copy of its rows alone: a fit to them is faster
+    /// than one to all rows with weights of zero.
+    pub const MOST_COPIED: usize = 1 << 28;
 }
 
 /// A fold of weak models of the caller.
@@ -130,7 +136,7 @@ impl BoostConfig {
         observer: &mut dyn SearchObserver,
         control: &Control,
     ) -> Result<Search> {
-        self.searched(data, search, MOST_COPIED, observer, control)
+        self.searched(data, search, StageSearch::MOST_COPIED, observer, control)
     }
 
     /// [`search`](BoostConfig::search), with copies of X for all folds of up to `most_copied` bytes.

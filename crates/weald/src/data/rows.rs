@@ -10,10 +10,6 @@ use crate::error::{Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the samples of a fold");
 
-/// Up to so many bytes of X, times the number of folds, each fold has a copy of its rows alone: a fit to them is faster than
-/// one to all rows with weights of zero.
-pub(crate) const MOST_COPIED: usize = 1 << 28;
-
 /// X, y, the mask and the initial scores of some samples. Weights are those of the caller.
 #[derive(Debug)]
 pub(crate) struct Rows {

@@ -1,5 +1,7 @@
 //! Which samples a fit has, and which it does not see.
 
+use ndarray::ArrayView1;
+
 use super::{Dealing, PURPOSE};
 use crate::control::Control;
 use crate::data::{Dataset, Targets};
@@ -27,7 +29,7 @@ pub fn splits<'d>(data: impl Into<Dataset<'d>>, n_folds: usize, seed: u64, contr
         return Err(Error::invalid("n_folds", n_folds, "be at least 1"));
     }
     if units.len() < n_folds {
-        let of = if units.has_classes() { "a class of other samples" } else { "a known y" };
+        let of = if units.classes.is_some() { "a class of other samples" } else { "a known y" };
         let got = format!("{n_folds} for {} samples with {of}", units.len());
         return Err(Error::invalid("n_folds", got, "be at most the number of samples"));
     }
@@ -36,11 +38,15 @@ pub fn splits<'d>(data: impl Into<Dataset<'d>>, n_folds: usize, seed: u64, contr
     for (at, unit) in units.each().enumerate() {
         unit.iter().for_each(|&row| fold[row as usize] = (at % n_folds) as u32);
     }
+    let weights = data.weight_by_row()?;
+    let has_weight = |row: &u32| weights.as_ref().is_none_or(|weights| weights[*row as usize] > 0.0);
+    let mut weighted: Vec<u32> = PURPOSE.with_capacity(data.n_samples())?;
+    weighted.extend((0..data.n_samples() as u32).filter(has_weight));
     let mut found = PURPOSE.with_capacity(n_folds)?;
     for number in 0..n_folds as u32 {
         let rows = |is_held: bool| {
             let is_there = |row: &&u32| (fold[**row as usize] == number) == is_held;
-            let there = units.weighted.iter().filter(is_there);
+            let there = weighted.iter().filter(is_there);
             let mut rows = PURPOSE.with_capacity(there.clone().count())?;
             rows.extend(there);
             Ok::<Vec<u32>, Error>(rows)
@@ -69,7 +75,7 @@ pub fn held_out<'d>(data: impl Into<Dataset<'d>>, share: f64, seed: u64, control
     (0..n_held).for_each(|i| is_held[((i as f64 + 0.5) * spacing) as usize] = true);
     // The samples of a class are neighbours.
     let mut start = 0;
-    while let (Some(class), true) = (units.class(start), start < n) {
+    while let Some(class) = units.class(start) {
         let end = (start..n).find(|&at| units.class(at) != Some(class)).unwrap_or(n);
         if is_held[start..end].iter().all(|held| *held) {
             is_held[start] = false;
@@ -84,34 +90,29 @@ pub fn held_out<'d>(data: impl Into<Dataset<'d>>, share: f64, seed: u64, control
 }
 
 /// The samples that are dealt, in their order, in runs of copies; the only sample of a class is not.
-struct Units<'d, 'a> {
+struct Units<'d> {
     order: Vec<u32>,
     copies: usize,
-    /// The samples of positive weight, in increasing order.
-    weighted: Vec<u32>,
-    y: &'d Targets<'a>,
+    /// The class of each sample if y is one output of classes.
+    classes: Option<ArrayView1<'d, u32>>,
 }
 
-impl<'d, 'a> Units<'d, 'a> {
-    fn of(data: &'d Dataset<'a>, seed: u64, control: &Control) -> Result<Self> {
-        let Dealing { order, copies, .. } = Dealing::of_checked(data, seed, control)?;
-        let weights = data.weight_by_row()?;
-        let has_weight = |row: &u32| weights.as_ref().is_none_or(|weights| weights[*row as usize] > 0.0);
-        let mut weighted = PURPOSE.with_capacity(data.n_samples())?;
-        weighted.extend((0..data.n_samples() as u32).filter(has_weight));
-        let mut units = Units { order, copies, weighted, y: data.y() };
-        if let Targets::Classes { codes, n_classes } = units.y
-            && let [n_classes] = n_classes[..]
-        {
-            let mut n_units = PURPOSE.filled(0usize, n_classes as usize)?;
-            units.each().for_each(|unit| n_units[codes[[unit[0] as usize, 0]] as usize] += 1);
-            let mut kept = PURPOSE.with_capacity(units.order.len())?;
-            for unit in units.each().filter(|unit| n_units[codes[[unit[0] as usize, 0]] as usize] > 1) {
-                kept.extend_from_slice(unit);
-            }
-            units.order = kept;
+impl<'d> Units<'d> {
+    fn of(data: &'d Dataset<'_>, seed: u64, control: &Control) -> Result<Self> {
+        let Dealing { mut order, copies, .. } = Dealing::of_checked(data, seed, control)?;
+        let classes = match data.y() {
+            Targets::Classes { codes, n_classes } if n_classes.len() == 1 => Some(codes.column(0)),
+            _ => None,
+        };
+        if let Some(classes) = &classes {
+            let class = |unit: &[u32]| classes[unit[0] as usize] as usize;
+            let mut n_units = PURPOSE.filled(0usize, data.y().width())?;
+            order.chunks(copies).for_each(|unit| n_units[class(unit)] += 1);
+            let mut kept = PURPOSE.with_capacity(order.len())?;
+            order.chunks(copies).filter(|unit| n_units[class(unit)] > 1).for_each(|unit| kept.extend_from_slice(unit));
+            order = kept;
         }
-        Ok(units)
+        Ok(Units { order, copies, classes })
     }
 
     fn len(&self) -> usize {
@@ -122,17 +123,9 @@ impl<'d, 'a> Units<'d, 'a> {
         self.order.chunks(self.copies)
     }
 
-    fn has_classes(&self) -> bool {
-        matches!(self.y, Targets::Classes { n_classes, .. } if n_classes.len() == 1)
-    }
-
-    /// Returns the class of a unit if y is one output of classes.
+    /// Returns the class of a unit, if there is such a unit and y is one output of classes.
     fn class(&self, at: usize) -> Option<u32> {
-        match self.y {
-            Targets::Classes { codes, n_classes } if n_classes.len() == 1 => {
-                self.order.get(at * self.copies).map(|&row| codes[[row as usize, 0]])
-            }
-            _ => None,
-        }
+        let row = *self.order.get(at * self.copies)?;
+        self.classes.as_ref().map(|classes| classes[row as usize])
     }
 }

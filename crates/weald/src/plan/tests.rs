@@ -6,22 +6,7 @@ use crate::data::{Mask, Matrix, Targets};
 
 /// What is asked for y where nothing is given.
 fn asked(kind: Kind, n_outputs: usize, n_columns: usize) -> Asked {
-    Asked {
-        kind,
-        n_outputs,
-        n_columns,
-        n_features: 5,
-        sharing: None,
-        kept: None,
-        has_directions: false,
-        has_weak_models: false,
-        has_init: false,
-        is_linear_init: false,
-        learning_rate: None,
-        n_stages: None,
-        max_leaf_nodes: None,
-        stop: Stop::Free,
-    }
+    Asked { n_features: 5, ..Asked::nothing(kind, n_outputs, n_columns) }
 }
 
 /// The trees, rate, leaves, stages and folds of a plan.
