@@ -44,6 +44,10 @@ pub fn has_room_for_a_thread() -> bool {
 /// Like [`has_room_for_a_thread`], for one of `n_threads` threads of a pool.
 fn has_room_for_one_of(n_threads: usize) -> bool {
     let bytes = n_threads.saturating_mul(WORK_BYTES).saturating_add(STACK_BYTES + START_BYTES);
+    // From the system: what this thread's heap has free is of no use to the stack and the heap of another thread.
+    #[cfg(unix)]
+    return memmap2::MmapMut::map_anon(bytes).is_ok();
+    #[cfg(not(unix))]
     Purpose("threads").with_capacity::<u8>(bytes).is_ok()
 }
 

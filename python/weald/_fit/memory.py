@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # Number of tables of samples and scores while a set is evaluated: the scores, and temporary arrays of its loss.
 _TABLES = 4
+# Bytes of a weight that is kept: its column and value, and the end of a vector that has grown.
+_WEIGHT = 12
 # Bytes of an unknown value while an array becomes a CSR pattern.
 _MASKED_LABEL = 13
 
@@ -165,10 +167,12 @@ def _of_start(estimator: BaseBoosting, shapes: Shapes) -> int:
         return 0
     # Scores by folds and of all samples, and in the unit of the stages; "auto" fits all of this once more.
     n_tables = 3 if estimator.init != "auto" else 5
-    # The models without each fold are kept beside that of all samples.
-    n_models = 1 + linear_start.N_FOLDS if isinstance(estimator.init, str) else 1
-    of_scores = 8 * shapes.n_samples * _n_scores(shapes)
-    found: int = n_models * start._memory_of_fit(start, shapes) + n_tables * of_scores
+    n, p = shapes.n_samples, shapes.n_features
+    found: int = start._memory_of_fit(start, shapes) + n_tables * 8 * n * _n_scores(shapes)
+    if isinstance(estimator.init, str):
+        # The weights of the models without each fold are kept: a feature has some in the columns of its samples.
+        n_weights = min((shapes.n_stored or n * p) * -(-shapes.n_entries // max(1, n)), p * shapes.width)
+        found += linear_start.N_FOLDS * _WEIGHT * n_weights
     return found
 
 
