@@ -98,6 +98,26 @@ impl Known {
         (0..self.n_rows() as u32).map(|row| self.n_outputs - self.n_known(row)).sum()
     }
 
+    /// Visits the known outputs of a sample, in increasing order, with the factors by which their cells multiply the
+    /// weight of the sample.
+    pub(crate) fn each_known(&self, row: u32, mut visit: impl FnMut(u32, f64)) {
+        let (mostly, mut listed) = self.of(row);
+        if !mostly {
+            return listed.iter().for_each(|&output| visit(output, 1.0));
+        }
+        for output in 0..self.n_outputs as u32 {
+            match listed {
+                [first, rest @ ..] if *first == output => listed = rest,
+                _ => visit(output, 1.0),
+            }
+        }
+    }
+
+    /// Returns whether cells have factors other than one.
+    pub(crate) fn has_factors(&self) -> bool {
+        false
+    }
+
     /// Visits the unknown outputs of a sample, in increasing order.
     pub(crate) fn each_masked(&self, row: u32, mut visit: impl FnMut(u32)) {
         let (mostly, mut listed) = self.of(row);
@@ -317,6 +337,7 @@ mod tests {
     use ndarray::array;
 
     use super::*;
+    use crate::data::cells::TargetCells;
     use crate::error::ErrorKind;
 
     fn sparse(mask: &Array2<bool>) -> Mask<'static> {
@@ -357,7 +378,12 @@ mod tests {
         let Targets::Real(values) = left.y() else { panic!("numbers") };
         assert_eq!(values, array![[2.0, 1.0], [2.0, 3.0], [2.0, 1.0]]);
         assert_eq!(left.row_weights().sample_weight, Some(&[1.0, 1.0, 0.0][..]));
-        assert!(left.known().is_some());
+        let cells = TargetCells::of(&left, left.known().unwrap()).unwrap();
+        assert_eq!((cells.n_columns(), cells.len()), (2, 3));
+        let mut visited = Vec::new();
+        (0..3)
+            .for_each(|row| cells.of_row(row).each(|column, value, factor| visited.push((row, column, value, factor))));
+        assert_eq!(visited, [(0, 1, 1.0, 1.0), (1, 0, 2.0, 1.0), (1, 1, 3.0, 1.0)]);
         // If the only partly masked sample has no weight, nothing is masked.
         let data = data.sample_weight(&[0.0, 2.0, 1.0][..]);
         let observed = data.observed().unwrap().unwrap();

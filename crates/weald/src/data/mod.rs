@@ -5,6 +5,7 @@
 //! unknown. `Weights` converts sample weights to integer units, in which all statistics are summed exactly.
 
 pub(crate) mod bins;
+pub(crate) mod cells;
 pub(crate) mod dataset;
 pub(crate) mod dense;
 mod digest;
