@@ -28,7 +28,7 @@ Case = tuple[str, Any, Any, Any, Any]
 
 
 def cases(table: Table) -> Iterator[Case]:
-    """Name, X, y, the mask of y, and y with unknown labels set to absent."""
+    """Name, X, y, what is known of y, and y with unknown labels set to absent."""
     rng = np.random.default_rng(0)
     try:
         data = delicious()
@@ -37,26 +37,26 @@ def cases(table: Table) -> Iterator[Case]:
     else:
         y = sp.csr_matrix(data.y).astype(bool)
         mask = rng.random(y.shape) < 0.2
-        yield "delicious, 20 %", data.X, y, sp.csr_matrix(mask), sp.csr_matrix(y.multiply(~mask))
+        yield "delicious, 20 %", data.X, y, sp.csr_matrix(~mask), sp.csr_matrix(y.multiply(~mask))
     X = rng.normal(size=(10_000, 50)).astype(np.float32)
     score = X @ rng.normal(size=(50, 400)) / 7 + 0.5 * rng.normal(size=(10_000, 400))
     y = (score > 1.2).astype(float)
     for share in (0.5, 0.95):
         mask = rng.random(y.shape) < share
-        yield f"dense, {share:.0%}", X, y, mask, np.where(mask, 0.0, y)
+        yield f"dense, {share:.0%}", X, y, ~mask, np.where(mask, 0.0, y)
 
 
 def main() -> None:
     """Prints two rows for each case and kind of forest."""
     args = options(parser(__doc__ or "", repeat=3))
     table = Table("case | side | seconds | model, MB | ratio | digest", texts=2)
-    for name, X, y, mask, filled in cases(table):
+    for name, X, y, known, filled in cases(table):
         for kind in (weald.ExtraTreesClassifier, weald.RandomForestClassifier):
             trees = n_trees(args, usual=8, quick=2)
             model = kind(trees, random_state=0, n_jobs=1, multi_label=True)
             seconds: list[list[float]] = []
-            for side, labels, unknown in (("absent", filled, None), ("unknown", y, mask)):
-                fit = lambda model=model, X=X, y=labels, mask=unknown: model.fit(X, y, y_mask=mask)  # noqa: E731
+            for side, labels, unknown in (("absent", filled, None), ("unknown", y, known)):
+                fit = lambda model=model, X=X, y=labels, weight=unknown: model.fit(X, y, y_weight=weight)  # noqa: E731
                 seconds.append([timed(fit)[0] for _ in range(args.repeat)])
                 content = weald.dumps(model)
                 compared = told(ratios(seconds[1], seconds[0])) if unknown is not None else ""

@@ -150,6 +150,21 @@ def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str =
     return X, classes
 
 
+def unless(mask: Any) -> Any:
+    """The `y_weight` of y whose values are unknown where the mask is True."""
+    if mask is None or isinstance(mask, str):
+        return mask
+    if sparse.issparse(mask):
+        return type(mask)(unless(mask.toarray()))
+    if isinstance(mask, list):
+        return unless(np.asarray(mask))
+    if hasattr(mask, "iloc"):
+        return mask == 0
+    if getattr(mask, "dtype", None) == np.bool_:
+        return ~mask
+    return 1 - mask if isinstance(mask, np.ndarray) and mask.dtype.kind in "iuf" else mask
+
+
 def model_bytes(model) -> bytes:
     """The bytes of the fitted model, without the estimator: equal bytes mean equal models."""
     return (model._model if hasattr(model, "_model") else model._forest).to_bytes()

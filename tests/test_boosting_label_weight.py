@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weald
 from boosting_twin import Twin
-from conftest import check_refused, make, make_data, model_bytes
+from conftest import check_refused, make, make_data, model_bytes, unless
 from scipy import sparse
 from sklearn.linear_model import Ridge
 from test_boosting_oracle import LABELS, STRATEGIES, TOLERANCE, check, make_problem, setting, weights_for
@@ -138,7 +138,7 @@ def test_a_label_of_weight_zero_holds_out_no_other_samples(more):
     mask = np.random.default_rng(2).random(Y.shape) < 0.2
     for y_mask in [None, mask]:
         params = {"output_strategy": "single_target", "n_estimators": 20, "label_weight": weights, **more}
-        model, other = (boosted(**params).fit(X, T, y_mask=y_mask) for T in (Y, Z))
+        model, other = (boosted(**params).fit(X, T, y_weight=unless(y_mask)) for T in (Y, Z))
         assert model.n_estimators_ == other.n_estimators_
         np.testing.assert_array_equal(model.decision_function(X)[:, 1::2], other.decision_function(X)[:, 1::2])
         np.testing.assert_array_equal(model.train_score_, other.train_score_)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import BOOSTING, check_refused, make, make_data, model_bytes
+from conftest import BOOSTING, check_refused, make, make_data, model_bytes, unless
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -64,7 +64,7 @@ def data(name, outputs, n=90, *, weights=False, masked=False, margin=False, spar
     if weights:
         fit["sample_weight"] = rng.integers(0, 4, n).astype(float)
     if masked:
-        fit["y_mask"] = rng.random(y.shape) < 0.2
+        fit["y_weight"] = rng.random(y.shape) >= 0.2
     if margin:
         fit["base_margin"] = rng.normal(size=n)
     return csr(X) if sparse else X, y, fit
@@ -422,7 +422,7 @@ def test_what_does_not_fit_is_refused():
         message,
         X,
         y,
-        y_mask=unknown,
+        y_weight=unless(unknown),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import weald
 from boosting_twin import WHOLE
-from conftest import BOOSTING, make, make_data
+from conftest import BOOSTING, make, make_data, unless
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -343,23 +343,25 @@ def test_leaves_fitted_again_to_the_same_samples_are_the_same(name, outputs, par
 def test_leaves_fitted_again_leave_out_unknown_values(name, outputs, params):
     X, y = make_data(name, outputs=outputs)
     mask = np.random.default_rng(0).random(y.shape) < 0.3
-    model = make(name, n_estimators=5, subsample=1.0, **parameters(name, outputs, params)).fit(X, y, y_mask=mask)
+    model = make(name, n_estimators=5, subsample=1.0, **parameters(name, outputs, params)).fit(
+        X, y, y_weight=unless(mask)
+    )
     for known, hidden in ((y, mask), (np.where(mask, 1 - y, y), sparse.csr_array(mask))):
-        again = model.refit_leaves(X, known, y_mask=hidden)
+        again = model.refit_leaves(X, known, y_weight=unless(hidden))
         np.testing.assert_array_equal(again._scores(X), model._scores(X))
     if name == REGRESSOR:
         again = model.refit_leaves(X, np.where(mask, np.nan, y))
         np.testing.assert_array_equal(again._scores(X), model._scores(X))
     assert not np.array_equal(model.refit_leaves(X, y)._scores(X), model._scores(X))
     with pytest.raises(ValueError, match="y must have a known value"):
-        model.refit_leaves(X, y, y_mask=np.ones_like(mask))
+        model.refit_leaves(X, y, y_weight=unless(np.ones_like(mask)))
 
 
 def test_samples_without_a_known_class_are_as_absent_in_refits():
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)
     mask = np.arange(len(y)) % 3 == 0
-    again, left = model.refit_leaves(X, y, y_mask=mask), model.refit_leaves(X[~mask], y[~mask])
+    again, left = model.refit_leaves(X, y, y_weight=unless(mask)), model.refit_leaves(X[~mask], y[~mask])
     np.testing.assert_array_equal(again._scores(X), left._scores(X))
 
 

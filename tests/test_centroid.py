@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import CENTROIDS, cases, check_refused, has_outputs, make, make_data, model_bytes
+from conftest import CENTROIDS, cases, check_refused, has_outputs, make, make_data, model_bytes, unless
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.inspection import partial_dependence, permutation_importance
@@ -431,23 +431,25 @@ def test_unknown_cells_of_y_are_left_out(name, params):
     for outputs in outputs_of(name)[1:]:
         X, y, mask = masked_data(name, outputs)
         build = lambda **more: make(name, **{**SMALL, **params, **more})  # noqa: E731
-        model = build().fit(X, y, y_mask=mask)
+        model = build().fit(X, y, y_weight=unless(mask))
         # What stands there, how it is told, layouts and threads.
-        other = build(n_jobs=2).fit(sparse.csc_array(X), np.where(mask, y[::-1], y), y_mask=sparse.coo_array(mask))
+        other = build(n_jobs=2).fit(
+            sparse.csc_array(X), np.where(mask, y[::-1], y), y_weight=unless(sparse.coo_array(mask))
+        )
         assert model_bytes(other) == model_bytes(model)
-        assert model_bytes(build().fit(X, y, y_mask=np.zeros(y.shape))) == model_bytes(build().fit(X, y))
+        assert model_bytes(build().fit(X, y, y_weight=unless(np.zeros(y.shape)))) == model_bytes(build().fit(X, y))
         # A sample without known cells is absent.
         there = ~mask.all(axis=1)
         assert not there.all()
-        without = build().fit(X[there], y[there], y_mask=mask[there])
+        without = build().fit(X[there], y[there], y_weight=unless(mask[there]))
         assert without._forest == model._forest
         # Parts, and a forest that grows.
         build_n = lambda n, build=build: build(n_estimators=n, random_state=3)  # noqa: E731
-        whole = build_n(4).fit(X, y, y_mask=mask)
-        parts = [build_n(4).fit(X, y, y_mask=mask, trees=trees) for trees in (range(3), range(3, 4))]
+        whole = build_n(4).fit(X, y, y_weight=unless(mask))
+        parts = [build_n(4).fit(X, y, y_weight=unless(mask), trees=trees) for trees in (range(3), range(3, 4))]
         assert model_bytes(weald.merge(parts)) == model_bytes(whole)
-        grown = build_n(2).set_params(warm_start=True).fit(X, y, y_mask=mask)
-        grown.set_params(n_estimators=4).fit(X, y, y_mask=mask)
+        grown = build_n(2).set_params(warm_start=True).fit(X, y, y_weight=unless(mask))
+        grown.set_params(n_estimators=4).fit(X, y, y_weight=unless(mask))
         assert grown._forest == whole._forest
         loaded = weald.loads(weald.dumps(whole))
         assert model_bytes(loaded) == model_bytes(whole)
@@ -459,11 +461,11 @@ def test_out_of_bag_scores_are_those_of_the_known_cells(name):
             continue
         X, y, mask = masked_data(name, outputs)
         model = make(name, **SMALL).set_params(n_estimators=30, bootstrap=True, oob_score=True)
-        model.fit(X, y, y_mask=mask)
+        model.fit(X, y, y_weight=unless(mask))
         there = ~mask.all(axis=1)
-        without = clone(model).fit(X[there], y[there], y_mask=mask[there])
+        without = clone(model).fit(X[there], y[there], y_weight=unless(mask[there]))
         assert model.oob_score_ == without.oob_score_
-        hidden = clone(model).fit(X, np.where(mask, y[::-1], y), y_mask=mask)
+        hidden = clone(model).fit(X, np.where(mask, y[::-1], y), y_weight=unless(mask))
         assert model.oob_score_ == hidden.oob_score_
 
 
@@ -471,13 +473,13 @@ def test_what_is_unknown_in_every_sample_is_named():
     X, y, mask = masked_data("CentroidForestRegressor", "several")
     mask[:, 1] = True
     model = make("CentroidForestRegressor").fit(X, y)
-    check_refused(model, ValueError, "y_mask|unknown|known", X, y, y_mask=mask)
+    check_refused(model, ValueError, "y_mask|unknown|known", X, y, y_weight=unless(mask))
     labels = make_data("CentroidForestClassifier", outputs="labels")[1]
     given = make("CentroidForestClassifier").set_params(output_projection="pca", n_projections=2)
     X = make_data("CentroidForestClassifier", outputs="labels")[0]
     hidden = np.arange(labels.size).reshape(labels.shape) % 7 == 1
     with pytest.raises(ValueError, match=r"output_projection.*masked"):
-        given.fit(X, labels, y_mask=hidden)
+        given.fit(X, labels, y_weight=unless(hidden))
 
 
 def test_text_and_categories_are_refused_in_words(name):

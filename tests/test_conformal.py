@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import dealt
+from conftest import dealt, unless
 from estimator_checks import OF_VALUES, name_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -366,7 +366,7 @@ def test_regions_with_unknown_outputs():
     box = model.predict_region(X)
     inside = ((box[..., 0] <= Y) & (box[..., 1] >= Y)) | mask
     np.testing.assert_array_equal(model.contains(X, gaps), inside.all(axis=1))
-    np.testing.assert_array_equal(model.contains(X, Y, y_mask=mask), inside.all(axis=1))
+    np.testing.assert_array_equal(model.contains(X, Y, y_weight=unless(mask)), inside.all(axis=1))
     # A shadow holds a point if the nearest values of the unknown outputs are in the ellipsoid.
     found = model.contains(X, gaps, region="ellipsoid")
     C, r = model.covariance_, Y - model.predict(X)
@@ -456,9 +456,9 @@ def test_unknown_values_are_left_out(cv):
     made = lambda: ConformalRegressor(forest(30), cv=cv, random_state=0)  # noqa: E731
     expected = made().fit(X, gaps)
     for y, y_mask in ((other, mask), (Y, sparse.csr_array(mask))):
-        found = made().fit(X, y, y_mask=y_mask)
+        found = made().fit(X, y, y_weight=unless(y_mask))
         assert weald.dumps(found) == weald.dumps(expected)
-        assert found.score(X, y, y_mask=y_mask) == expected.score(X, gaps)
+        assert found.score(X, y, y_weight=unless(y_mask)) == expected.score(X, gaps)
     np.testing.assert_array_equal(expected.n_calibration_, (~mask).sum(axis=0))
     # Each output alone, by the same model.
     held = FrozenEstimator(expected.estimator_)
@@ -623,7 +623,7 @@ def test_several_outputs_of_classes_with_unknown_values():
     mask = np.random.default_rng(0).random(Y.shape) < 0.2
     gaps = np.where(mask, np.nan, Y)
     model = ConformalClassifier(trees_of_classes(n_estimators=30)).fit(X, gaps)
-    other = ConformalClassifier(trees_of_classes(n_estimators=30)).fit(X, np.where(mask, 1, Y), y_mask=mask)
+    other = ConformalClassifier(trees_of_classes(n_estimators=30)).fit(X, np.where(mask, 1, Y), y_weight=unless(mask))
     sets = model.predict_sets(X)
     assert [part.shape for part in sets] == [(120, 3)] * 3
     for one, two in zip(sets, other.predict_sets(X), strict=True):
@@ -631,7 +631,7 @@ def test_several_outputs_of_classes_with_unknown_values():
     shares = coverage(gaps, sets, classes=model.classes_, multioutput="raw_values")
     sizes = [np.mean(part.sum(axis=1)[known]) for part, known in zip(sets, ~mask.T, strict=True)]
     expected = -np.mean(sizes + np.maximum(0.9 - shares, 0) / 0.1)
-    assert model.score(X, gaps) == other.score(X, Y, y_mask=mask) == pytest.approx(expected, rel=1e-12)
+    assert model.score(X, gaps) == other.score(X, Y, y_weight=unless(mask)) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_array_equal(model.n_calibration_, (~mask).sum(axis=0))
     assert size(sets, multioutput="raw_values").shape == (3,)
 
@@ -793,9 +793,9 @@ def test_masked_labels_are_left_out():
     for control in ("recall", "precision"):
         rules = {"control": control, "alpha": 0.4, "delta": 0.4}
         one = ConformalLabels(trees_of_classes(), **rules).fit(X, gaps)
-        two = ConformalLabels(trees_of_classes(), **rules).fit(X, other, y_mask=mask)
+        two = ConformalLabels(trees_of_classes(), **rules).fit(X, other, y_weight=unless(mask))
         assert (one.threshold_, one.n_calibration_) == (two.threshold_, two.n_calibration_)
-        assert one.score(X, gaps) == two.score(X, dense, y_mask=mask)
+        assert one.score(X, gaps) == two.score(X, dense, y_weight=unless(mask))
         # Samples of which nothing is known are as removed.
         nothing = np.where(np.arange(200)[:, None] % 3 == 0, np.nan, gaps)
         kept = np.flatnonzero(np.arange(200) % 3)
@@ -890,7 +890,7 @@ def test_coverage_and_size_are_those_of_their_definitions():
     expected = [np.average(inside[~mask[:, j], j], weights=weights[~mask[:, j]]) for j in range(2)]
     gaps = np.where(mask, np.nan, Y)
     np.testing.assert_allclose(coverage(gaps, bounds, weights, multioutput="raw_values"), expected, rtol=1e-12)
-    np.testing.assert_allclose(coverage(Y, bounds, weights, y_mask=mask), np.mean(expected), rtol=1e-12)
+    np.testing.assert_allclose(coverage(Y, bounds, weights, y_weight=unless(mask)), np.mean(expected), rtol=1e-12)
     some = ~mask.all(axis=1)
     joint = np.average((inside | mask).all(axis=1)[some], weights=weights[some])
     np.testing.assert_allclose(coverage(gaps, bounds, weights, joint=True), joint, rtol=1e-12)
@@ -999,7 +999,7 @@ def test_bad_input_is_named():
         (np.full(80, "a"), {}, "y must have numbers, got 'a'"),
         (np.where(Y > 2, np.nan, Y)[:, 0], {}, "contains NaN and has one output"),
         (Y, {"label_names": ["a", "b", "c"]}, "label_names is only supported for y of labels"),
-        (Y, {"y_mask": np.ones((2, 2))}, "y_mask must have shape"),
+        (Y, {"y_weight": unless(np.ones((2, 2)))}, "y_weight must have shape"),
     ):
         refused(ConformalRegressor(forest()), ValueError, message, X, y, **fit)
     gaps = np.where(np.arange(240).reshape(80, 3) % 7 == 0, np.nan, Y)
@@ -1124,8 +1124,8 @@ def test_the_interval_score_is_that_of_its_definition():
             )
             values.append((value, weights[i]))
         expected.append(np.average(*np.transpose(values)[:1], weights=np.transpose(values)[1]))
-    assert model.score(X, Y, weights, y_mask=mask) == pytest.approx(-np.mean(expected), rel=1e-12)
-    assert model.score(X, np.where(mask, np.nan, Y), weights) == model.score(X, Y, weights, y_mask=mask)
+    assert model.score(X, Y, weights, y_weight=unless(mask)) == pytest.approx(-np.mean(expected), rel=1e-12)
+    assert model.score(X, np.where(mask, np.nan, Y), weights) == model.score(X, Y, weights, y_weight=unless(mask))
 
 
 @pytest.mark.parametrize("seed", range(3))

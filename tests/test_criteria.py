@@ -7,7 +7,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import weald
-from conftest import CLASSIFIERS, FORESTS, REGRESSORS, SKLEARN, cases, has_outputs, make, make_data, model_bytes
+from conftest import CLASSIFIERS, FORESTS, REGRESSORS, SKLEARN, cases, has_outputs, make, make_data, model_bytes, unless
 from oracle import Oracle
 from sklearn.metrics import mean_poisson_deviance
 from test_laws import layouts
@@ -167,7 +167,7 @@ def test_medians_are_refused_where_means_are_needed():
             model.fit(X, y)
         model.set_params(output_projection=None)
         with pytest.raises(ValueError, match=r"criterion must be 'squared_error' .*got 'absolute_error'"):
-            model.fit(X, y, y_mask=y > y.mean())
+            model.fit(X, y, y_weight=unless(y > y.mean()))
     with pytest.raises(ValueError, match="max_depth is not supported if leaves are medians"):
         export_rules(tree, max_depth=1)
     assert "if" in export_rules(tree)

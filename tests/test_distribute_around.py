@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import weald
+from conftest import unless
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.frozen import FrozenEstimator
@@ -55,7 +56,7 @@ def frozen(model, y):
 CASES = {
     "out of bag": (ConformalRegressor(OF_NUMBERS), NUMBERS, {}),
     "forest by folds": (ConformalRegressor(OF_NUMBERS, cv=3, random_state=0), NUMBERS[:, 0], {}),
-    "normalized": (ConformalRegressor(OF_NUMBERS, conformity_score="normalized"), NUMBERS, {"y_mask": GAPS}),
+    "normalized": (ConformalRegressor(OF_NUMBERS, conformity_score="normalized"), NUMBERS, {"y_weight": unless(GAPS)}),
     "normalized by folds": (
         ConformalRegressor(OF_NUMBERS, conformity_score="normalized", cv=3, random_state=0),
         NUMBERS,
@@ -68,7 +69,7 @@ CASES = {
             cv=KFold(3),
         ),
         NUMBERS,
-        {"y_mask": GAPS},
+        {"y_weight": unless(GAPS)},
     ),
     "boosted quantiles": (
         ConformalRegressor(
@@ -104,28 +105,28 @@ CASES = {
     # Parts of a linear model are ranges of labels, which classes are not.
     "linear, of classes": (ConformalClassifier(LINEAR, cv=3, random_state=0), CLASSES, {}),
     "frozen classes": (ConformalClassifier(frozen(BOOSTED, TWO[:, 1]), random_state=0), TWO[:, 1], {}),
-    "labels": (ConformalLabels(FOREST, alpha=0.3), LABELS, {"y_mask": UNKNOWN}),
+    "labels": (ConformalLabels(FOREST, alpha=0.3), LABELS, {"y_weight": unless(UNKNOWN)}),
     "labels in groups": (ConformalLabels(FOREST, alpha=0.3, cv=GroupKFold(3)), LABELS, {"groups": GROUPS}),
     "thresholds": (TunedThresholds(FOREST), LABELS, {"label_names": list("abcdefg")}),
     "thresholds by folds": (
         TunedThresholds(FOREST, cv=3, random_state=0, objective="micro_f1"),
         sp.csr_array(LABELS),
-        {"sample_weight": WEIGHTS, "y_mask": UNKNOWN},
+        {"sample_weight": WEIGHTS, "y_weight": unless(UNKNOWN)},
     ),
-    "linear": (TunedThresholds(LINEAR), LABELS, {"sample_weight": WEIGHTS, "y_mask": UNKNOWN}),
+    "linear": (TunedThresholds(LINEAR), LABELS, {"sample_weight": WEIGHTS, "y_weight": unless(UNKNOWN)}),
     "linear by folds": (TunedThresholds(LINEAR, cv=3, random_state=0), LABELS, {}),
     "boosted labels": (CalibratedLabels(BOOSTED, cv=3, random_state=0), LABELS, {}),
     "label trees": (CalibratedLabels(OF_TREES, cv=2, random_state=0, min_positives=1), LABELS, {}),
     "calibrated out of bag": (CalibratedLabels(FOREST, method="sigmoid"), LABELS, {"sample_weight": WEIGHTS}),
     "pipeline": (CalibratedLabels(TFIDF, cv=3, random_state=0), LABELS, {"sample_weight": WEIGHTS}),
-    "pipeline of labels out of bag": (TunedThresholds(TFIDF), LABELS, {"y_mask": UNKNOWN}),
+    "pipeline of labels out of bag": (TunedThresholds(TFIDF), LABELS, {"y_weight": unless(UNKNOWN)}),
     "frozen labels": (TunedThresholds(frozen(LINEAR, LABELS)), LABELS, {"sample_weight": WEIGHTS}),
     "mean": (
         TunedThresholds(weald.VotingClassifier([("forest", FOREST), ("linear", LINEAR)])),
         LABELS,
         {"sample_weight": WEIGHTS},
     ),
-    "hierarchy": (HierarchicalLabels(FOREST, HIERARCHY, label_weight="depth"), LABELS, {"y_mask": UNKNOWN}),
+    "hierarchy": (HierarchicalLabels(FOREST, HIERARCHY, label_weight="depth"), LABELS, {"y_weight": unless(UNKNOWN)}),
     "hierarchy of linear models": (HierarchicalLabels(LINEAR, HIERARCHY), LABELS, {}),
     "hierarchy of boosting": (HierarchicalLabels(BOOSTED, HIERARCHY), LABELS, {}),
     "thresholds of a hierarchy": (TunedThresholds(HierarchicalLabels(FOREST, HIERARCHY)), LABELS, {}),
@@ -370,7 +371,7 @@ class Failing(Ridge):
             LABELS,
             {"groups": GROUPS},
             TypeError,
-            "fit of TunedThresholds accepts sample_weight, y_mask, label_names, got groups",
+            "fit of TunedThresholds accepts sample_weight, y_weight, label_names, got groups",
         ),
         (
             ConformalRegressor(

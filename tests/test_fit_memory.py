@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, LABEL_TREES, LINEAR, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, LABEL_TREES, LINEAR, make, make_data, unless
 from scipy import sparse
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
@@ -121,7 +121,7 @@ cases = {
 model, X, y, *mask = cases[sys.argv[1]]()
 if mask and isinstance(mask[0], str):
     model.set_params(init=mask.pop())
-fit = {"y_mask": mask[0]} if mask else {}
+fit = {"y_weight": unless(mask[0])} if mask else {}
 if sys.argv[1] == "watched":
     fit["eval_sets"] = [(rng.random((40_000, 20)), rng.random((40_000, 100))) for _ in range(2)]
 weald.DecisionTreeRegressor().fit(np.ones((9, 2)), np.ones(9))
@@ -301,31 +301,31 @@ def test_cells_that_are_not_known_count(name):
     model, y = make(name), y.astype(float)
     plain = weald.estimate_fit_memory(model, X, y)
     mask = np.random.default_rng(0).random(y.shape) < 0.3
-    assert weald.estimate_fit_memory(model, X, y, y_mask=np.zeros_like(mask)) == plain
+    assert weald.estimate_fit_memory(model, X, y, y_weight=unless(np.zeros_like(mask))) == plain
     # The fit keeps the mask and, for numerical outputs, a copy of y.
     least = y.size * (9 if name.endswith("Regressor") else 1)
-    told = weald.estimate_fit_memory(model, X, y, y_mask=mask)
+    told = weald.estimate_fit_memory(model, X, y, y_weight=unless(mask))
     assert told > plain + least
-    assert weald.estimate_fit_memory(model, X, y, y_mask=sparse.csr_array(mask)) == told
+    assert weald.estimate_fit_memory(model, X, y, y_weight=unless(sparse.csr_array(mask))) == told
     assert weald.estimate_fit_memory(model, X, np.where(mask, np.nan, y)) == told
     half = mask & (np.arange(len(y)) % 2 > 0)[:, None]
-    assert weald.estimate_fit_memory(model, X, np.where(half, np.nan, y), y_mask=mask) == told
+    assert weald.estimate_fit_memory(model, X, np.where(half, np.nan, y), y_weight=unless(mask)) == told
     assert weald.estimate_fit_memory(model, X, np.where(half, np.nan, y)) < told
     if name.endswith("Classifier"):
         labels, gaps = sparse.csr_array(np.where(mask, 0, y)), sparse.csr_array(mask)
         without = weald.estimate_fit_memory(model, X, labels)
-        assert weald.estimate_fit_memory(model, X, labels, y_mask=gaps) > without + 4 * mask.sum()
+        assert weald.estimate_fit_memory(model, X, labels, y_weight=unless(gaps)) > without + 4 * mask.sum()
         # The classes are those of the known entries.
         classes = np.where(mask, np.nan, y + 3)
         assert weald.estimate_fit_memory(model, X, classes) > 0
-    with pytest.raises(ValueError, match=r"y_mask must have shape \(600, 3\).*got \(600, 2\)"):
-        weald.estimate_fit_memory(model, X, y, y_mask=mask[:, :2])
+    with pytest.raises(ValueError, match=r"y_weight must have shape \(600, 3\).*got \(600, 2\)"):
+        weald.estimate_fit_memory(model, X, y, y_weight=unless(mask[:, :2]))
 
 
 def test_masks_are_for_those_that_take_them():
     X, y = make_data("InducedForestClassifier", outputs="labels")
-    with pytest.raises(TypeError, match=r"^InducedForestClassifier does not support y_mask: it must be None$"):
-        weald.estimate_fit_memory(make("InducedForestClassifier"), X, y, y_mask=y > 0)
+    with pytest.raises(TypeError, match=r"^InducedForestClassifier does not support y_weight: it must be None$"):
+        weald.estimate_fit_memory(make("InducedForestClassifier"), X, y, y_weight=unless(y > 0))
 
 
 @pytest.mark.parametrize("name", [*ALL, *BOOSTING])

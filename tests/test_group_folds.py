@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn.model_selection as theirs
 import weald
+from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -102,7 +103,7 @@ def test_known_positives_and_negatives_are_balanced():
     fold = fold_of(cv.split(None, gaps, group), n)
     for form in (Y, sparse.csc_array(Y), np.where(mask, 1 - Y, Y)):
         for unknown in (mask, sparse.csr_array(mask)):
-            np.testing.assert_array_equal(fold_of(cv.split(None, form, group, y_mask=unknown), n), fold)
+            np.testing.assert_array_equal(fold_of(cv.split(None, form, group, y_weight=unless(unknown)), n), fold)
     by_size = fold_of(theirs.GroupKFold(4).split(Y, Y, group), n)
 
     def deviation(found):
@@ -185,8 +186,10 @@ def test_series_in_time_need_no_other_folds():
     Y, mask = (X[:, :2] > 0.5).astype(float), rng.random((40, 2)) < 0.2
     cv, tree = theirs.TimeSeriesSplit(3), weald.DecisionTreeClassifier(random_state=0)
     expected = [
-        tree.fit(X[train], Y[train], y_mask=mask[train]).score(X[test], Y[test], y_mask=mask[test])
+        tree.fit(X[train], Y[train], y_weight=unless(mask[train])).score(X[test], Y[test], y_weight=unless(mask[test]))
         for train, test in cv.split(X)
     ]
     for y, y_mask in ((Y, mask), (np.where(mask, np.nan, Y), None), (sparse.csr_array(Y), sparse.csr_array(mask))):
-        np.testing.assert_array_equal(cross_validate(tree, X, y, cv=cv, y_mask=y_mask)["test_score"], expected)
+        np.testing.assert_array_equal(
+            cross_validate(tree, X, y, cv=cv, y_weight=unless(y_mask))["test_score"], expected
+        )

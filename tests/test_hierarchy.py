@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import real_data
 import weald
+from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -261,12 +262,12 @@ def test_closure_is_that_of_loops_with_unknown_entries_in_any_form(graph):
     if d > 1:
         assert np.array_equal(hierarchy.closure(np.where(gaps, np.nan, Y)), wanted, equal_nan=True)
     for form in (np.asarray, sparse.csr_array):
-        found, mask = hierarchy.closure(form(Y.astype(int)), y_mask=form(gaps))
+        found, mask = hierarchy.closure(form(Y.astype(int)), y_weight=unless(form(gaps)))
         assert np.array_equal(mask.toarray(), np.isnan(wanted))
         found = found.toarray() if sparse.issparse(found) else found
         assert np.array_equal(found, np.where(np.isnan(wanted), 0, wanted))
     # Closing once more changes nothing.
-    again, mask_again = hierarchy.closure(sparse.csr_array(found), y_mask=mask)
+    again, mask_again = hierarchy.closure(sparse.csr_array(found), y_weight=unless(mask))
     assert np.array_equal(again.toarray(), found)
     assert np.array_equal(mask_again.toarray(), mask.toarray())
 
@@ -281,7 +282,7 @@ def test_check_names_the_sample_and_the_labels():
     # What is unknown breaks no rule.
     ANIMALS.check([[np.nan, np.nan, 0, 1], [1, np.nan, np.nan, np.nan]])
     with pytest.raises(ValueError, match="the label 'penguin' and not the label 'animal'"):
-        ANIMALS.check([[0, 1, 0, 1]], y_mask=[[0, 1, 0, 0]])
+        ANIMALS.check([[0, 1, 0, 1]], y_weight=unless([[0, 1, 0, 0]]))
 
 
 @pytest.mark.parametrize("method", ["closure", "check", "n_violations", "consistent"])
@@ -556,21 +557,21 @@ def test_unknown_entries_become_known_where_the_hierarchy_says_so():
     rng = np.random.default_rng(3)
     mask = rng.random(Y.shape) < 0.3
     mask[:20] = False
-    model = HierarchicalLabels(forest(), DIAMOND).fit(X, Y, y_mask=mask)
-    labels, left = DIAMOND.closure(Y, y_mask=mask)
+    model = HierarchicalLabels(forest(), DIAMOND).fit(X, Y, y_weight=unless(mask))
+    labels, left = DIAMOND.closure(Y, y_weight=unless(mask))
     assert 0 < left.nnz < mask.sum()
-    alone = forest().fit(X, labels, y_mask=left)
+    alone = forest().fit(X, labels, y_weight=unless(left))
     assert np.array_equal(model.predict_proba(X), DIAMOND.consistent(alone.predict_proba(X)))
     hidden = HierarchicalLabels(forest(), DIAMOND).fit(X, np.where(mask, np.nan, Y))
     assert np.array_equal(hidden.predict_proba(X), model.predict_proba(X))
-    found = model.score(X, Y, y_mask=mask)
+    found = model.score(X, Y, y_weight=unless(mask))
     wrong = (model.predict(X) != labels) & ~left.toarray()
     some = ~left.toarray().all(axis=1)
     assert found == np.mean(~wrong[some].any(axis=1))
     assert found.n_cells == Y.size - left.nnz
     others = HierarchicalLabels(OneVsRestClassifier(LogisticRegression()), DIAMOND)
     with pytest.raises(ValueError, match="OneVsRestClassifier does not support y with masked entries"):
-        others.fit(X, Y, y_mask=mask)
+        others.fit(X, Y, y_weight=unless(mask))
 
 
 @pytest.mark.parametrize("kind", ["depth", "information_content", "information_accretion"])
@@ -766,7 +767,7 @@ def test_hierarchical_precision_recall_and_f1_are_those_of_sets(graph, average, 
         wanted = averaged(part, whole)
         for form in (np.asarray, sparse.csr_array):
             found = metric(
-                form(true), form(predicted), hierarchy, average=average, y_mask=form(mask), zero_division=zero
+                form(true), form(predicted), hierarchy, average=average, y_weight=unless(form(mask)), zero_division=zero
             )
             # The mean adds the same numbers in the same order.
             assert found == wanted or (np.isnan(found) and np.isnan(wanted))
@@ -827,7 +828,7 @@ def test_fmax_and_auprc_are_those_of_loops(seed):
         "weighted": np.average(np.array(areas)[some], weights=n_true[some]) if some.any() else np.nan,
     }
     for form in (np.asarray, sparse.csr_array):
-        told = {"y_mask": form(mask)}
+        told = {"y_weight": unless(form(mask))}
         # Means of a few numbers of at most 1, whose order of addition may differ.
         assert fmax(form(true), form(scores), **told) == pytest.approx(wanted, abs=1e-15, nan_ok=True)
         found = fmax(form(true), form(scores), thresholds=grid, **told)
@@ -838,8 +839,8 @@ def test_fmax_and_auprc_are_those_of_loops(seed):
             found = auprc(form(true), form(shifted), average=average, **told)
             assert found == pytest.approx(area, abs=1e-9, nan_ok=True)
     order = rng.permutation(n)
-    again = auprc(true[order], shifted[order], average="micro", y_mask=mask[order])
-    assert np.array_equal(again, auprc(true, shifted, average="micro", y_mask=mask), equal_nan=True)
+    again = auprc(true[order], shifted[order], average="micro", y_weight=unless(mask[order]))
+    assert np.array_equal(again, auprc(true, shifted, average="micro", y_weight=unless(mask)), equal_nan=True)
 
 
 def test_fmax_in_a_hierarchy_closes_both_sides():

@@ -16,7 +16,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, check_refused, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, check_refused, make, make_data, unless
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
@@ -234,7 +234,7 @@ def calls():
     ranked = {"y_true": labels, "y_score": scores, "k": 2}
     executor = AtOnce()
     for metric in (metrics.precision_at_k, metrics.recall_at_k, metrics.ndcg_at_k, metrics.label_coverage_at_k):
-        yield metric, ranked, ["k", "y_mask"]
+        yield metric, ranked, ["k", "y_weight"]
     for metric in (metrics.psp_at_k, metrics.psndcg_at_k):
         yield metric, {**ranked, "propensities": [0.5, 0.6, 0.7]}, ["k", "propensities", "y_mask"]
     for metric in (metrics.one_error, metrics.coverage_error):
@@ -283,9 +283,9 @@ def calls():
         (tuned, labels),
         (hierarchical, labels),
     ):
-        yield model.fit, {"X": X, "y": target}, ["X", "y", "sample_weight", "y_mask"]
+        yield model.fit, {"X": X, "y": target}, ["X", "y", "sample_weight", "y_weight"]
         yield model.predict, {"X": X}, ["X"]
-        yield model.score, {"X": X, "y": target}, ["y", "sample_weight", "y_mask"]
+        yield model.score, {"X": X, "y": target}, ["y", "sample_weight", "y_weight"]
     yield (
         boosted.fit,
         {"X": X, "y": numbers, "X_val": X, "y_val": numbers},
@@ -300,14 +300,14 @@ def calls():
     yield regressor.predict_quantiles, {"X": X, "q": 0.5}, ["q"]
     quantiles = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor")).fit(X, numbers)
     yield quantiles.predict_quantiles, {"X": X, "q": 0.5}, ["X", "q"]
-    yield quantiles.score, {"X": X, "y": numbers}, ["y", "sample_weight", "y_mask"]
+    yield quantiles.score, {"X": X, "y": numbers}, ["y", "sample_weight", "y_weight"]
     held_out = {"X_val": X, "y_val": numbers}
     yield quantiles.fit, {"X": X, "y": numbers, **held_out}, ["X", "y", "y_mask", "y_val", "sample_weight_val"]
     yield quantiles.fit, {"X": X, "y": numbers}, ["sample_weight", "label_names", "eval_sets"]
     yield regressor.sample_y, {"X": X[:2], "n_samples": 2}, ["n_samples", "random_state"]
-    yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight", "y_mask"]
+    yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight", "y_weight"]
     yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["X_val", "y_val", "sample_weight"]
-    yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight", "y_mask"]
+    yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight", "y_weight"]
     yield weald.topk, {"estimator": of_labels, "X": X, "k": 2}, ["X", "k", "names", "scores", "min_score", "exclude"]
     in_chunks = {"estimator": forest, "X": X, "k": 2, "chunk_size": 4}
     yield weald.topk, in_chunks, ["X", "k", "chunk_size", "names", "scores", "min_score", "exclude", "verbose"]
@@ -528,11 +528,11 @@ def refusals():
     mask[0, 0] = True
     regressor, classifier = weald.GradientBoostingRegressor, weald.GradientBoostingClassifier
     for criterion in ("absolute_error", "poisson"):
-        yield lambda c=criterion: weald.DecisionTreeRegressor(criterion=c).fit(X, np.abs(Y), y_mask=mask)
+        yield lambda c=criterion: weald.DecisionTreeRegressor(criterion=c).fit(X, np.abs(Y), y_weight=unless(mask))
     yield lambda: weald.DecisionTreeRegressor(criterion="absolute_error").fit(X, Y).prune_reduced_error(X, Y)
     signs = {"output_strategy": "projected", "monotonic_cst": [1] * X.shape[1]}
     yield lambda: regressor(**signs).fit(X, Y)
-    yield lambda: regressor(output_strategy=Projected("pca")).fit(X, Y, y_mask=mask)
+    yield lambda: regressor(output_strategy=Projected("pca")).fit(X, Y, y_weight=unless(mask))
     three = np.digitize(y, np.quantile(y, [0.3, 0.6]))
     for model, target in ((classifier(), y > 0), (classifier(), three)):
         model = clone(model).set_params(leaf_estimation="line_search", random_state=0)

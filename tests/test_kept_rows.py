@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import weald
-from conftest import FORESTS, check_refused, make, make_data, model_bytes
+from conftest import FORESTS, check_refused, make, make_data, model_bytes, unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -160,7 +160,7 @@ def test_cells_of_y_that_are_not_known_are_in_no_quantile():
     X, y = make_data("RandomForestRegressor", n=60, outputs="several")
     mask = np.random.default_rng(0).random(y.shape) < 0.3
     params = {"min_samples_leaf": 10, "bootstrap": False, "keep_rows": True}
-    told = make("RandomForestRegressor", **params).fit(X, np.where(mask, 1e6, y), y_mask=mask)
+    told = make("RandomForestRegressor", **params).fit(X, np.where(mask, 1e6, y), y_weight=unless(mask))
     missing = make("RandomForestRegressor", **params).fit(X, np.where(mask, np.nan, y))
     q = [0.0, 0.5, 1.0]
     assert told.predict_quantiles(X, q).max() < 1e6

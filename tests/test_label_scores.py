@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn.metrics as theirs
 import weald
+from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -103,7 +104,7 @@ def test_each_label_has_the_score_of_scikit_learn_on_its_known_samples(problem, 
         (sparse.csr_array(y), mask),
     ):
         for form in (np.asfortranarray, sparse.csr_array, sparse.coo_matrix):
-            same, n_same = metric(truth, form(scores), y_mask=unknown, **told)
+            same, n_same = metric(truth, form(scores), y_weight=unless(unknown), **told)
             np.testing.assert_array_equal(same, found)
             np.testing.assert_array_equal(n_same, n)
 
@@ -185,7 +186,7 @@ def test_nothing_to_count():
             "^y_score must be scores of all labels, got",
         ),
         ({"y_true": [[0, 2], [0, 1], [1, 1]]}, ValueError, "^y_true must have the values 0 and 1 for labels, got 2$"),
-        ({"y_mask": np.ones((3, 1))}, ValueError, r"^y_mask must have shape \(3, 2\)"),
+        ({"y_weight": unless(np.ones((3, 1)))}, ValueError, r"^y_weight must have shape \(3, 2\)"),
     ],
 )
 def test_bad_arguments(metric, given, error, message):
@@ -220,7 +221,7 @@ def test_a_scorer_is_the_metric_of_known_entries(metric):
     sign = 1 if metric in AREAS else -1
     for named in (metric, metric.__name__):
         scorer = pickle.loads(pickle.dumps(make_label_scorer(named, average="micro")))
-        expected = sign * metric(Y, forest.predict_proba(X), average="micro", y_mask=mask)
+        expected = sign * metric(Y, forest.predict_proba(X), average="micro", y_weight=unless(mask))
         assert scorer(forest, X, gaps) == expected
         w = np.arange(len(X)) % 3
         weighted = sign * metric(gaps, forest.predict_proba(X), average="micro", sample_weight=w)

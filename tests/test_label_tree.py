@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import check_refused, make_data, model_bytes
+from conftest import check_refused, make_data, model_bytes, unless
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -164,17 +164,19 @@ def test_a_weight_is_a_number_of_samples(features):
 def test_unknown_labels_are_left_out():
     mask = RNG.random(LABELS.shape) < 0.2
     mask[:, 0] = False
-    fitted = model().fit(COUNTS, LABELS, y_mask=mask)
+    fitted = model().fit(COUNTS, LABELS, y_weight=unless(mask))
     assert model_bytes(fitted) != model_bytes(model().fit(COUNTS, LABELS))
     assert model_bytes(model().fit(COUNTS, np.where(mask, np.nan, LABELS))) == model_bytes(fitted)
-    found = model().fit(COUNTS, sparse.csr_array(np.where(mask, 1, LABELS)), y_mask=sparse.csr_array(mask))
+    found = model().fit(COUNTS, sparse.csr_array(np.where(mask, 1, LABELS)), y_weight=unless(sparse.csr_array(mask)))
     assert model_bytes(found) == model_bytes(fitted)
     # A sample without any known label is absent, and so is one whose only class is unknown.
     gone = np.zeros(LABELS.shape, dtype=bool)
     gone[:50] = True
-    assert model_bytes(model().fit(COUNTS, LABELS, y_mask=gone)) == model_bytes(model().fit(COUNTS[50:], LABELS[50:]))
+    assert model_bytes(model().fit(COUNTS, LABELS, y_weight=unless(gone))) == model_bytes(
+        model().fit(COUNTS[50:], LABELS[50:])
+    )
     y = LABELS[:, 0] + 2 * LABELS[:, 1]
-    masked = model().fit(COUNTS, y, y_mask=gone[:, :1])
+    masked = model().fit(COUNTS, y, y_weight=unless(gone[:, :1]))
     assert model_bytes(masked) == model_bytes(model().fit(COUNTS[50:], y[50:]))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
+from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_files import put_together, taken_apart
@@ -179,15 +180,15 @@ def test_what_y_holds_in_masked_cells_is_not_looked_at(kind, cv):
     params = {"cv": cv, "random_state": 0, "min_score": 0.01}  # "auto" is another one for sparse y
     dense = Y.toarray().astype(float)
     other, gaps = np.where(mask, 1 - dense, dense), np.where(mask, np.nan, dense)
-    expected = KINDS[kind](forest(), **params).fit(X, dense, y_mask=mask)
+    expected = KINDS[kind](forest(), **params).fit(X, dense, y_weight=unless(mask))
     given = [(other, mask), (dense, sparse.csr_array(mask)), (gaps, None), (sparse.csr_array(other), mask)]
     for y, y_mask in given:
-        model = KINDS[kind](forest(), **params).fit(X, y, y_mask=y_mask)
+        model = KINDS[kind](forest(), **params).fit(X, y, y_weight=unless(y_mask))
         for one, two in ((model, expected), (model.estimator_, expected.estimator_)):
             np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
         found = model.predict(X)
         np.testing.assert_array_equal(found.toarray() if sparse.issparse(found) else found, expected.predict(X))
-    inner = forest().fit(X, dense, y_mask=mask)
+    inner = forest().fit(X, dense, y_weight=unless(mask))
     np.testing.assert_array_equal(expected.estimator_.predict_proba(X), inner.predict_proba(X))
     plain = KINDS[kind](forest(), **params).fit(X, dense)
     assert (plain.estimator_.predict_proba(X) != inner.predict_proba(X)).any()
@@ -197,10 +198,10 @@ def test_what_y_holds_in_masked_cells_is_not_looked_at(kind, cv):
 def test_a_mask_of_nothing_is_none_and_samples_without_known_outputs_are_ignored(kind):
     X, Y, mask = masked_problem()
     plain = fitted(kind, X, Y)
-    same = fitted(kind, X, Y, y_mask=np.zeros_like(mask))
+    same = fitted(kind, X, Y, y_weight=unless(np.zeros_like(mask)))
     np.testing.assert_array_equal(plain.predict(X).toarray(), same.predict(X).toarray())
     weights = np.where(np.arange(200) < 3, 0.0, 1.0)
-    one, two = (fitted(kind, X, Y, y_mask=mask, sample_weight=w) for w in (None, weights))
+    one, two = (fitted(kind, X, Y, y_weight=unless(mask), sample_weight=w) for w in (None, weights))
     np.testing.assert_array_equal(one.predict(X).toarray(), two.predict(X).toarray())
 
 
@@ -208,18 +209,22 @@ def test_a_mask_of_nothing_is_none_and_samples_without_known_outputs_are_ignored
 def test_pipelines_and_frozen_estimators_with_masks(kind):
     X, Y, mask = masked_problem()
     for cv in ("oob", 3):
-        piped = KINDS[kind](make_pipeline(MaxAbsScaler(), forest()), cv=cv, random_state=0).fit(X, Y, y_mask=mask)
-        scaled = KINDS[kind](forest(), cv=cv, random_state=0).fit(MaxAbsScaler().fit_transform(X), Y, y_mask=mask)
+        piped = KINDS[kind](make_pipeline(MaxAbsScaler(), forest()), cv=cv, random_state=0).fit(
+            X, Y, y_weight=unless(mask)
+        )
+        scaled = KINDS[kind](forest(), cv=cv, random_state=0).fit(
+            MaxAbsScaler().fit_transform(X), Y, y_weight=unless(mask)
+        )
         if cv == "oob":
             np.testing.assert_array_equal(
                 piped.predict(X).toarray(), scaled.predict(MaxAbsScaler().fit_transform(X)).toarray()
             )
     linear = OneVsRestClassifier(LogisticRegression()).fit(X, np.maximum(Y.toarray(), np.eye(200, 15, dtype=int)))
-    held = KINDS[kind](FrozenEstimator(linear)).fit(X, Y, y_mask=mask)
-    other = KINDS[kind](FrozenEstimator(linear)).fit(X, np.where(mask, 1, Y.toarray()), y_mask=mask)
+    held = KINDS[kind](FrozenEstimator(linear)).fit(X, Y, y_weight=unless(mask))
+    other = KINDS[kind](FrozenEstimator(linear)).fit(X, np.where(mask, 1, Y.toarray()), y_weight=unless(mask))
     np.testing.assert_array_equal(held.predict(X).toarray(), other.predict(X))
     with pytest.raises(ValueError, match="OneVsRestClassifier does not support y with masked entries: "):
-        KINDS[kind](OneVsRestClassifier(LogisticRegression())).fit(X, Y, y_mask=mask)
+        KINDS[kind](OneVsRestClassifier(LogisticRegression())).fit(X, Y, y_weight=unless(mask))
 
 
 def test_scores_of_known_cells():
@@ -228,27 +233,27 @@ def test_scores_of_known_cells():
     for objective in ("f1", "micro_f1", "precision>=.5"):
         model = TunedThresholds(forest(), objective=objective).fit(X, Y)
         dense = Y.toarray()
-        expected = model.score(X, Y, y_mask=mask)
+        expected = model.score(X, Y, y_weight=unless(mask))
         # A label that is neither predicted nor true in a sample does not count in F1 and in precision.
         for y, y_mask in [
             (np.where(mask, np.nan, dense), None),
             (np.where(mask, 1, dense), sparse.csr_array(mask)),
             (sparse.csr_array(np.where(mask, 1, dense)), mask),
         ]:
-            assert model.score(X, y, y_mask=y_mask) == expected
-        assert model.score(X, Y, y_mask=np.zeros_like(mask)) == model.score(X, Y) != expected
+            assert model.score(X, y, y_weight=unless(y_mask)) == expected
+        assert model.score(X, Y, y_weight=unless(np.zeros_like(mask))) == model.score(X, Y) != expected
 
 
 def test_bad_masks_are_named():
     X, Y, mask = masked_problem()
     for kind in KINDS:
         for bad, message in [
-            (mask[:-1], r"y_mask must have shape \(200, 15\).*got \(199, 15\)"),
-            (mask * 2, "y_mask must be True or.*got other values"),
+            (mask[:-1], r"y_weight must have shape \(200, 15\).*got \(199, 15\)"),
+            (mask * 2, "y_weight must be finite and not negative, got -1.0"),
             (np.ones_like(mask), "y must have a known value in column 0"),
         ]:
             with pytest.raises(ValueError, match=message):
-                kind(forest()).fit(X, Y, y_mask=bad)
+                kind(forest()).fit(X, Y, y_weight=unless(bad))
 
 
 # Files

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
+from conftest import unless
 from every import CLASSES, EVERY, MASKED, NUMBERS, PAIRS, Entry, mask_of, problem, public_classes, with_categories
 from one_fit import as_text, during_refits, interrupted, outcome
 from scipy import sparse
@@ -52,7 +53,7 @@ def test_what_the_table_says_is_true(name):
             assert attempt(entry, X, y) == (kind in entry.outputs), kind
         if kind in entry.outputs and kind not in ("class", "number"):
             masked = "numbers" if kind == "sparse numbers" else kind  # which become dense numbers
-            assert attempt(entry, X, y, y_mask=mask_of(y)) == (masked in entry.masks), kind
+            assert attempt(entry, X, y, y_weight=unless(mask_of(y))) == (masked in entry.masks), kind
     X, y = problem(entry.outputs[0])
     assert attempt(entry, sparse.csr_array(X), y) == attempt(entry, sparse.csc_array(X), y) == entry.sparse
     assert attempt(entry, np.where(X > 1, np.nan, X), y) == entry.missing
@@ -81,9 +82,9 @@ def test_fit_and_score_have_one_signature(cls):
     methods = public_methods(cls)
     for name in ("fit", "score"):
         assert by_position(methods[name]) == ["self", "X", "y", "sample_weight"]
-        assert list(methods[name].parameters)[4] == "y_mask"
-        assert methods[name].parameters["y_mask"].kind is inspect.Parameter.KEYWORD_ONLY
-        assert methods[name].parameters["y_mask"].default is methods[name].parameters["sample_weight"].default is None
+        assert list(methods[name].parameters)[4] == "y_weight"
+        assert methods[name].parameters["y_weight"].kind is inspect.Parameter.KEYWORD_ONLY
+        assert methods[name].parameters["y_weight"].default is methods[name].parameters["sample_weight"].default is None
 
 
 def test_an_argument_by_position_is_the_same_in_every_estimator():
@@ -116,17 +117,17 @@ def test_entries_that_are_masked_are_not_scored(name, kind):
     given = [(other, mask), (dense, sparse.csr_array(mask))]
     if kind == "labels":
         given += [(np.where(mask, np.nan, dense), None), (sparse.csr_array(other), mask)]
-    scores = [model.score(X, y, y_mask=y_mask) for y, y_mask in given]
+    scores = [model.score(X, y, y_weight=unless(y_mask)) for y, y_mask in given]
     assert len(set(scores)) == 1
     if kind == "classes":
         return  # scikit-learn has no score of several outputs of classes without unknown values
     nothing = np.zeros_like(mask)
-    assert model.score(X, y, y_mask=nothing) == model.score(X, y)
+    assert model.score(X, y, y_weight=unless(nothing)) == model.score(X, y)
     # The mask has whole samples: without these the score is the same.
     rows = np.repeat(np.arange(len(X))[:, None] % 3 == 0, y.shape[1], axis=1)
     kept = np.flatnonzero(~rows[:, 0])
     # The same terms are added up in another order, or with zeros between them.
-    assert model.score(X, y, y_mask=rows) == pytest.approx(model.score(X[kept], y[kept]), rel=1e-12)
+    assert model.score(X, y, y_weight=unless(rows)) == pytest.approx(model.score(X[kept], y[kept]), rel=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
@@ -150,13 +151,15 @@ def test_folds_and_scores_of_a_mask_are_those_of_NaN():
     mask = mask_of(y)
     gaps = np.where(mask, np.nan, y)
     cv = MultilabelStratifiedKFold(3)
-    assert as_text(list(cv.split(X, y, y_mask=mask))) == as_text(list(cv.split(X, gaps)))
+    assert as_text(list(cv.split(X, y, y_weight=unless(mask)))) == as_text(list(cv.split(X, gaps)))
     forest = EVERY["RandomForestClassifier"].build()
     with ThreadPoolExecutor(1) as executor:
-        told = distribute.cross_validate(forest, X, y, executor, cv=cv, y_mask=mask)["test_score"]
+        told = distribute.cross_validate(forest, X, y, executor, cv=cv, y_weight=unless(mask))["test_score"]
         other = distribute.cross_validate(forest, X, gaps, executor, cv=cv)["test_score"]
     assert told.tolist() == other.tolist()
-    expected = cross_validate(forest, X, y, cv=list(cv.split(X, y, y_mask=mask)), y_mask=mask)["test_score"]
+    expected = cross_validate(forest, X, y, cv=list(cv.split(X, y, y_weight=unless(mask))), y_weight=unless(mask))[
+        "test_score"
+    ]
     assert told[0].tolist() == expected.tolist()
 
 
@@ -199,7 +202,7 @@ def test_a_refit_is_a_fit_of_a_new_estimator(name):
     for kind in (*kinds, *kinds[::-1]):
         if entry.refits:
             X, y = framed(kind, refit=1)
-            model.fit(X, y, **({"y_mask": mask_of(y)} if kind in entry.masks else {}))
+            model.fit(X, y, **({"y_weight": unless(mask_of(y))} if kind in entry.masks else {}))
         X, y = problem(kind)
         assert_equal_models(model.fit(X, y), entry.build().fit(X, y), X)
     if name == "RandomForestRegressor-kept":
@@ -420,7 +423,11 @@ def test_a_fit_that_is_refused_changes_nothing(name):
         with pytest.raises((ValueError, TypeError)):
             model.fit(X_bad, y_bad)
         assert_unchanged(model, before)
-    for fit in ({"sample_weight": -np.ones(len(X))}, {"sample_weight": np.zeros(len(X))}, {"y_mask": np.ones((1, 1))}):
+    for fit in (
+        {"sample_weight": -np.ones(len(X))},
+        {"sample_weight": np.zeros(len(X))},
+        {"y_weight": unless(np.ones((1, 1)))},
+    ):
         with pytest.raises((ValueError, TypeError)):
             model.fit(X, y, **fit)
         assert_unchanged(model, before)

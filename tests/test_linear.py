@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import make, make_data, model_bytes
+from conftest import make, make_data, model_bytes, unless
 from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
@@ -144,14 +144,14 @@ def test_class_weights_multiply_sample_weights():
 def test_unknown_labels_are_left_out_of_the_fit_of_their_column(features, loss):
     mask = RNG.random(LABELS.shape) < 0.3
     mask[:, 0] = False
-    fitted = model(loss=loss, features=features).fit(COUNTS, LABELS, y_mask=mask)
+    fitted = model(loss=loss, features=features).fit(COUNTS, LABELS, y_weight=unless(mask))
     with_gaps = np.where(mask, np.nan, LABELS)
     assert model_bytes(model(loss=loss, features=features).fit(COUNTS, with_gaps)) == model_bytes(fitted)
     assert model_bytes(
-        model(loss=loss, features=features).fit(COUNTS, sparse.csr_array(LABELS), y_mask=mask)
+        model(loss=loss, features=features).fit(COUNTS, sparse.csr_array(LABELS), y_weight=unless(mask))
     ) == model_bytes(fitted)
     tight = model(C=0.3, loss=loss, features=features, tol=1e-4, max_iter=100_000, min_weight=0.0, calibrate=False)
-    together = tight.fit(COUNTS, LABELS, y_mask=mask).coef_.toarray()
+    together = tight.fit(COUNTS, LABELS, y_weight=unless(mask)).coef_.toarray()
     for j in range(LABELS.shape[1]):
         known = ~mask[:, j]
         alone = tight.fit(COUNTS[known], LABELS[known, j : j + 1]).coef_.toarray()
@@ -493,10 +493,10 @@ def test_thresholds_are_tuned_on_the_folds_of_the_fit_itself(params, masked, mon
     mask = RNG.random(LABELS.shape) < 0.2 if masked else None
     fits, fit_linear = [], _weald.fit_linear
     monkeypatch.setattr(_weald, "fit_linear", lambda *args: fits.append(0) or fit_linear(*args))
-    found = TunedThresholds(model(**params), shrinkage=5).fit(COUNTS, LABELS, y_mask=mask)
+    found = TunedThresholds(model(**params), shrinkage=5).fit(COUNTS, LABELS, y_weight=unless(mask))
     assert len(fits) == 1
     inner = found.estimator_
-    plain = model(**params).fit(COUNTS, LABELS, y_mask=mask)
+    plain = model(**params).fit(COUNTS, LABELS, y_weight=unless(mask))
     assert inner._model == plain._model
     samples = prepare(model(), COUNTS, LABELS, None, mask)
     engine = samples.X, samples.target.engine, samples.row_weights

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 import weald
-from conftest import model_bytes
+from conftest import model_bytes, unless
 from scipy import sparse
 from sklearn.datasets import load_digits
 from weald.multilabel import CalibratedLabels
@@ -139,8 +139,8 @@ def test_the_order_of_labels_does_not_count_where_x_repeats(loss, repeats):
         mask = rng.random(Y.shape) < 0.05
         order = rng.permutation(20)
         params = {"C": 1.0, "loss": loss, "features": "given", "calibrate": bool(seed % 2), "random_state": 0}
-        one = weald.LinearClassifier(**params).fit(X, Y, y_mask=mask)
-        other = weald.LinearClassifier(**params).fit(X, Y[:, order], y_mask=mask[:, order])
+        one = weald.LinearClassifier(**params).fit(X, Y, y_weight=unless(mask))
+        other = weald.LinearClassifier(**params).fit(X, Y[:, order], y_weight=unless(mask[:, order]))
         np.testing.assert_array_equal(other.decision_function(X), one.decision_function(X)[:, order])
 
 

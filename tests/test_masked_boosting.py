@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import test_boosting_oracle as oracle
 import weald
 from boosting_twin import WHOLE, Twin
+from conftest import unless
 from test_masked_outputs import masked_r2, problem
 from weald.metrics import brier, make_label_scorer, micro_f1, roc_auc
 from weald.projection import Projected
@@ -55,7 +56,7 @@ def test_the_training_loss_of_known_cells_never_rises(
 ) -> None:
     X, y, mask = data(kind, loss)
     model = boosting(kind, loss=loss, learning_rate=1.0, subsample=1.0, leaf_estimation=leaf_estimation, **strategy)
-    losses = model.fit(X, y, y_mask=mask).train_score_
+    losses = model.fit(X, y, y_weight=unless(mask)).train_score_
     assert np.isfinite(losses).all()
     # The scores are float32 sums, which are rounded at each stage.
     assert (np.diff(losses) <= 1e-6 * abs(losses[0])).all()
@@ -71,27 +72,30 @@ def test_laws(kind: str, loss: str, strategy: dict[str, Any]) -> None:
     X, y, mask = data(kind, loss)
     model = boosting(kind, loss=loss, **strategy)
     plain = scores(model.fit(X, y), X)
-    np.testing.assert_array_equal(scores(model.fit(X, y, y_mask=np.zeros_like(mask)), X), plain)
+    np.testing.assert_array_equal(scores(model.fit(X, y, y_weight=unless(np.zeros_like(mask))), X), plain)
     rows = np.zeros_like(mask)
     rows[[2, 40]] = True
     weight = np.where(rows.all(axis=1), 0.0, 1.0)
     without = scores(model.fit(X, y, sample_weight=weight), X)
-    np.testing.assert_array_equal(scores(model.fit(X, y, y_mask=rows), X), without)
-    masked = scores(model.fit(X, y, y_mask=mask), X)
+    np.testing.assert_array_equal(scores(model.fit(X, y, y_weight=unless(rows)), X), without)
+    masked = scores(model.fit(X, y, y_weight=unless(mask)), X)
     assert not np.array_equal(masked, plain)
     assert np.isfinite(masked).all()
     other = np.where(mask, {"labels": 1 - y, "numbers": y + 3, "classes": 2 - y}[kind], y)
-    np.testing.assert_array_equal(scores(model.fit(X, other, y_mask=sp.csr_array(mask)), X), masked)
+    np.testing.assert_array_equal(scores(model.fit(X, other, y_weight=unless(sp.csr_array(mask))), X), masked)
     np.testing.assert_array_equal(scores(model.fit(X, np.where(mask, NAN, y)), X), masked)
     np.testing.assert_array_equal(
-        scores(model.fit(sp.csr_array(X), y, y_mask=mask), X), scores(model.fit(sp.csc_array(X), y, y_mask=mask), X)
+        scores(model.fit(sp.csr_array(X), y, y_weight=unless(mask)), X),
+        scores(model.fit(sp.csc_array(X), y, y_weight=unless(mask)), X),
     )
-    np.testing.assert_array_equal(scores(model.set_params(n_jobs=2).fit(X, y, y_mask=mask), X), masked)
+    np.testing.assert_array_equal(scores(model.set_params(n_jobs=2).fit(X, y, y_weight=unless(mask)), X), masked)
     counts = np.arange(len(X)) % 3
     counts[:2] = 1
     repeated = np.repeat(np.arange(len(X)), counts)
-    by_weight = scores(model.fit(X, y, sample_weight=counts, y_mask=mask), X)
-    np.testing.assert_array_equal(scores(model.fit(X[repeated], y[repeated], y_mask=mask[repeated]), X), by_weight)
+    by_weight = scores(model.fit(X, y, sample_weight=counts, y_weight=unless(mask)), X)
+    np.testing.assert_array_equal(
+        scores(model.fit(X[repeated], y[repeated], y_weight=unless(mask[repeated])), X), by_weight
+    )
 
 
 @pytest.mark.parametrize("rule", ["line_search", "newton", "bare"])
@@ -123,7 +127,9 @@ def test_twin(kind: str, strategy: str, loss: str, rule: str) -> None:
         if strategy != "single_target":
             phis = [phi * np.sqrt(of_twin["shares"]) for phi in parameters.get("phis", [np.eye(4)] * 6)]
             parameters |= {"strategy": "projected", "phis": phis}
-    model = oracle.make("Classifier", rule, loss=loss, **given, **params).fit(X, y, sample_weight=w, y_mask=mask)
+    model = oracle.make("Classifier", rule, loss=loss, **given, **params).fit(
+        X, y, sample_weight=w, y_weight=unless(mask)
+    )
     twin = Twin(X, targets, loss, w, known=known, **of_twin)
     # Scores of labels and classes are float32.
     oracle.check(model, twin, X_new, parameters, oracle.TOLERANCE["softmax" if of_twin.get("groups") else "labels"])
@@ -136,7 +142,11 @@ def test_weights_of_labels_count_known_samples() -> None:
     share = (known * y).sum(axis=0) / known.sum(axis=0)
     by_hand = boosting("labels", label_weight=1 / (share * (1 - share)), output_strategy="joint")
     by_name = boosting("labels", label_weight="balanced", output_strategy="joint")
-    for told in ({"y": y, "y_mask": mask}, {"y": np.where(mask, NAN, y)}, {"y": sp.csr_array(y), "y_mask": mask}):
+    for told in (
+        {"y": y, "y_weight": unless(mask)},
+        {"y": np.where(mask, NAN, y)},
+        {"y": sp.csr_array(y), "y_weight": unless(mask)},
+    ):
         found = scores(by_name.fit(X, sample_weight=w, **told), X)
         np.testing.assert_array_equal(found, scores(by_hand.fit(X, sample_weight=w, **told), X))
     for strategy in STRATEGIES:
@@ -146,10 +156,10 @@ def test_weights_of_labels_count_known_samples() -> None:
         # Scores are float32, and so are the exponentials of the engine.
         np.testing.assert_allclose(weighted.train_score_, weighted.eval_results_["train"]["loss"], rtol=1e-5)
         np.testing.assert_allclose(weighted.validation_score_, weighted.eval_results_["held"]["loss"], rtol=1e-5)
-    equal = boosting("labels", label_weight=np.full(4, 0.3)).fit(X, y, y_mask=mask)
-    plain = boosting("labels").fit(X, y, y_mask=mask)
+    equal = boosting("labels", label_weight=np.full(4, 0.3)).fit(X, y, y_weight=unless(mask))
+    plain = boosting("labels").fit(X, y, y_weight=unless(mask))
     np.testing.assert_array_equal(scores(equal, X), scores(plain, X))
-    again = by_hand.refit_leaves(X, y, sample_weight=w, y_mask=mask)
+    again = by_hand.refit_leaves(X, y, sample_weight=w, y_weight=unless(mask))
     np.testing.assert_allclose(scores(again, X), scores(by_hand, X), rtol=1e-5, atol=1e-5)  # float32
 
 
@@ -162,7 +172,7 @@ WITHOUT_TIES = [pair for pair in ALL if pair[1] not in ("absolute_error", "quant
 def test_single_targets_are_models_of_the_samples_that_know_them(kind: str, loss: str) -> None:
     X, y, mask = data(kind, loss)
     parameters = {"loss": loss, "output_strategy": "single_target", "max_bins": None, "learning_rate": 0.1, **WHOLE}
-    found = scores(boosting(kind, **parameters).fit(X, y, y_mask=mask), X)
+    found = scores(boosting(kind, **parameters).fit(X, y, y_weight=unless(mask)), X)
     for j in range(y.shape[1]):
         known = ~mask[:, j]
         alone = boosting(kind, **parameters).fit(X[known], y[known, j])
@@ -182,7 +192,7 @@ def test_a_joint_stage_is_one_tree_on_residuals_and_means_of_those_that_are_know
         max_bins=None,
         l2_regularization=0.0,
         **WHOLE,
-    ).fit(X, y, y_mask=mask)
+    ).fit(X, y, y_weight=unless(mask))
     start = np.array([y[~mask[:, j], j].mean() for j in range(4)])
     residuals = np.where(mask, 0.0, y - start)
     tree = weald.DecisionTreeRegressor(max_leaf_nodes=5, min_samples_leaf=2, random_state=0).fit(X, residuals)
@@ -210,7 +220,7 @@ def test_losses_are_means_over_columns_of_the_means_over_known_cells(strategy: d
     X, y, mask = data("numbers", "squared_error")
     # Columns with few known values and large losses tell the mean over columns from the mean over all known values.
     y, mask[:60, 0] = y * [9, 3, 1, 1], True
-    model = boosting("numbers", subsample=0.7, **strategy).fit(X, y, y_mask=mask)
+    model = boosting("numbers", subsample=0.7, **strategy).fit(X, y, y_weight=unless(mask))
     gaps = np.where(mask, NAN, y)
     losses = [half_squares(found, gaps) for found in model.staged_predict(X)]
     # The means are summed in a different order.
@@ -239,7 +249,7 @@ def test_early_stopping_looks_at_known_cells_of_samples_that_are_held_out() -> N
     for kind, loss in (("numbers", "squared_error"), ("labels", "log_loss")):
         X, y, mask = data(kind, loss, share=0.7)
         model = boosting(kind, loss=loss, n_estimators=60, n_iter_no_change=3, output_strategy="joint")
-        model.fit(X, y, y_mask=mask)
+        model.fit(X, y, y_weight=unless(mask))
         assert np.isfinite(model.validation_score_).all()
         assert model.n_estimators_ <= 60
 
@@ -284,12 +294,12 @@ def test_scores_of_rounds_are_those_of_known_values(kind: str, scoring: Any) -> 
     stopped = {"scoring": scoring, "early_stopping": True, "validation_fraction": 0.3}
     junk = np.where(mask, 1 - y, y)
     for other, given in ((y, mask), (junk, sp.csr_array(mask))):
-        told = boosting(kind, **stopped).fit(X, other, y_mask=given)
+        told = boosting(kind, **stopped).fit(X, other, y_weight=unless(given))
         np.testing.assert_array_equal(
             told.validation_metric_, boosting(kind, **stopped).fit(X, gaps).validation_metric_
         )
     if kind == "labels":
-        sparse_y = boosting(kind, **stopped).fit(X, sp.csr_array(junk), y_mask=mask)
+        sparse_y = boosting(kind, **stopped).fit(X, sp.csr_array(junk), y_weight=unless(mask))
         np.testing.assert_array_equal(sparse_y.validation_metric_, told.validation_metric_)
     with pytest.raises(ValueError, match=r"^scoring must be one of .* for y with unknown values, got 'max_error'$"):
         boosting(kind, scoring="max_error", early_stopping=True).fit(X, gaps)
@@ -406,18 +416,18 @@ def test_what_does_not_support_masks_says_so() -> None:
     ]
     for parameters, message in refused:
         with pytest.raises(ValueError, match=message):
-            boosting("labels", **parameters).fit(X, y, y_mask=mask)
+            boosting("labels", **parameters).fit(X, y, y_weight=unless(mask))
     mask[:, 1] = True
     with pytest.raises(ValueError, match="y must have a known value in column 1"):
-        boosting("labels").fit(X, y, y_mask=mask)
+        boosting("labels").fit(X, y, y_weight=unless(mask))
 
 
 def test_masked_models_grow_on_and_are_kept_by_files(tmp_path: Any) -> None:
     for kind, loss in (("numbers", "squared_error"), ("labels", "log_loss")):
         X, y, mask = data(kind, loss)
-        whole = boosting(kind, loss=loss).fit(X, y, y_mask=mask)
-        parts = boosting(kind, loss=loss, n_estimators=3, warm_start=True).fit(X, y, y_mask=mask)
-        parts.set_params(n_estimators=6).fit(X, y, y_mask=mask)
+        whole = boosting(kind, loss=loss).fit(X, y, y_weight=unless(mask))
+        parts = boosting(kind, loss=loss, n_estimators=3, warm_start=True).fit(X, y, y_weight=unless(mask))
+        parts.set_params(n_estimators=6).fit(X, y, y_weight=unless(mask))
         np.testing.assert_array_equal(scores(parts, X), scores(whole, X))
         weald.save(whole, tmp_path / kind)
         np.testing.assert_array_equal(scores(weald.load(tmp_path / kind), X), scores(whole, X))
@@ -428,22 +438,22 @@ def test_masked_models_grow_on_and_are_kept_by_files(tmp_path: Any) -> None:
 def test_leaves_fitted_again_to_the_known_values_are_the_same(kind: str, loss: str, strategy: dict[str, Any]) -> None:
     X, y, mask = data(kind, loss)
     w = np.random.default_rng(0).integers(0, 3, len(X))
-    model = boosting(kind, loss=loss, subsample=1.0, **strategy).fit(X, y, sample_weight=w, y_mask=mask)
+    model = boosting(kind, loss=loss, subsample=1.0, **strategy).fit(X, y, sample_weight=w, y_weight=unless(mask))
     junk = np.where(mask, 1 - y if kind == "labels" else y + 3, y)
     for other, given in ((y, mask), (junk, sp.csr_array(mask)), (np.where(mask, NAN, y), None)):
-        again = model.refit_leaves(X, other, sample_weight=w, y_mask=given)
+        again = model.refit_leaves(X, other, sample_weight=w, y_weight=unless(given))
         np.testing.assert_array_equal(scores(again, X), scores(model, X))
     # Samples of weight zero are as if they were absent, with their part of the mask.
     there = w > 0
-    again = model.refit_leaves(X[there], y[there], sample_weight=w[there], y_mask=mask[there])
+    again = model.refit_leaves(X[there], y[there], sample_weight=w[there], y_weight=unless(mask[there]))
     np.testing.assert_array_equal(scores(again, X), scores(model, X))
     assert not np.array_equal(scores(model.refit_leaves(X, junk, sample_weight=w), X), scores(model, X))
-    with pytest.raises(ValueError, match="y_mask must have 90 rows, as y, got 3"):
-        model.refit_leaves(X, y, sample_weight=w, y_mask=mask[:3])
+    with pytest.raises(ValueError, match="y_weight must have 90 rows, as y, got 3"):
+        model.refit_leaves(X, y, sample_weight=w, y_weight=unless(mask[:3]))
     hidden = np.zeros_like(mask)
     hidden[:, 1] = True
     with pytest.raises(ValueError, match="y must have a known value in column 1"):
-        model.refit_leaves(X, y, y_mask=hidden)
+        model.refit_leaves(X, y, y_weight=unless(hidden))
 
 
 def test_masked_classes_of_one_output_are_left_out_of_refits() -> None:
@@ -451,6 +461,6 @@ def test_masked_classes_of_one_output_are_left_out_of_refits() -> None:
     classes = np.where(y[:, 0] > 0, "a", "b")
     model = weald.GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, classes)
     mask = np.arange(len(X)) % 4 == 0
-    again = model.refit_leaves(X, np.where(mask, "c", classes), y_mask=mask)
+    again = model.refit_leaves(X, np.where(mask, "c", classes), y_weight=unless(mask))
     expected = model.refit_leaves(X[~mask], classes[~mask])
     np.testing.assert_array_equal(again.decision_function(X), expected.decision_function(X))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weald
 from compression_twin import nodes_of, stagewise
-from conftest import model_bytes
+from conftest import model_bytes, unless
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold
@@ -36,7 +36,7 @@ def make_problem(
 def fitted(X: Any, y: Any, w: Any = None, mask: Any = None, **params: Any) -> Any:
     forest = weald.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2)
     given = {"estimator": forest, "l1_norm": None, "step_size": STEP, "max_steps": 40, "random_state": 0, **params}
-    return weald.CompressedForestClassifier(**given).fit(X, y, sample_weight=w, y_mask=mask)
+    return weald.CompressedForestClassifier(**given).fit(X, y, sample_weight=w, y_weight=unless(mask))
 
 
 def scores(model: Any, X: np.ndarray) -> np.ndarray:
@@ -60,7 +60,9 @@ def columns(kind: str, y: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.
 @pytest.mark.parametrize("seed", range(3))
 def test_squared_errors_are_those_of_the_twin(kind, d, standardize, seed):
     X, y, w, mask = make_problem(kind, d, seed)
-    forest = weald.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(X, y, sample_weight=w, y_mask=mask)
+    forest = weald.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(
+        X, y, sample_weight=w, y_weight=unless(mask)
+    )
     model = fitted(X, y, w, mask, estimator=FrozenEstimator(forest), standardize=standardize)
     Y, known = columns(kind, y, mask)
     found = [
@@ -122,7 +124,9 @@ def test_what_is_unknown_has_no_effect(kind, d, loss, tmp_path):
 @pytest.mark.parametrize("d", [3, 20])
 def test_weights_are_counts(kind, d, loss):
     X, y, w, mask = make_problem(kind, d)
-    forest = weald.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(X, y, sample_weight=w, y_mask=mask)
+    forest = weald.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(
+        X, y, sample_weight=w, y_weight=unless(mask)
+    )
     params = {"loss": loss, "estimator": FrozenEstimator(forest), "max_steps": 25}
     one = fitted(X, y, w, mask, **params)
     there = w > 0

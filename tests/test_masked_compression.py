@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weald
 from compression_twin import nodes_of, stagewise
-from conftest import COMPRESSED, check_refused, make, make_data, model_bytes
+from conftest import COMPRESSED, check_refused, make, make_data, model_bytes, unless
 from sklearn.datasets import make_friedman1
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold
@@ -52,10 +52,10 @@ def test_paths_step_by_step(kind, standardize, d):
     X, Y, w, mask = make_problem(d)
     n_train = 60
     w[n_train:] = 0
-    forest = kind(5, max_leaf_nodes=12, random_state=1).fit(X, Y, sample_weight=w, y_mask=mask)
+    forest = kind(5, max_leaf_nodes=12, random_state=1).fit(X, Y, sample_weight=w, y_weight=unless(mask))
     model = weald.CompressedForestRegressor(
         FrozenEstimator(forest), l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60
-    ).fit(X, Y, sample_weight=w, y_mask=mask)
+    ).fit(X, Y, sample_weight=w, y_weight=unless(mask))
     white, mean, scale = whitened(Y, w, ~mask)
     twin = stagewise(nodes_of(forest, X), white, w, STEP, standardize, 60, np.zeros(len(w)), ~mask)
     found = []
@@ -83,7 +83,7 @@ def test_losses_of_folds_are_of_the_known_cells(d):
     X, Y, w, mask = make_problem(d)
     w = w + 0.5
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    model = make(REGRESSOR, cv=folds, step_size=STEP, max_steps=5).fit(X, Y, sample_weight=w, y_mask=mask)
+    model = make(REGRESSOR, cv=folds, step_size=STEP, max_steps=5).fit(X, Y, sample_weight=w, y_weight=unless(mask))
     weights, losses = w[:, None] * ~mask, []
     for train, test in folds:
         constant = (weights[train] * Y[train]).sum(axis=0) / weights[train].sum(axis=0)
@@ -99,7 +99,7 @@ def test_a_mask_of_nothing_is_none_and_what_is_masked_is_not_looked_at(params, d
     params = {"step_size": STEP, "max_steps": 40, **params}
 
     def fitted(Y: np.ndarray, mask: Any = None) -> Any:
-        return make(REGRESSOR, **params).fit(X, Y, sample_weight=w, y_mask=mask)
+        return make(REGRESSOR, **params).fit(X, Y, sample_weight=w, y_weight=unless(mask))
 
     check_same(fitted(Y), fitted(Y, np.zeros_like(mask)))
     masked = fitted(Y, mask)
@@ -122,12 +122,12 @@ def test_samples_without_known_outputs_are_ignored(params, d):
     folds = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
     of_kept = [(np.flatnonzero(fold[~gone] != f), np.flatnonzero(fold[~gone] == f)) for f in range(3)]
     params = {"step_size": STEP, "max_steps": 30, **params}
-    masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_mask=mask)
-    removed = make(REGRESSOR, cv=of_kept, **params).fit(X[~gone], Y[~gone], w[~gone], y_mask=mask[~gone])
+    masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_weight=unless(mask))
+    removed = make(REGRESSOR, cv=of_kept, **params).fit(X[~gone], Y[~gone], w[~gone], y_weight=unless(mask[~gone]))
     check_same(masked, removed)
     # Only whole samples are masked here, so that the mask has no effect on the samples that are kept.
     whole = np.broadcast_to(gone[:, None], mask.shape)
-    masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_mask=whole)
+    masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_weight=unless(whole))
     check_same(masked, make(REGRESSOR, cv=of_kept, **params).fit(X[~gone], Y[~gone], w[~gone]))
 
 
@@ -138,10 +138,10 @@ def test_one_model_for_every_layout_and_any_number_of_threads(params, d):
     mask = np.random.default_rng(0).random(Y.shape) < 0.3
     w = np.random.default_rng(2).uniform(0.5, 2, len(X))
     params = {"step_size": STEP, "max_steps": 40, **params}
-    expected = make(REGRESSOR, **params).fit(X, Y, w, y_mask=mask)
+    expected = make(REGRESSOR, **params).fit(X, Y, w, y_weight=unless(mask))
     for form, Z in layouts(X.astype(np.float32)).items():
-        check_same(make(REGRESSOR, **params).fit(Z, Y, w, y_mask=mask), expected, form)
-    check_same(make(REGRESSOR, n_jobs=2, **params).fit(X, Y, w, y_mask=mask), expected)
+        check_same(make(REGRESSOR, **params).fit(Z, Y, w, y_weight=unless(mask)), expected, form)
+    check_same(make(REGRESSOR, n_jobs=2, **params).fit(X, Y, w, y_weight=unless(mask)), expected)
 
 
 @pytest.mark.parametrize("d", [3, 20])
@@ -151,9 +151,9 @@ def test_a_weight_of_two_is_two_samples(params, d):
     times = w.astype(int)
     params = {"step_size": STEP, "l1_norm": None, "max_steps": 25, **params}
     forest = weald.ExtraTreesRegressor(5, max_leaf_nodes=10, random_state=0)
-    one = make(REGRESSOR, estimator=forest, **params).fit(X, Y, sample_weight=w, y_mask=mask)
+    one = make(REGRESSOR, estimator=forest, **params).fit(X, Y, sample_weight=w, y_weight=unless(mask))
     rows = np.repeat(np.arange(len(X)), times)
-    other = make(REGRESSOR, estimator=forest, **params).fit(X[rows], Y[rows], y_mask=mask[rows])
+    other = make(REGRESSOR, estimator=forest, **params).fit(X[rows], Y[rows], y_weight=unless(mask[rows]))
     # The results are equal up to the rounding of sums.
     np.testing.assert_allclose(one.path_["train_loss"], other.path_["train_loss"], rtol=1e-11)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-11, atol=1e-11)
@@ -161,9 +161,9 @@ def test_a_weight_of_two_is_two_samples(params, d):
 
 def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
     X, Y, _, mask = make_problem(4, n=150)
-    model = make(REGRESSOR, step_size=STEP).fit(X, Y, y_mask=mask)
+    model = make(REGRESSOR, step_size=STEP).fit(X, Y, y_weight=unless(mask))
     assert (np.diff(model.path_["train_loss"]) < 0).all()
-    score = model.score(X, Y, y_mask=mask)
+    score = model.score(X, Y, y_weight=unless(mask))
     assert score > 0.7
     assert score.n_cells == np.count_nonzero(~mask)
     weald.save(model, tmp_path / "model")
@@ -177,7 +177,7 @@ def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
         ({"estimator": weald.ExtraTreesRegressor(5, ccp_alpha=0.1)}, "ccp_alpha"),
         (
             {"cv": [([0, 1], range(2, 60)), (range(2, 60), [0, 1])]},
-            "y_mask must leave at least one observed cell .* output 0",
+            "y_weight must leave at least one observed cell .* output 0",
         ),
         (
             {"cv": [([0, 1, *range(4, 60)], [2, 3]), (range(2, 60), [0, 1])]},
@@ -192,7 +192,7 @@ def test_what_does_not_hold_is_refused(params, message):
     mask[2:4] = True
     mask[10, 1] = True
     model = make(REGRESSOR, step_size=STEP).fit(X, Y).set_params(**params)
-    check_refused(model, ValueError, message, X, Y, y_mask=mask)
+    check_refused(model, ValueError, message, X, Y, y_weight=unless(mask))
 
 
 def test_bad_masks_are_refused():
@@ -201,17 +201,17 @@ def test_bad_masks_are_refused():
     check_refused(
         model,
         ValueError,
-        r"^y_mask must have shape \(60, 3\), that of y, with True or 1 for unknown entries, got \(2, 2\)$",
+        r"^y_weight must have shape \(60, 3\), that of y, with True or 1 for unknown entries, got \(2, 2\)$",
         X,
         Y,
-        y_mask=np.zeros((2, 2)),
+        y_weight=unless(np.zeros((2, 2))),
     )
     nothing = np.zeros(Y.shape, dtype=bool)
     nothing[:, 1] = True
-    check_refused(model, ValueError, "y must have a known value in column 1", X, Y, y_mask=nothing)
+    check_refused(model, ValueError, "y must have a known value in column 1", X, Y, y_weight=unless(nothing))
     X, y = make_data(COMPRESSED[0], outputs="several")
     classifier = make(COMPRESSED[0], step_size=STEP, solver="lasso").fit(X, y)
     message = 'solver="lasso" does not support y with masked entries'
-    check_refused(classifier, ValueError, message, X, y, y_mask=np.arange(y.size).reshape(y.shape) == 1)
+    check_refused(classifier, ValueError, message, X, y, y_weight=unless(np.arange(y.size).reshape(y.shape) == 1))
     before = model_bytes(classifier)
-    assert model_bytes(classifier.fit(X, y, y_mask=y > 9)) == before
+    assert model_bytes(classifier.fit(X, y, y_weight=unless(y > 9))) == before

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import weald
+from conftest import unless
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import REAL_CRITERIA, Arrays, Limits, MaskedOracle, check_tree
@@ -50,7 +51,7 @@ def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.nda
 def grow(X: Any, y: Any, mask: Any, w: Any, criterion: str, splitter: str = "best", **parameters: Any) -> Any:
     kind = weald.DecisionTreeRegressor if criterion in REAL_CRITERIA else weald.DecisionTreeClassifier
     tree = kind(criterion=criterion, splitter=splitter, random_state=parameters.pop("seed", 0), **parameters)
-    return tree.fit(X, y, sample_weight=w, y_mask=mask)
+    return tree.fit(X, y, sample_weight=w, y_weight=unless(mask))
 
 
 def values(tree: Any, X: Any) -> np.ndarray:
@@ -185,27 +186,27 @@ def test_nothing_masked_is_the_model_without_a_mask(kind: str, model: Any) -> No
     X, y, mask = problem(kind)
     plain = pickle.dumps(model.fit(X, y))
     for nothing in (np.zeros_like(mask), sp.csr_array(mask.shape), np.zeros(mask.shape)):
-        assert pickle.dumps(model.fit(X, y, y_mask=nothing)) == plain
+        assert pickle.dumps(model.fit(X, y, y_weight=unless(nothing))) == plain
     # A sample whose outputs are all masked counts as a sample of weight zero.
     rows = np.zeros_like(mask)
     rows[[3, 50]] = True
     weight = np.where(rows.all(axis=1), 0.0, 1.0)
     np.testing.assert_array_equal(
-        values(model.fit(X, y, y_mask=rows), X), values(model.fit(X, y, sample_weight=weight), X)
+        values(model.fit(X, y, y_weight=unless(rows)), X), values(model.fit(X, y, sample_weight=weight), X)
     )
 
 
 @pytest.mark.parametrize(("kind", "model"), MODELS)
 def test_masked_models_are_kept_by_files_and_do_not_depend_on_threads(kind: str, model: Any, tmp_path: Any) -> None:
     X, y, mask = problem(kind)
-    model.fit(X, y, y_mask=mask)
+    model.fit(X, y, y_weight=unless(mask))
     expected = values(model, X)
     assert np.isfinite(expected).all()
     path = tmp_path / "model"
     weald.save(model, path)
     np.testing.assert_array_equal(values(weald.load(path), X), expected)
     if hasattr(model, "n_jobs"):
-        threads = model.set_params(n_jobs=2).fit(X, y, y_mask=mask)
+        threads = model.set_params(n_jobs=2).fit(X, y, y_weight=unless(mask))
         np.testing.assert_array_equal(values(threads, X), expected)
         model.set_params(n_jobs=None)
 
@@ -215,7 +216,7 @@ def test_projected_growth_counts_unknown_cells_as_means(kind: str, model: Any) -
     X, y, mask = problem(kind)
     mask[mask.all(axis=1), 0] = False
     forest = model.__class__(n_estimators=4, random_state=0, bootstrap=False, output_projection=np.eye(y.shape[1]))
-    masked = forest.fit(X, y, y_mask=mask)
+    masked = forest.fit(X, y, y_weight=unless(mask))
     means = [np.mean(y[~mask[:, j], j]) for j in range(y.shape[1])]
     filled = np.where(mask, means, y)
     regressor = weald.ExtraTreesRegressor if "Extra" in model.__class__.__name__ else weald.RandomForestRegressor
@@ -233,34 +234,38 @@ def test_projections_of_every_family_take_masks() -> None:
         X, y, mask = problem(kind)
         for family in ("gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard"):
             forest = model.__class__(n_estimators=3, random_state=0, output_projection=family)
-            assert np.isfinite(values(forest.fit(X, y, y_mask=mask), X)).all()
+            assert np.isfinite(values(forest.fit(X, y, y_weight=unless(mask)), X)).all()
     forest = weald.RandomForestRegressor(n_estimators=3, random_state=0, output_projection="pca")
     X, y, mask = problem("numbers")
-    assert np.isfinite(forest.fit(X, y, y_mask=mask).predict(X)).all()
+    assert np.isfinite(forest.fit(X, y, y_weight=unless(mask)).predict(X)).all()
     forest = weald.RandomForestClassifier(n_estimators=3, random_state=0, output_projection="pca")
     X, y, mask = problem("labels")
     with pytest.raises(
         ValueError, match="output_projection must be another family if classes or labels have masked cells, got 'pca'"
     ):
-        forest.fit(X, y, y_mask=mask)
+        forest.fit(X, y, y_weight=unless(mask))
 
 
 def test_out_of_bag_scores_are_of_known_cells(tmp_path: Any) -> None:
     X, y, mask = problem("numbers")
-    forest = weald.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
+    forest = weald.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(
+        X, y, y_weight=unless(mask)
+    )
     truth, found = np.where(mask, NAN, y), forest.oob_prediction_
     # Both sides add up the same terms in a different order.
     assert forest.oob_score_ == pytest.approx(masked_r2(truth, found), rel=1e-12)
     weald.save(forest, tmp_path / "model")
     assert weald.load(tmp_path / "model").oob_score_ == forest.oob_score_
     X, y, mask = problem("labels")
-    forest = weald.RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
+    forest = weald.RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(
+        X, y, y_weight=unless(mask)
+    )
     right = ((forest.oob_decision_function_ > 0.5) == y) | mask
     some = ~mask.all(axis=1)
     assert forest.oob_score_ == right.all(axis=1)[some].mean()
     assert weald.loads(weald.dumps(forest)).oob_score_ == forest.oob_score_
     with pytest.raises(ValueError, match=r"oob_score does not support.*got a function"):
-        weald.RandomForestClassifier(oob_score=lambda a, b: 0.0).fit(X, y, y_mask=mask)
+        weald.RandomForestClassifier(oob_score=lambda a, b: 0.0).fit(X, y, y_weight=unless(mask))
 
 
 def masked_r2(truth: np.ndarray, found: np.ndarray) -> float:
@@ -273,7 +278,7 @@ def test_scores_leave_masked_cells_out_and_say_how_many_are_left(kind: str, mode
     X, y, mask = problem(kind)
     model.fit(X[:60], y[:60])
     X, y, mask = X[60:], y[60:], mask[60:]
-    score = model.score(X, y, y_mask=mask)
+    score = model.score(X, y, y_weight=unless(mask))
     assert score.n_cells == np.count_nonzero(~mask)
     assert pickle.loads(pickle.dumps(score)).n_cells == score.n_cells
     predicted = model.predict(X)
@@ -282,37 +287,37 @@ def test_scores_leave_masked_cells_out_and_say_how_many_are_left(kind: str, mode
         assert score == pytest.approx(masked_r2(np.where(mask, NAN, y), predicted), rel=1e-12)
     else:
         assert score == ((predicted == y) | mask).all(axis=1)[~mask.all(axis=1)].mean()
-        assert score == model.score(X, sp.csr_array(y), y_mask=sp.csr_array(mask))
+        assert score == model.score(X, sp.csr_array(y), y_weight=unless(sp.csr_array(mask)))
     assert model.score(X, np.where(mask, NAN, y)) == score
-    assert model.score(X, y, y_mask=np.zeros_like(mask)) == model.score(X, y)
-    with pytest.raises(ValueError, match=r"^y_mask must have shape \(60, 5\), that of y, .*, got \(60, 1\)$"):
-        model.score(X, y, y_mask=mask[:, :1])
+    assert model.score(X, y, y_weight=unless(np.zeros_like(mask))) == model.score(X, y)
+    with pytest.raises(ValueError, match=r"^y_weight must have shape \(60, 5\), that of y, .*, got \(60, 1\)$"):
+        model.score(X, y, y_weight=unless(mask[:, :1]))
 
 
 @pytest.mark.parametrize(("kind", "model"), MODELS)
 def test_bad_masks_are_refused_by_name_and_leave_the_model(kind: str, model: Any) -> None:
     X, y, mask = problem(kind)
-    model.fit(X, y, y_mask=mask)
+    model.fit(X, y, y_weight=unless(mask))
     before = values(model, X)
     hidden = mask.copy()
     hidden[:, 3] = True
     bad = [
-        (mask[:, 1:], r"^y_mask must have shape \(120, 5\), that of y, .*, got \(120, 4\)$"),
-        (mask[1:], r"^y_mask must have shape \(120, 5\), that of y, .*, got \(119, 5\)$"),
-        (sp.csr_array(mask[1:]), r"^y_mask must have shape \(120, 5\), that of y, .*, got \(119, 5\)$"),
-        (np.full(mask.shape, 2), "y_mask must be True or.*got other values"),
-        (sp.csr_array(np.full(mask.shape, 0.5)), "y_mask must be True or.*got other values"),
-        (np.full(mask.shape, "x"), "y_mask must be bool, or the numbers 0 and 1, got dtype"),
+        (mask[:, 1:], r"^y_weight must have shape \(120, 5\), that of y, .*, got \(120, 4\)$"),
+        (mask[1:], r"^y_weight must have shape \(120, 5\), that of y, .*, got \(119, 5\)$"),
+        (sp.csr_array(mask[1:]), r"^y_weight must have shape \(120, 5\), that of y, .*, got \(119, 5\)$"),
+        (np.full(mask.shape, 3), "y_weight must be finite and not negative, got -2.0"),
+        (sp.csr_array(np.full(mask.shape, np.nan)), "y_weight must be finite and not negative, got nan"),
+        (np.full(mask.shape, "x"), "y_weight must be numbers, or True where y is known, got dtype"),
         (hidden, "y must have a known value in column 3"),
         (sp.csr_array(hidden), "y must have a known value in column 3"),
     ]
     for y_mask, message in bad:
         with pytest.raises(ValueError, match=message):
-            model.fit(X, y, y_mask=y_mask)
+            model.fit(X, y, y_weight=unless(y_mask))
         np.testing.assert_array_equal(values(model, X), before)
     weight = np.where(mask[:, 2], 1.0, 0.0)
     with pytest.raises(ValueError, match="y must have a known value in column 2"):
-        model.fit(X, y, sample_weight=weight, y_mask=mask)
+        model.fit(X, y, sample_weight=weight, y_weight=unless(mask))
 
 
 def test_names_of_outputs_are_in_messages() -> None:
@@ -326,12 +331,12 @@ def test_names_of_outputs_are_in_messages() -> None:
 def test_what_does_not_support_masks_says_so() -> None:
     X, y, mask = problem("labels")
     with pytest.raises(ValueError, match="class_weight must be a list of dicts for several outputs"):
-        FORESTS[0](class_weight={0: 1, 1: 2}).fit(X, y, y_mask=mask)
+        FORESTS[0](class_weight={0: 1, 1: 2}).fit(X, y, y_weight=unless(mask))
     with pytest.raises(ValueError, match=r"ccp_alpha must be 0 if y has masked cells, got 0\.1"):
-        TREES[0](ccp_alpha=0.1).fit(X, y, y_mask=mask)
+        TREES[0](ccp_alpha=0.1).fit(X, y, y_weight=unless(mask))
     X, y, mask = problem("numbers")
     with pytest.raises(ValueError, match=r"criterion must be 'squared_error' .*got 'poisson'"):
-        weald.DecisionTreeRegressor(criterion="poisson").fit(X, np.exp(y), y_mask=mask)
+        weald.DecisionTreeRegressor(criterion="poisson").fit(X, np.exp(y), y_weight=unless(mask))
     with pytest.raises(ValueError, match="Input y contains infinity"):
         weald.DecisionTreeRegressor().fit(X, np.where(mask, np.inf, y))
     with pytest.raises(ValueError, match="does not support y with masked entries"):
@@ -342,11 +347,11 @@ def test_one_output_that_is_masked_is_a_sample_of_weight_zero_and_is_not_told_by
     X, y, mask = problem("numbers", d=1)
     y, mask = y[:, 0], mask[:, 0]
     model = weald.RandomForestRegressor(n_estimators=3, random_state=0)
-    masked = model.fit(X, np.where(mask, NAN, y), y_mask=mask).predict(X)
+    masked = model.fit(X, np.where(mask, NAN, y), y_weight=unless(mask)).predict(X)
     np.testing.assert_array_equal(masked, model.fit(X, y, sample_weight=np.where(mask, 0.0, 1.0)).predict(X))
-    np.testing.assert_array_equal(masked, model.fit(X, y, y_mask=mask).predict(X))
+    np.testing.assert_array_equal(masked, model.fit(X, y, y_weight=unless(mask)).predict(X))
     # Both sides add up the same terms in a different order.
-    assert model.score(X, y, y_mask=mask) == pytest.approx(model.score(X[~mask], y[~mask]), rel=1e-12)
+    assert model.score(X, y, y_weight=unless(mask)) == pytest.approx(model.score(X[~mask], y[~mask]), rel=1e-12)
     with pytest.raises(ValueError, match="Input y contains NaN and has one output: samples with unknown y m"):
         model.fit(X, np.where(mask, NAN, y))
     with pytest.raises(ValueError, match="NaN"):
@@ -365,6 +370,6 @@ def test_what_lies_under_the_mask_is_not_looked_at(seed: int, share: float, kind
     mask[0] = False
     model = weald.RandomForestRegressor if kind == "numbers" else weald.RandomForestClassifier
     forest = model(n_estimators=3, random_state=0)
-    one = values(forest.fit(X, y, y_mask=mask), X)
-    other = values(forest.fit(X, np.where(mask, 1 - y, y), y_mask=mask), X)
+    one = values(forest.fit(X, y, y_weight=unless(mask)), X)
+    other = values(forest.fit(X, np.where(mask, 1 - y, y), y_weight=unless(mask)), X)
     np.testing.assert_array_equal(one, other)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import sklearn.metrics
 import weald
+from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -131,16 +132,16 @@ def test_masked_cells_are_left_out_of_the_ranking(seed, k, scores_as):
     passed = scores_as(scores)
     with_gaps = np.where(mask, np.nan, truth)
     for y, y_mask in ((truth, mask), (with_gaps, None), (sparse.csr_array(truth), sparse.coo_array(mask))):
-        assert precision_at_k(y, passed, k, y_mask=y_mask) == pytest.approx(np.mean(precisions), rel=ROUNDING)
-        assert one_error(y, passed, y_mask=y_mask) == pytest.approx(np.mean(errors), rel=ROUNDING)
-        assert ndcg_at_k(y, passed, k, y_mask=y_mask) == pytest.approx(np.mean(gains), rel=ROUNDING)
-    assert precision_at_k(truth, passed, k, y_mask=np.zeros_like(mask)) == precision_at_k(truth, passed, k)
-    assert np.isnan(precision_at_k(truth, passed, k, y_mask=np.ones_like(mask)))
+        assert precision_at_k(y, passed, k, y_weight=unless(y_mask)) == pytest.approx(np.mean(precisions), rel=ROUNDING)
+        assert one_error(y, passed, y_weight=unless(y_mask)) == pytest.approx(np.mean(errors), rel=ROUNDING)
+        assert ndcg_at_k(y, passed, k, y_weight=unless(y_mask)) == pytest.approx(np.mean(gains), rel=ROUNDING)
+    assert precision_at_k(truth, passed, k, y_weight=unless(np.zeros_like(mask))) == precision_at_k(truth, passed, k)
+    assert np.isnan(precision_at_k(truth, passed, k, y_weight=unless(np.ones_like(mask))))
     with pytest.raises(
         ValueError,
-        match=rf"^y_mask must have shape {re.escape(str(truth.shape))}, .*, got {re.escape(str(mask[:, 1:].shape))}$",
+        match=rf"^y_weight must have shape {re.escape(str(truth.shape))}, .*, got {re.escape(str(mask[:, 1:].shape))}$",
     ):
-        precision_at_k(truth, passed, k, y_mask=mask[:, 1:])
+        precision_at_k(truth, passed, k, y_weight=unless(mask[:, 1:]))
 
 
 # Slow twins, which go through dense data sample by sample.
@@ -286,7 +287,7 @@ def test_metrics_of_the_first_k_are_those_of_their_twins(problem):
         y_true = truths[rng.integers(len(truths))]
         for metric, value in expected.items():
             options = {"propensities": p} if metric in (psp_at_k, psndcg_at_k) else {}
-            assert_same(metric(y_true, y_score, k, y_mask=mask, **options), value)
+            assert_same(metric(y_true, y_score, k, y_weight=unless(mask), **options), value)
 
 
 @settings(max_examples=100, deadline=None)
@@ -296,8 +297,8 @@ def test_what_is_passed_stays_as_it_is(problem):
     y_true = with_hostile_storage(truth.astype(float), np.random.default_rng(seed), "unordered")
     y_score = with_hostile_storage(scores, np.random.default_rng(seed), "summed")
     before = [part.copy() for matrix in (y_true, y_score) for part in (matrix.data, matrix.indices, matrix.indptr)]
-    ndcg_at_k(y_true, y_score, k, y_mask=hidden)
-    macro_f1(y_true, y_true, y_mask=hidden)
+    ndcg_at_k(y_true, y_score, k, y_weight=unless(hidden))
+    macro_f1(y_true, y_true, y_weight=unless(hidden))
     coverage_error(y_true, y_score)
     after = [part for matrix in (y_true, y_score) for part in (matrix.data, matrix.indices, matrix.indptr)]
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
@@ -314,7 +315,7 @@ def test_lists_with_gaps(problem):
     p = np.ones(truth.shape[1])
     for metric, value in twins(truth, ranked, hidden, p, k).items():
         options = {"propensities": p} if metric in (psp_at_k, psndcg_at_k) else {}
-        assert_same(metric(truth, labels, k, y_mask=hidden, **options), value)
+        assert_same(metric(truth, labels, k, y_weight=unless(hidden), **options), value)
     # The scores of a pair have no effect at places without a label.
     falling = np.where(labels < 0, np.nan, -np.arange(labels.shape[1]))
     assert_same(recall_at_k(truth, (labels, falling), k), recall_at_k(truth, labels, k))
@@ -348,17 +349,19 @@ def test_masked_cells_are_left_out_of_f1_and_coverage_error(problem):
     truth, scores, hidden, _, seed = problem
     predicted = (scores > 0).astype(int)
     true, named = np.where(hidden, 0, truth), np.where(hidden, 0, predicted)
-    assert_same(micro_f1(truth, predicted, y_mask=hidden), micro_f1(true, named))
-    assert_same(macro_f1(truth, sparse.csr_array(predicted), y_mask=sparse.csr_array(hidden)), macro_f1(true, named))
+    assert_same(micro_f1(truth, predicted, y_weight=unless(hidden)), micro_f1(true, named))
+    assert_same(
+        macro_f1(truth, sparse.csr_array(predicted), y_weight=unless(sparse.csr_array(hidden))), macro_f1(true, named)
+    )
     depths = []
     for row, values, gaps in zip(true, scores, hidden, strict=True):
         if not gaps.all():
             least = min((values[j] for j in range(len(row)) if row[j]), default=np.inf)
             depths.append(sum(values[j] >= least for j in range(len(row)) if not gaps[j]))
     expected = over(sum(depths), len(depths))
-    assert_same(coverage_error(truth, scores, y_mask=hidden), expected)
+    assert_same(coverage_error(truth, scores, y_weight=unless(hidden)), expected)
     rng = np.random.default_rng(seed)
-    assert_same(coverage_error(truth, with_hostile_storage(scores, rng, "csr"), y_mask=hidden), expected)
+    assert_same(coverage_error(truth, with_hostile_storage(scores, rng, "csr"), y_weight=unless(hidden)), expected)
 
 
 def test_f1_of_the_first_k_is_that_of_their_pattern():
@@ -581,7 +584,7 @@ def test_matrices_whose_arrays_contradict_each_other_are_refused(form):
         (lambda: precision_at_k(np.eye(4), bad, 1), "y_score"),
         (lambda: coverage_error(np.eye(4), bad), "y_score"),
         (lambda: macro_f1(np.eye(4), bad), "y_pred"),
-        (lambda: ndcg_at_k(np.eye(4), np.eye(4), 1, y_mask=bad), "y_mask"),
+        (lambda: ndcg_at_k(np.eye(4), np.eye(4), 1, y_weight=unless(bad)), "y_mask"),
     ):
         with pytest.raises(ValueError, match=f"{name} is not a valid sparse matrix"):
             call()

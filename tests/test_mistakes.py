@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import weald
+from conftest import unless
 from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from weald import (
@@ -85,7 +86,11 @@ MISTAKES = {
     "a query as y": (fit(X, pl.LazyFrame(Y)), TypeError, r"^y must be in memory, .*collect\(\)"),
     "a query as labels": (fit(X, pl.LazyFrame(LABELS), LinearClassifier), TypeError, "^y must be in memory"),
     "a query as weights": (fit(fit={"sample_weight": pl.LazyFrame(y)}), TypeError, "^sample_weight must be in memory"),
-    "a query as a mask": (fit(X, Y, fit={"y_mask": pl.LazyFrame(Y > 0.5)}), TypeError, "^y_mask must be in memory"),
+    "a query as a mask": (
+        fit(X, Y, fit={"y_weight": unless(pl.LazyFrame(Y > 0.5))}),
+        TypeError,
+        "^y_weight must be in memory",
+    ),
     "a query whose memory is estimated": (
         lambda: weald.estimate_fit_memory(Regressor(), pl.LazyFrame(X), y),
         TypeError,
@@ -193,7 +198,7 @@ MISTAKES = {
     "y without outputs": (fit(X, Y[:, :0]), ValueError, r"^y: Found array with 0 feature\(s\)"),
     "infinite y": (fit(X, np.where(y > 0.5, np.inf, y)), ValueError, "y contains infinity"),
     "unknown y of one output": (fit(X, np.where(y > 0.5, np.nan, y)), ValueError, "y contains NaN and has one output"),
-    "a masked array": (fit(X, np.ma.masked_greater(Y, 0.5)), TypeError, r"pass y.data, and y.mask as y_mask"),
+    "a masked array": (fit(X, np.ma.masked_greater(Y, 0.5)), TypeError, r"pass y.data, and ~y.mask as y_weight"),
     "negative counts": (
         fit(X, y - 1, GradientBoostingRegressor, loss="poisson"),
         ValueError,
@@ -206,8 +211,16 @@ MISTAKES = {
     "fewer weights": (fit(fit={"sample_weight": y[:5]}), ValueError, r"^sample_weight must have shape \(60,\)"),
     "weights by output": (fit(fit={"sample_weight": Y}), ValueError, r"^sample_weight must have shape \(60,\)"),
     "NaN as a weight": (fit(fit={"sample_weight": np.where(y > 0.5, np.nan, y)}), ValueError, "sample_weight contains"),
-    "a mask of samples": (fit(X, Y, fit={"y_mask": y > 0.5}), ValueError, r"^y_mask must have shape \(60, 3\)"),
-    "a mask of weights": (fit(X, Y, fit={"y_mask": Y}), ValueError, "^y_mask must be True or 1 for unknown entries"),
+    "a mask of samples": (
+        fit(X, Y, fit={"y_weight": unless(y > 0.5)}),
+        ValueError,
+        r"^y_weight must have shape \(60, 3\)",
+    ),
+    "a mask of weights": (
+        fit(X, Y, fit={"y_weight": unless(Y)}),
+        ValueError,
+        "^y_weight must be True or 1 for unknown entries",
+    ),
     "X_val alone": (
         fit(model=GradientBoostingRegressor, fit={"X_val": X}),
         ValueError,

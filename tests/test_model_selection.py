@@ -10,6 +10,7 @@ import pytest
 import sklearn
 import sklearn.model_selection as theirs
 import weald
+from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -198,8 +199,8 @@ TIMES = {"fit_time", "score_time"}
 class AsGiven(ClassifierMixin, BaseEstimator):
     """A classifier that remembers what was passed to `fit`."""
 
-    def fit(self, X, y, sample_weight=None, y_mask=None):
-        self.given_ = (type(y), y.shape, sample_weight, y_mask)
+    def fit(self, X, y, sample_weight=None, y_weight=None):
+        self.given_ = (type(y), y.shape, sample_weight, y_weight)
         self.classes_ = np.arange(y.shape[1])
         return self
 
@@ -251,7 +252,7 @@ def test_parameters_of_fit_are_cut_to_the_samples_and_y_stays_sparse():
     weights = np.arange(60.0)
     mask = sparse.csr_array(Y > 0)
     y = sparse.csr_matrix(Y)
-    params = {"sample_weight": weights, "y_mask": mask}
+    params = {"sample_weight": weights, "y_weight": unless(mask)}
     found = ours.cross_validate(AsGiven(), X, y, cv=3, params=params, return_estimator=True)
     for (train, test), fitted, score in zip(
         theirs.KFold(3).split(X), found["estimator"], found["test_score"], strict=True
@@ -451,9 +452,9 @@ def test_searches_with_folds_of_labels_and_scorers_of_the_first_k():
 
 def test_functions_show_the_parameters_of_scikit_learn():
     shown, original = (inspect.signature(module.cross_validate) for module in (ours, theirs))
-    assert list(shown.parameters) == [*original.parameters, "y_mask"]
+    assert list(shown.parameters) == [*original.parameters, "y_weight"]
     shown, original = (inspect.signature(module.cross_val_predict) for module in (ours, theirs))
-    assert list(shown.parameters) == [*original.parameters, "k", "y_mask"]
+    assert list(shown.parameters) == [*original.parameters, "k", "y_weight"]
 
 
 def test_splitters_can_be_pickled():

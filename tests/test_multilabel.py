@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 import pytest
 import weald
-from conftest import BOOSTING, CLASSIFIERS, COMPRESSED, cases, make
+from conftest import BOOSTING, CLASSIFIERS, COMPRESSED, cases, make, unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -892,7 +892,9 @@ def test_the_reliability_of_labels_is_counted_cell_by_cell():
     # A label that is unknown for some samples has the curve of the other samples.
     mask = np.zeros(truth.shape, dtype=np.bool_)
     mask[::3, 2] = True
-    masked = LabelReliabilityDisplay.from_predictions(truth, sparse.csr_array(scores), y_mask=mask, labels=[2])
+    masked = LabelReliabilityDisplay.from_predictions(
+        truth, sparse.csr_array(scores), y_weight=unless(mask), labels=[2]
+    )
     known = LabelReliabilityDisplay.from_predictions(truth[~mask[:, 2]], scores[~mask[:, 2]], labels=[2])
     np.testing.assert_array_equal(masked.n_cells, known.n_cells)
     np.testing.assert_array_equal(masked.fraction_true, known.fraction_true)
@@ -925,10 +927,10 @@ def test_folds_that_are_stratified_by_labels_are_told_y(kind, masked):
     X, Y = problem()
     mask = np.random.default_rng(1).random(Y.shape) < 0.2 if masked else None
     cv = MultilabelStratifiedKFold(2)
-    folds = list(cv.split(X, Y, y_mask=mask))
+    folds = list(cv.split(X, Y, y_weight=unless(mask)))
     rules = {"too_few": "keep"} if kind is CalibratedLabels else {}
-    found = kind(forest(n_estimators=5), cv=cv, **rules).fit(X, Y, y_mask=mask)
-    expected = kind(forest(n_estimators=5), cv=folds, **rules).fit(X, Y, y_mask=mask)
+    found = kind(forest(n_estimators=5), cv=cv, **rules).fit(X, Y, y_weight=unless(mask))
+    expected = kind(forest(n_estimators=5), cv=folds, **rules).fit(X, Y, y_weight=unless(mask))
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
     np.testing.assert_array_equal(found.predict(X).toarray(), expected.predict(X).toarray())
 
@@ -1050,7 +1052,7 @@ def test_fractional_weights_do_not_depend_on_the_order_of_samples(objective, shr
                 model = TunedThresholds(given, objective=objective, shrinkage=shrinkage)
                 with warnings.catch_warnings():
                     warnings.filterwarnings("ignore", "objective=")
-                    model.fit(P[rows], Y[rows], w[rows], y_mask=None if told is None else told[rows])
+                    model.fit(P[rows], Y[rows], w[rows], y_weight=unless(None if told is None else told[rows]))
                 found.append((model.threshold_.tobytes(), model.common_threshold_))
             assert len(set(found)) == 1, (seed, told is None)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weald
-from conftest import model_bytes
+from conftest import model_bytes, unless
 from plans import most_in_folds, plan
 from scipy import sparse
 from sklearn.base import clone
@@ -126,10 +126,10 @@ def test_unknown_numbers_are_in_no_fold():
     y[np.random.default_rng(3).random(y.shape) < 0.4] = np.nan
     found = of_numbers().fit(X, y)
     assert model_bytes(found) == model_bytes(of_numbers(**OF_NUMBERS).fit(X, y))
-    masked = of_numbers().fit(X, np.nan_to_num(y), y_mask=np.isnan(y))
+    masked = of_numbers().fit(X, np.nan_to_num(y), y_weight=unless(np.isnan(y)))
     assert model_bytes(masked) == model_bytes(found)
     alone, unknown = y[:, 0].copy(), np.isnan(y[:, 0])
-    assert model_bytes(of_numbers().fit(X, np.nan_to_num(alone), y_mask=unknown)) == model_bytes(
+    assert model_bytes(of_numbers().fit(X, np.nan_to_num(alone), y_weight=unless(unknown))) == model_bytes(
         of_numbers().fit(X[~unknown], alone[~unknown])
     )
 
@@ -143,7 +143,7 @@ def test_unknown_numbers_are_in_no_fold():
 def test_placeholders_of_unknown_numbers_may_be_outside_the_domain(loss, params):
     X, y = numbers(3)
     unknown = np.random.default_rng(3).random(y.shape) < 0.4
-    masked = of_numbers(loss=loss, **params).fit(X, np.where(unknown, -1.0, y), y_mask=unknown)
+    masked = of_numbers(loss=loss, **params).fit(X, np.where(unknown, -1.0, y), y_weight=unless(unknown))
     assert model_bytes(masked) == model_bytes(of_numbers(loss=loss, **params).fit(X, np.where(unknown, np.nan, y)))
 
 
@@ -394,7 +394,7 @@ def test_the_laws_hold_at_all_defaults(n_classes, layout):
     weights[:10] = 1  # of all classes
     there = assert_laws(boosting, "decision_function", X, y, weights, layout)
     unknown = np.arange(90) % 5 == 4
-    masked = boosting().fit(there, y, y_mask=unknown)
+    masked = boosting().fit(there, y, y_weight=unless(unknown))
     np.testing.assert_array_equal(
         masked.decision_function(X), boosting().fit(there[~unknown], y[~unknown]).decision_function(X)
     )

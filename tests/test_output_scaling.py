@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 import weald
 from boosting_twin import Twin, in_domain, loss_object
-from conftest import ALL, BOOSTING, CLASSIFIERS, FORESTS, REGRESSORS, TREES, check_refused, make, make_data, model_bytes
+from conftest import (
+    ALL,
+    BOOSTING,
+    CLASSIFIERS,
+    FORESTS,
+    REGRESSORS,
+    TREES,
+    check_refused,
+    make,
+    make_data,
+    model_bytes,
+    unless,
+)
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import Arrays
@@ -82,7 +94,7 @@ def test_the_structure_is_that_of_scaled_targets_and_leaves_are_those_of_y(name,
     f = factors(np.ones(d) if scales is None else scales, weights, d)
     params: dict[str, Any] = {"max_leaf_nodes": data.draw(st.sampled_from([None, 3]))}
     params |= {"splitter": splitter} if name in TREES else {}
-    fit = {"sample_weight": w} | ({"y_mask": mask} if masked else {})
+    fit = {"sample_weight": w} | ({"y_weight": unless(mask)} if masked else {})
     ours = drawless(name, output_scaling=scales, output_weights=weights, **params).fit(X, y, **fit)
     theirs = drawless(name, **params).fit(X, y * f, **fit)
     same_structure(ours, theirs)
@@ -100,7 +112,7 @@ def test_by_standard_deviations_each_output_has_variance_one(name, masked, data)
     X, y, mask, w = data.draw(problems("numbers"))
     known = ~mask if masked else np.ones_like(mask)
     weights = data.draw(st.none() | st.just(np.arange(y.shape[1]) + 0.5))
-    fit = {"sample_weight": w} | ({"y_mask": mask} if masked else {})
+    fit = {"sample_weight": w} | ({"y_weight": unless(mask)} if masked else {})
     tree = make(name, output_scaling="variance", output_weights=weights).fit(X, y, **fit)
     w = np.ones(len(y)) if w is None else w
     of_known = (known * w[:, None]).sum(axis=0)
@@ -267,12 +279,12 @@ def test_cells_that_are_not_known_have_no_part_in_the_scales_of_boosting(params)
     model = make(BOOSTED, output_scaling="variance", **params).fit(X, np.where(mask, np.nan, Y))
     # Stages start from the means of the known values, so that the gradients have the standard deviations of y.
     scales = deviations(Y, None, ~mask)
-    by_array = make(BOOSTED, output_scaling=scales, **params).fit(X, Y, y_mask=mask)
+    by_array = make(BOOSTED, output_scaling=scales, **params).fit(X, Y, y_weight=unless(mask))
     same_structure(model, by_array, impurity=False)
     # The scales of the engine are rounded to 36 bits; they are used in the choice of splits and so affect the step
     # sizes.
     np.testing.assert_allclose(model.predict(X), by_array.predict(X), rtol=1e-9)
-    nothing = make(BOOSTED, output_scaling="variance", **params).fit(X, Y, y_mask=np.zeros_like(mask))
+    nothing = make(BOOSTED, output_scaling="variance", **params).fit(X, Y, y_weight=unless(np.zeros_like(mask)))
     assert model_bytes(nothing) == model_bytes(make(BOOSTED, output_scaling="variance", **params).fit(X, Y))
 
 

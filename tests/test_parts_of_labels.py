@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import weald
+from conftest import unless
 from scipy import sparse
 from sklearn.base import clone
 from weald import distribute
@@ -49,7 +50,9 @@ def merged_of(parts):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("cuts", [(0, N_LABELS), (0, 1, N_LABELS), (0, 3, 20, N_LABELS)], ids=len)
-@pytest.mark.parametrize("fit", [{}, {"sample_weight": WEIGHTS, "y_mask": MASK}], ids=["plain", "weights and mask"])
+@pytest.mark.parametrize(
+    "fit", [{}, {"sample_weight": WEIGHTS, "y_weight": unless(MASK)}], ids=["plain", "weights and mask"]
+)
 def test_merged_parts_are_byte_for_byte_the_model(name, cuts, fit):
     whole = clone(MODELS[name]).fit(X, LABELS, **fit)
     merged = merged_of(parts_of(MODELS[name], cuts, **fit))
@@ -79,9 +82,11 @@ def test_sparse_labels_and_their_names_are_merged():
 @pytest.mark.parametrize("n_parts", [1, 3, 100])
 def test_workers_fit_the_labels_of_one_model(n_parts):
     model = MODELS["log loss"]
-    whole = clone(model).fit(X, LABELS, WEIGHTS, y_mask=MASK)
+    whole = clone(model).fit(X, LABELS, WEIGHTS, y_weight=unless(MASK))
     with ThreadPoolExecutor(2) as executor:
-        found = distribute.fit(clone(model), X, LABELS, executor, n_parts=n_parts, sample_weight=WEIGHTS, y_mask=MASK)
+        found = distribute.fit(
+            clone(model), X, LABELS, executor, n_parts=n_parts, sample_weight=WEIGHTS, y_weight=unless(MASK)
+        )
     assert weald.dumps(found) == weald.dumps(whole)
 
 
@@ -176,11 +181,13 @@ TREES = weald.LinearClassifier(
 @pytest.mark.parametrize("features", ["normalized", "auto"])
 def test_merged_trees_are_byte_for_byte_the_label_trees(cuts, features):
     model = clone(TREES).set_params(features=features)
-    whole = clone(model).fit(X, LABELS, WEIGHTS, y_mask=MASK)
-    merged = merged_of(parts_of(model, cuts, what="trees", sample_weight=WEIGHTS, y_mask=MASK))
+    whole = clone(model).fit(X, LABELS, WEIGHTS, y_weight=unless(MASK))
+    merged = merged_of(parts_of(model, cuts, what="trees", sample_weight=WEIGHTS, y_weight=unless(MASK)))
     assert weald.dumps(merged) == weald.dumps(whole)
     with ThreadPoolExecutor(2) as executor:
-        found = distribute.fit(clone(model), X, LABELS, executor, sample_weight=WEIGHTS, y_mask=MASK, n_parts=3)
+        found = distribute.fit(
+            clone(model), X, LABELS, executor, sample_weight=WEIGHTS, y_weight=unless(MASK), n_parts=3
+        )
     assert weald.dumps(found) == weald.dumps(whole)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sklearn.inspection
 import weald
-from conftest import make, make_data
+from conftest import make, make_data, unless
 from scipy import sparse
 from sklearn.linear_model import Ridge
 from weald.inspection import permutation_importance
@@ -102,9 +102,11 @@ def test_unknown_values_of_y_are_left_out(form):
     X, y = make_data("RandomForestClassifier", outputs="labels")
     model = make("RandomForestClassifier").fit(X, y)
     mask = np.random.default_rng(0).random(y.shape) < 0.3
-    found = permutation_importance(model, form(X), y, y_mask=mask, random_state=0, n_repeats=2)
+    found = permutation_importance(model, form(X), y, y_weight=unless(mask), random_state=0, n_repeats=2)
     gaps = np.where(mask, np.nan, y)
     assert_same(found, sklearn.inspection.permutation_importance(model, X, gaps, random_state=0, n_repeats=2))
     # Other values where y is unknown change nothing.
-    other = permutation_importance(model, form(X), np.where(mask, 1 - y, y), y_mask=mask, random_state=0, n_repeats=2)
+    other = permutation_importance(
+        model, form(X), np.where(mask, 1 - y, y), y_weight=unless(mask), random_state=0, n_repeats=2
+    )
     assert_same(other, found)

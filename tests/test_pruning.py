@@ -24,6 +24,7 @@ from conftest import (
     make,
     make_data,
     model_bytes,
+    unless,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -275,7 +276,7 @@ def test_unknown_values_of_validation_samples_have_no_loss(name, outputs):
     X_val, y_val, w = X[60:], y[60:], np.arange(60) % 3
     mask = np.random.default_rng(0).random(y_val.shape) < 0.6
     mask[:5] = True
-    masked = model.prune_reduced_error(X_val, y_val, w, y_mask=mask)
+    masked = model.prune_reduced_error(X_val, y_val, w, y_weight=unless(mask))
     trees = zip(getattr(masked, "estimators_", [masked]), getattr(model, "estimators_", [model]), strict=True)
     for small, large in trees:
         assert small.get_n_leaves() == naive_reduced_error(model, large.tree_, X_val, y_val, w, ~mask)[1]
@@ -284,19 +285,21 @@ def test_unknown_values_of_validation_samples_have_no_loss(name, outputs):
     assert pruned != model_bytes(model.prune_reduced_error(X_val, y_val, w))
     others = np.where(mask, y_val[::-1], y_val)
     for hidden, known in ((mask, others), (mask.astype(int), y_val), (sparse.coo_array(mask), y_val)):
-        assert model_bytes(model.prune_reduced_error(X_val, known, w, y_mask=hidden)) == pruned
+        assert model_bytes(model.prune_reduced_error(X_val, known, w, y_weight=unless(hidden))) == pruned
     # Samples without a known value are as absent, and so are those of weight zero, whatever their mask.
     kept = (np.arange(60) >= 5) & (w > 0)
-    assert model_bytes(model.prune_reduced_error(X_val[kept], y_val[kept], w[kept], y_mask=mask[kept])) == pruned
+    assert (
+        model_bytes(model.prune_reduced_error(X_val[kept], y_val[kept], w[kept], y_weight=unless(mask[kept]))) == pruned
+    )
     if name in REGRESSORS:
         missing = np.where(mask, np.nan, y_val)
         assert model_bytes(model.prune_reduced_error(X_val, missing, w)) == pruned
-    nothing = model.prune_reduced_error(X_val, y_val, y_mask=np.zeros_like(mask))
+    nothing = model.prune_reduced_error(X_val, y_val, y_weight=unless(np.zeros_like(mask)))
     assert model_bytes(nothing) == model_bytes(model.prune_reduced_error(X_val, y_val))
     with pytest.raises(ValueError, match="y_val must have a known value in a sample of positive weight, got NaN or"):
-        model.prune_reduced_error(X_val, y_val, y_mask=np.ones_like(mask))
-    with pytest.raises(ValueError, match="y_mask must have shape"):
-        model.prune_reduced_error(X_val, y_val, y_mask=mask[1:])
+        model.prune_reduced_error(X_val, y_val, y_weight=unless(np.ones_like(mask)))
+    with pytest.raises(ValueError, match="y_weight must have shape"):
+        model.prune_reduced_error(X_val, y_val, y_weight=unless(mask[1:]))
 
 
 @pytest.mark.parametrize("outputs", OUTPUTS)

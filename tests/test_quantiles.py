@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
+from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
@@ -132,7 +133,9 @@ def test_unknown_values_of_an_output_are_left_out(d: int) -> None:
     mask = np.random.default_rng(1).random(Y.shape) < 0.3
     Y, mask = Y[:, :d], mask[:, :d]
     inner = boosting(output_strategy="single_target", subsample=1.0, max_features=None)
-    model = QuantileBoostingRegressor(inner, quantiles=[0.2, 0.8]).fit(X, Y[:, 0] if d == 1 else Y, y_mask=mask)
+    model = QuantileBoostingRegressor(inner, quantiles=[0.2, 0.8]).fit(
+        X, Y[:, 0] if d == 1 else Y, y_weight=unless(mask)
+    )
     found = model.predict_quantiles(X).reshape(80, d, 2)
     for j in range(d):
         there = ~mask[:, j]
@@ -143,7 +146,7 @@ def test_unknown_values_of_an_output_are_left_out(d: int) -> None:
         again = QuantileBoostingRegressor(inner, quantiles=[0.2, 0.8]).fit(X, gaps)
         np.testing.assert_array_equal(again.predict_quantiles(X), found)
         assert model.score(X, gaps).n_cells == (~mask).sum()
-        assert model.score(X, gaps) == model.score(X, Y, y_mask=mask)
+        assert model.score(X, gaps) == model.score(X, Y, y_weight=unless(mask))
 
 
 def test_score_is_the_negative_mean_pinball_loss() -> None:
@@ -158,7 +161,7 @@ def test_score_is_the_negative_mean_pinball_loss() -> None:
     assert model.score(X, Y, weights) == pytest.approx(-np.mean(expected), rel=1e-12)  # sums in another order
     assert model.score(X, sparse.csr_array(Y), weights) == model.score(X, Y, weights)
     with pytest.raises(ValueError, match="y must have a known value"):
-        model.score(X, Y, y_mask=np.ones_like(Y))
+        model.score(X, Y, y_weight=unless(np.ones_like(Y)))
 
 
 def test_validation_samples_have_the_outputs_of_y() -> None:

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import weald
-from conftest import FORESTS, check_refused, model_bytes
+from conftest import FORESTS, check_refused, model_bytes, unless
 from scipy import sparse
 from sklearn.base import clone
 
@@ -178,10 +178,10 @@ def test_sparse_y_with_a_mask_is_dense_y_with_nan(name):
     model = make(name).fit(X, Y)
     if is_classifier(name):
         known = sparse.csr_array(np.where(mask, 0, Y).astype(np.int64))
-        other = make(name).fit(X, known, y_mask=sparse.csr_array(mask))
+        other = make(name).fit(X, known, y_weight=unless(sparse.csr_array(mask)))
         np.testing.assert_array_equal(other.predict_sparse(X).toarray(), model.predict_proba(X))
     else:
-        other = make(name).fit(X, np.where(mask, 7.0, Y), y_mask=mask)
+        other = make(name).fit(X, np.where(mask, 7.0, Y), y_weight=unless(mask))
     assert model_bytes(other) == model_bytes(model)
 
 
@@ -270,7 +270,7 @@ def test_out_of_bag_scores_of_sparse_labels_are_the_dense_ones(name):
     mask = np.isnan(Y)
     params = {"bootstrap": True, "n_estimators": 30, "oob_score": True}
     dense = make(name, **params).fit(X, Y)
-    other = make(name, **params).fit(X, sparse.csr_array(np.where(mask, 0, Y)), y_mask=mask)
+    other = make(name, **params).fit(X, sparse.csr_array(np.where(mask, 0, Y)), y_weight=unless(mask))
     np.testing.assert_array_equal(other.oob_decision_function_.toarray(), dense.oob_decision_function_)
     assert other.oob_score_ == dense.oob_score_
 

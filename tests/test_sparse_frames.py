@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, COMPRESSED, make, make_data, model_bytes, unless
 from scipy import sparse
 
 EVERY = [*ALL, *BOOSTING, *COMPRESSED]
@@ -131,9 +131,11 @@ def test_nan_in_sparse_y_is_a_cell_that_is_not_known_as_in_dense_y(name, dtype):
     # A mask marks further values as unknown.
     told = np.zeros(Y.shape, dtype=bool)
     told[:9, 1] = True
-    expected = small(name).fit(X, Y, y_mask=told)
+    expected = small(name).fit(X, Y, y_weight=unless(told))
     for mask in (told, sparse.csr_array(told)):
-        assert model_bytes(small(name).fit(X, sparse_frame(Y, dtype(0)), y_mask=mask)) == model_bytes(expected)
+        assert model_bytes(small(name).fit(X, sparse_frame(Y, dtype(0)), y_weight=unless(mask))) == model_bytes(
+            expected
+        )
 
 
 def test_nan_in_samples_without_weight_is_ignored(name):

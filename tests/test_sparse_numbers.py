@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import BOOSTING, COMPRESSED, check_refused, make, model_bytes
+from conftest import BOOSTING, COMPRESSED, check_refused, make, model_bytes, unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -332,14 +332,14 @@ def test_masked_sparse_y_is_dense_y_with_gaps(name, n_outputs):
     values = values.toarray() if sparse.issparse(values) else values
     for form, sparse_y in forms(y).items():
         for mask in (unknown, sparse.csr_array(unknown)):
-            model = make(name).fit(X, sparse_y, y_mask=mask)
+            model = make(name).fit(X, sparse_y, y_weight=unless(mask))
             found = model.predict(X)
             assert (found.toarray() if sparse.issparse(found) else found).tolist() == values.tolist(), form
-            assert model.score(X, sparse_y, y_mask=mask) == expected.score(X, y, y_mask=unknown)
-            assert weald.estimate_fit_memory(model, X, sparse_y, y_mask=mask) > 0
+            assert model.score(X, sparse_y, y_weight=unless(mask)) == expected.score(X, y, y_weight=unless(unknown))
+            assert weald.estimate_fit_memory(model, X, sparse_y, y_weight=unless(mask)) > 0
     # A mask of nothing changes nothing.
     plain, masked = (
-        make(name).fit(X, sparse.csr_array(y), **given) for given in ({}, {"y_mask": np.zeros_like(unknown)})
+        make(name).fit(X, sparse.csr_array(y), **given) for given in ({}, {"y_weight": unless(np.zeros_like(unknown))})
     )
     assert type(plain.predict(X)) is type(masked.predict(X))
 
@@ -350,6 +350,7 @@ def test_early_stopping_scores_the_known_values_of_sparse_y():
     unknown[0] = False
     model = make("GradientBoostingRegressor", n_estimators=5, early_stopping=True, scoring="r2")
     curves = [
-        model.fit(X, y, y_mask=unknown).validation_metric_ for y in (np.where(unknown, np.nan, y), sparse.csr_array(y))
+        model.fit(X, y, y_weight=unless(unknown)).validation_metric_
+        for y in (np.where(unknown, np.nan, y), sparse.csr_array(y))
     ]
     np.testing.assert_array_equal(*curves)

@@ -117,11 +117,11 @@ def test_fit_and_score_have_one_signature(cls):
     found, by_place = parameters(cls.fit)
     assert by_place == ["X", "y", "sample_weight"]
     assert found["sample_weight"].default is None
-    assert list(found)[3:5] == ["y_mask", "label_names"]
+    assert list(found)[3:5] == ["y_weight", "label_names"]
     assert all(found[name].default is not inspect.Parameter.empty for name in list(found)[2:])
     assert ("check_input" in found) == issubclass(cls, BaseTree)
     scored, by_place = parameters(cls.score)
-    assert (list(scored), by_place) == (["X", "y", "sample_weight", "y_mask"], ["X", "y", "sample_weight"])
+    assert (list(scored), by_place) == (["X", "y", "sample_weight", "y_weight"], ["X", "y", "sample_weight"])
 
 
 def test_arguments_have_one_name_and_one_order():
@@ -130,10 +130,10 @@ def test_arguments_have_one_name_and_one_order():
         assert not OTHER_NAMES & found.keys(), name
         assert ESTIMATOR not in by_place or by_place[0] == ESTIMATOR, name
         assert "sample_weight" not in by_place or by_place[-1] == "sample_weight", name
-        assert "y_mask" not in by_place, name
+        assert "y_weight" not in by_place, name
         takes_y = {"y", "y_true", "y_val"} & found.keys()
         if takes_y and name.rpartition(".")[2] not in WITHOUT_MASK:
-            assert "y_mask" in found or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in found.values()), name
+            assert "y_weight" in found or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in found.values()), name
 
 
 def test_every_public_module_says_what_is_public():

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import weald
-from conftest import model_bytes
+from conftest import model_bytes, unless
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
@@ -62,7 +62,7 @@ def on_threads(function, *args, **options):
 
 
 def of_mask(y_mask):
-    return {} if y_mask is None else {"y_mask": y_mask}
+    return {} if y_mask is None else {"y_weight": unless(y_mask)}
 
 
 def of_fit(make):
@@ -100,26 +100,28 @@ DOORS = {
     "CompressedForest": of_fit(lambda: weald.CompressedForestClassifier(forest(), cv=2, max_steps=3, random_state=0)),
     "VotingClassifier": lambda y, y_mask: (
         weald.VotingClassifier([("forest", forest()), ("boosting", boosting())])
-        .fit(X, y, y_mask=y_mask)
+        .fit(X, y, y_weight=unless(y_mask))
         .predict_proba(X)
     ),
-    "TunedThresholds": lambda y, y_mask: TunedThresholds(forest(n_estimators=8)).fit(X, y, y_mask=y_mask).threshold_,
+    "TunedThresholds": lambda y, y_mask: (
+        TunedThresholds(forest(n_estimators=8)).fit(X, y, y_weight=unless(y_mask)).threshold_
+    ),
     "TunedThresholds, folds": lambda y, y_mask: (
-        TunedThresholds(boosting(), cv=2, random_state=0).fit(X, y, y_mask=y_mask).threshold_
+        TunedThresholds(boosting(), cv=2, random_state=0).fit(X, y, y_weight=unless(y_mask)).threshold_
     ),
     "CalibratedLabels": lambda y, y_mask: (
         CalibratedLabels(forest(n_estimators=8), min_positives=1, min_score=0.01)
-        .fit(X, y, y_mask=y_mask)
+        .fit(X, y, y_weight=unless(y_mask))
         .predict_proba(X)
     ),
-    "score": lambda y, y_mask: FITTED.score(X, y, y_mask=y_mask),
-    "score of boosting": lambda y, y_mask: BOOSTED.score(X, y, y_mask=y_mask),
-    "score of TunedThresholds": lambda y, y_mask: TUNED.score(X, y, y_mask=y_mask),
-    "score of CalibratedLabels": lambda y, y_mask: CALIBRATED.score(X, y, y_mask=y_mask),
+    "score": lambda y, y_mask: FITTED.score(X, y, y_weight=unless(y_mask)),
+    "score of boosting": lambda y, y_mask: BOOSTED.score(X, y, y_weight=unless(y_mask)),
+    "score of TunedThresholds": lambda y, y_mask: TUNED.score(X, y, y_weight=unless(y_mask)),
+    "score of CalibratedLabels": lambda y, y_mask: CALIBRATED.score(X, y, y_weight=unless(y_mask)),
     "HierarchicalLabels": lambda y, y_mask: (
-        HierarchicalLabels(forest(n_estimators=8)).fit(X, y, y_mask=y_mask).predict_proba(X)
+        HierarchicalLabels(forest(n_estimators=8)).fit(X, y, y_weight=unless(y_mask)).predict_proba(X)
     ),
-    "score of HierarchicalLabels": lambda y, y_mask: HIERARCHICAL.score(X, y, y_mask=y_mask),
+    "score of HierarchicalLabels": lambda y, y_mask: HIERARCHICAL.score(X, y, y_weight=unless(y_mask)),
     "from_labels": lambda y, y_mask: LabelHierarchy.from_labels(y, min_samples=1, **of_mask(y_mask)).depth_,
     "check": lambda y, y_mask: HIERARCHICAL.hierarchy_.check(y, **of_mask(y_mask)),
     "label_weight": lambda y, y_mask: HIERARCHICAL.hierarchy_.label_weight(
@@ -347,7 +349,7 @@ def test_two_other_values_are_classes_for_every_door_of_a_fit():
         assert [len(classes) for classes in model.classes_] == [2] * D
         right = model.predict(X) == np.asarray(y)
         assert model.score(X, y) == right.all(axis=1).mean()
-        assert model.score(X, y, y_mask=GAPS) == (right | GAPS).all(axis=1)[~GAPS.all(axis=1)].mean()
+        assert model.score(X, y, y_weight=unless(GAPS)) == (right | GAPS).all(axis=1)[~GAPS.all(axis=1)].mean()
         found = model_selection.cross_val_predict(forest(), X, y, cv=3, method="predict_proba")
         for train, test in KFold(3).split(X):
             expected = forest().fit(X[train], np.asarray(y)[train]).predict_proba(X[test])
@@ -392,8 +394,8 @@ def test_folds_have_the_same_share_of_known_ones_and_known_zeros():
 
 
 def test_a_mask_of_names_of_classes_is_refused_in_validation():
-    with pytest.raises(ValueError, match=r"^y_mask is only supported for several columns of numbers here"):
-        model_selection.cross_validate(forest(), X, np.where(Y > 0, "yes", "no"), y_mask=GAPS)
+    with pytest.raises(ValueError, match=r"^y_weight is only supported for several columns of numbers here"):
+        model_selection.cross_validate(forest(), X, np.where(Y > 0, "yes", "no"), y_weight=unless(GAPS))
 
 
 NO_FOLDS = [1, 0, True, 10**400, -(10**400), 2.0, np.nan, "text", object()]
@@ -417,7 +419,7 @@ def test_folds_that_are_none(cv):
         (np.array([1, "a"] * 30, dtype=object), r"\by\b"),
         (pd.Series(pd.date_range("2020", periods=60)), r"^y must be classes, .* got dates or times"),
         ([10**400, 1] * 30, r"^y must have numbers that float64 can represent"),
-        (np.ma.array(Y, mask=GAPS), r"^y must not be a masked array: pass y.data, and y.mask as y_mask"),
+        (np.ma.array(Y, mask=GAPS), r"^y must not be a masked array: pass y.data, and ~y.mask as y_weight"),
         (np.full(60, 1j), r"^y: Complex data not supported"),
         (np.full(60, 0.5), r"^y must be classes, .*Unknown label type"),
     ],

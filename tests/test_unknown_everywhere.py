@@ -16,6 +16,7 @@ import pytest
 import sklearn.metrics as theirs
 import sklearn.model_selection as validation
 import weald
+from conftest import unless
 from every import EVERY
 from scipy import sparse
 from sklearn.base import clone
@@ -47,7 +48,7 @@ def ways(kind: str) -> dict[str, tuple[Any, Any]]:
     _, y, mask, junk = problem(kind)
     found: dict[str, tuple[Any, Any]] = {
         "NaN": (np.where(mask, NAN, y), None),
-        "y_mask": (y, mask),
+        "y_weight": unless((y, mask)),
         "other values under y_mask": (junk, mask),
         "sparse y_mask": (junk, sparse.coo_array(mask)),
         "NaN and y_mask": (np.where(mask & (np.arange(3) > 0), NAN, junk), mask),
@@ -97,7 +98,7 @@ def of_validation(name: str, pick: Callable[[Any], Any] = np.asarray, **options:
         given = {"cv": 2, "error_score": "raise", **options}
         if "predict" in name:
             del given["error_score"]
-        return pick(getattr(ours, name)(forest(kind), X, y, y_mask=y_mask, **given))
+        return pick(getattr(ours, name)(forest(kind), X, y, y_weight=unless(y_mask), **given))
 
     return door
 
@@ -125,14 +126,14 @@ def of_search(search: Any, **options: Any) -> Door:
 
 def of_meta(cls: Any, **options: Any) -> Door:
     def door(_: str, X: np.ndarray, y: Any, y_mask: Any) -> Any:
-        model = cls(forest("labels", n_estimators=6), random_state=0, **options).fit(X, y, y_mask=y_mask)
-        return [dense(model.predict_proba(X)), model.score(X, y, y_mask=y_mask)]
+        model = cls(forest("labels", n_estimators=6), random_state=0, **options).fit(X, y, y_weight=unless(y_mask))
+        return [dense(model.predict_proba(X)), model.score(X, y, y_weight=unless(y_mask))]
 
     return door
 
 
 def of_boosting(attribute: str, **options: Any) -> Door:
-    return lambda kind, X, y, y_mask: getattr(boosting(kind, **options).fit(X, y, y_mask=y_mask), attribute)
+    return lambda kind, X, y, y_mask: getattr(boosting(kind, **options).fit(X, y, y_weight=unless(y_mask)), attribute)
 
 
 def of_held(kind: str, X: np.ndarray, y: Any, _: Any) -> Any:
@@ -145,19 +146,23 @@ def of_held(kind: str, X: np.ndarray, y: Any, _: Any) -> Any:
 def of_metric(name: str, **options: Any) -> Door:
     def door(_: str, X: np.ndarray, y: Any, y_mask: Any) -> Any:
         scores = np.random.default_rng(0).random((N, 3)).round(1)
-        return getattr(metrics, name)(y, scores > 0.5 if "f1" in name else scores, y_mask=y_mask, **options)
+        return getattr(metrics, name)(y, scores > 0.5 if "f1" in name else scores, y_weight=unless(y_mask), **options)
 
     return door
 
 
 # For each door: the kinds of y that come through it, and whether unknown values can be told by NaN alone.
 DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
-    "fit": (KINDS, False, lambda kind, X, y, m: predictions(forest(kind).fit(X, y, y_mask=m), X)),
-    "score": (KINDS, False, lambda kind, X, y, m: forest(kind).fit(X, problem(kind)[1]).score(X, y, y_mask=m)),
+    "fit": (KINDS, False, lambda kind, X, y, m: predictions(forest(kind).fit(X, y, y_weight=unless(m)), X)),
+    "score": (
+        KINDS,
+        False,
+        lambda kind, X, y, m: forest(kind).fit(X, problem(kind)[1]).score(X, y, y_weight=unless(m)),
+    ),
     "oob_score": (
         ("labels", "numbers"),
         False,
-        lambda kind, X, y, m: forest(kind, n_estimators=25, oob_score=True).fit(X, y, y_mask=m).oob_score_,
+        lambda kind, X, y, m: forest(kind, n_estimators=25, oob_score=True).fit(X, y, y_weight=unless(m)).oob_score_,
     ),
     "cross_validate": (KINDS, False, of_validation("cross_validate", lambda found: found["test_score"])),
     "cross_val_score": (KINDS, True, of_scikit_learn("cross_val_score")),
@@ -205,7 +210,7 @@ DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
         False,
         lambda kind, X, y, m: (
             inspection.permutation_importance(
-                forest(kind).fit(X, problem(kind)[1]), X, y, y_mask=m, n_repeats=2, random_state=0
+                forest(kind).fit(X, problem(kind)[1]), X, y, y_weight=unless(m), n_repeats=2, random_state=0
             ).importances
         ),
     ),
@@ -222,13 +227,16 @@ DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
     "MultilabelStratifiedKFold": (
         ("labels",),
         False,
-        lambda _, X, y, m: [test for _, test in ours.MultilabelStratifiedKFold(3).split(X, y, y_mask=m)],
+        lambda _, X, y, m: [test for _, test in ours.MultilabelStratifiedKFold(3).split(X, y, y_weight=unless(m))],
     ),
     "MultilabelStratifiedGroupKFold": (
         ("labels",),
         False,
         lambda _, X, y, m: np.concatenate(
-            [test for _, test in ours.MultilabelStratifiedGroupKFold(3).split(X, y, np.arange(N) // 4, y_mask=m)]
+            [
+                test
+                for _, test in ours.MultilabelStratifiedGroupKFold(3).split(X, y, np.arange(N) // 4, y_weight=unless(m))
+            ]
         ),
     ),
     **{name: (("labels",), False, of_metric(name)) for name in ("roc_auc", "average_precision", "log_loss", "brier")},
@@ -291,16 +299,16 @@ def test_every_estimator_learns_from_known_values_or_says_that_it_does_not(name:
     model, message = EVERY[name].build(), refusal(name)
     if message is not None:
         with pytest.raises(ValueError, match=message):
-            model.fit(X, y, y_mask=mask)
+            model.fit(X, y, y_weight=unless(mask))
         with pytest.raises(ValueError, match=r"NaN|does not support|masked entries"):
             model.fit(X, np.where(mask, NAN, y))
         return
     expected = predictions(model.fit(X, np.where(mask, NAN, y)), X)
-    np.testing.assert_array_equal(predictions(model.fit(X, junk, y_mask=sparse.csr_array(mask)), X), expected)
+    np.testing.assert_array_equal(predictions(model.fit(X, junk, y_weight=unless(sparse.csr_array(mask))), X), expected)
     coded = np.where(mask, -1, y)
-    np.testing.assert_array_equal(predictions(model.fit(X, coded, y_mask=mask), X), expected)
+    np.testing.assert_array_equal(predictions(model.fit(X, coded, y_weight=unless(mask)), X), expected)
     score = model.score(X, np.where(mask, NAN, y))
-    assert score == model.score(X, junk, y_mask=mask)
+    assert score == model.score(X, junk, y_weight=unless(mask))
 
 
 @pytest.mark.parametrize("kind", ["classes", "labels"])
@@ -312,7 +320,7 @@ def test_class_weights_of_one_output_count_known_samples(kind: str, class_weight
     weight = "balanced" if class_weight == "balanced" else dict(zip(values, [1.0, 3.0, 2.0], strict=False))
     extra = {"multi_label": True} if kind == "labels" else {}
     build = lambda: weald.DecisionTreeClassifier(class_weight=weight, max_depth=3, random_state=0, **extra)  # noqa: E731
-    told = build().fit(X, one, y_mask=hidden if kind == "classes" else hidden[:, None])
+    told = build().fit(X, one, y_weight=unless(hidden if kind == "classes" else hidden[:, None]))
     without = build().fit(X[~hidden], one[~hidden])
     np.testing.assert_array_equal(predictions(told, X), predictions(without, X))
 
@@ -348,8 +356,8 @@ def test_class_weights_of_several_outputs_count_known_samples(kind: str, name: s
     X, y, mask, junk = problem(kind)
     weight = np.arange(N) % 3.0
     build = WEIGHTED[name]
-    balanced = build("balanced").fit(X, junk, weight, y_mask=mask)
-    told = build(None).fit(X, y, weight * by_hand(y, mask, weight), y_mask=mask)
+    balanced = build("balanced").fit(X, junk, weight, y_weight=unless(mask))
+    told = build(None).fit(X, y, weight * by_hand(y, mask, weight), y_weight=unless(mask))
     # Balanced weights have 30 bits; the steps of a linear model that these change end within its tolerance.
     rtol = 1e-3 if name == "linear" else 1e-7
     np.testing.assert_allclose(predictions(balanced, X), predictions(told, X), rtol=rtol)
@@ -358,8 +366,8 @@ def test_class_weights_of_several_outputs_count_known_samples(kind: str, name: s
     for j in range(3):
         factors *= np.where(mask[:, j], 1.0, [given[j][value] for value in y[:, j]])
     for y_given, y_mask in ways(kind).values():
-        by_class = build(given).fit(X, y_given, weight, y_mask=y_mask)
-        told = build(None).fit(X, y_given, weight * factors, y_mask=y_mask)
+        by_class = build(given).fit(X, y_given, weight, y_weight=unless(y_mask))
+        told = build(None).fit(X, y_given, weight * factors, y_weight=unless(y_mask))
         np.testing.assert_array_equal(predictions(by_class, X), predictions(told, X))
 
 
@@ -368,7 +376,7 @@ def test_class_weights_of_several_outputs_count_known_samples(kind: str, name: s
 def test_class_weights_do_not_depend_on_the_order_of_samples_or_on_what_is_masked(kind: str, name: str) -> None:
     X, y, mask, junk = problem(kind)
     order = np.random.default_rng(0).permutation(N)
-    fit = lambda y, order: WEIGHTED[name]("balanced").fit(X[order], y[order], y_mask=mask[order])  # noqa: E731
+    fit = lambda y, order: WEIGHTED[name]("balanced").fit(X[order], y[order], y_weight=unless(mask[order]))  # noqa: E731
     expected = predictions(fit(y, np.arange(N)), X)
     np.testing.assert_array_equal(predictions(fit(junk, order), X), expected)
 
@@ -380,8 +388,8 @@ def test_compression_counts_known_samples_in_the_class_weights_of_its_forest(kin
     build = lambda given: weald.CompressedForestClassifier(  # noqa: E731
         clone(grow).set_params(class_weight=given), l1_norm=5.0, random_state=0
     )
-    balanced = build("balanced").fit(X, junk, y_mask=mask)
-    told = build(None).fit(X, y, by_hand(y, mask, np.ones(N)), y_mask=mask)
+    balanced = build("balanced").fit(X, junk, y_weight=unless(mask))
+    told = build(None).fit(X, y, by_hand(y, mask, np.ones(N)), y_weight=unless(mask))
     # Balanced weights have 30 bits.
     np.testing.assert_allclose(predictions(balanced, X), predictions(told, X), rtol=1e-6)
 
@@ -395,17 +403,21 @@ def test_laws_of_weights_with_unknown_values(parameter: str) -> None:
     given = {"class_weight": "balanced_subsample"} if parameter == "balanced_subsample" else {parameter: "balanced"}
     build = lambda **more: weald.RandomForestClassifier(5, random_state=0, **given, **more)  # noqa: E731
     for expected, X_given, told in [
-        (build().fit(X, y, y_mask=mask), sparse.csr_array(X), {"y": sparse.csr_array(junk), "y_mask": mask}),
-        (build(bootstrap=False).fit(X, y, y_mask=mask), sparse.csc_array(X), {"y": np.where(mask, NAN, y)}),
+        (
+            build().fit(X, y, y_weight=unless(mask)),
+            sparse.csr_array(X),
+            {"y": sparse.csr_array(junk), "y_weight": unless(mask)},
+        ),
+        (build(bootstrap=False).fit(X, y, y_weight=unless(mask)), sparse.csc_array(X), {"y": np.where(mask, NAN, y)}),
     ]:
         other = build(bootstrap=expected.bootstrap, n_jobs=2).fit(X_given, **told)
         np.testing.assert_array_equal(predictions(other, X), predictions(expected, X))
     counts = np.where(np.arange(N) < 9, 1, np.arange(N) % 3)
     rows = np.repeat(np.arange(N), counts)
-    weighted = build(bootstrap=False).fit(X, y, counts, y_mask=mask)
-    repeated = build(bootstrap=False).fit(X[rows], y[rows], y_mask=mask[rows])
+    weighted = build(bootstrap=False).fit(X, y, counts, y_weight=unless(mask))
+    repeated = build(bootstrap=False).fit(X[rows], y[rows], y_weight=unless(mask[rows]))
     np.testing.assert_array_equal(predictions(weighted, X), predictions(repeated, X))
-    plain = weald.RandomForestClassifier(5, random_state=0, bootstrap=False).fit(X, y, counts, y_mask=mask)
+    plain = weald.RandomForestClassifier(5, random_state=0, bootstrap=False).fit(X, y, counts, y_weight=unless(mask))
     assert not np.array_equal(predictions(plain, X), predictions(weighted, X))
 
 
@@ -423,15 +435,17 @@ def test_splits_of_weighted_labels_are_those_of_known_numbers(rule: str) -> None
         "array": np.array([0.25, 4.0, 1.0]),
     }[rule]
     labels = weald.DecisionTreeClassifier(label_weight=weights if rule == "array" else rule, random_state=0)
-    labels.fit(X, y, weight, y_mask=mask)
+    labels.fit(X, y, weight, y_weight=unless(mask))
     numbers = weald.DecisionTreeRegressor(output_weights=weights, random_state=0)
     numbers.fit(X, np.where(mask, NAN, y), weight)
     assert labels.tree_.feature.tolist() == numbers.tree_.feature.tolist()
     np.testing.assert_array_equal(labels.tree_.threshold, numbers.tree_.threshold)
     # Means are rounded, and so are quotients of counts.
     np.testing.assert_allclose(predictions(labels, X), numbers.predict(X), rtol=0, atol=1e-15)
-    equal = weald.DecisionTreeClassifier(label_weight=np.full(3, 7.25), random_state=0).fit(X, y, weight, y_mask=mask)
-    plain = weald.DecisionTreeClassifier(random_state=0).fit(X, y, weight, y_mask=mask)
+    equal = weald.DecisionTreeClassifier(label_weight=np.full(3, 7.25), random_state=0).fit(
+        X, y, weight, y_weight=unless(mask)
+    )
+    plain = weald.DecisionTreeClassifier(random_state=0).fit(X, y, weight, y_weight=unless(mask))
     np.testing.assert_array_equal(predictions(equal, X), predictions(plain, X))
 
 
@@ -446,7 +460,7 @@ SETTINGS = [
 def test_settings_that_need_all_values_say_so(cls: Any, parameters: dict[str, Any], message: str) -> None:
     X, y, mask, _ = problem("labels")
     with pytest.raises(ValueError, match=message):
-        cls(random_state=0, **parameters).fit(X, y, y_mask=mask)
+        cls(random_state=0, **parameters).fit(X, y, y_weight=unless(mask))
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
@@ -468,9 +482,9 @@ def test_searches_and_scorers_of_scikit_learn_refuse_NaN_in_y() -> None:
         ours.cross_validate(forest("numbers"), X, gaps, cv=2, scoring={"error": "max_error"})
     # One column of y has no unknown values: such samples are left out. Names of classes cannot be NaN.
     with pytest.raises(ValueError, match="samples with unknown y must be left out"):
-        ours.cross_validate(forest("classes"), X, y[:, 0], cv=2, y_mask=mask[:, 0])
+        ours.cross_validate(forest("classes"), X, y[:, 0], cv=2, y_weight=unless(mask[:, 0]))
     with pytest.raises(ValueError, match="names of classes must be replaced by numbers"):
-        ours.cross_validate(forest("classes"), X, y.astype(str), cv=2, y_mask=mask)
+        ours.cross_validate(forest("classes"), X, y.astype(str), cv=2, y_weight=unless(mask))
 
 
 def test_scores_by_name_are_those_of_known_values() -> None:
@@ -515,9 +529,9 @@ def test_samples_of_weight_zero_do_not_get_what_is_under_the_mask_of_another(nam
     mask[0] = [True, False, False]
     weights = np.where(np.arange(N) % 6 == 1, 0.0, 1.0)
     model = EVERY[name].build()
-    expected = predictions(model.fit(X, y, weights, y_mask=mask), X)
+    expected = predictions(model.fit(X, y, weights, y_weight=unless(mask)), X)
     for under in (-1.0, np.inf):
-        found = model.fit(X, np.where(mask, under, y), weights, y_mask=mask)
+        found = model.fit(X, np.where(mask, under, y), weights, y_weight=unless(mask))
         np.testing.assert_array_equal(predictions(found, X), expected)
 
 
@@ -526,23 +540,30 @@ def test_masks_go_by_the_names_of_their_columns(kind: str) -> None:
     X, y, mask, _ = problem(kind)
     names = ["a", "b", "c"]
     frame, told = pd.DataFrame(y, columns=names), pd.DataFrame(mask, columns=names)
-    model = forest(kind).fit(X, frame, y_mask=told)
+    model = forest(kind).fit(X, frame, y_weight=unless(told))
     expected = predictions(model, X)
-    score = model.score(X, frame, y_mask=mask)
+    score = model.score(X, frame, y_weight=unless(mask))
     for other in (told[["b", "c", "a"]], told[["c", "b", "a"]].astype(int)):
-        np.testing.assert_array_equal(predictions(forest(kind).fit(X, frame, y_mask=other), X), expected)
+        np.testing.assert_array_equal(predictions(forest(kind).fit(X, frame, y_weight=unless(other)), X), expected)
         # Without names of y, those of the fit.
-        assert model.score(X, frame, y_mask=other) == model.score(X, y, y_mask=other) == score
+        assert model.score(X, frame, y_weight=unless(other)) == model.score(X, y, y_weight=unless(other)) == score
     strange = told.rename(columns={"b": "other"})
-    for call in (lambda: forest(kind).fit(X, frame, y_mask=strange), lambda: model.score(X, frame, y_mask=strange)):
-        with pytest.raises(ValueError, match="y_mask must have the names of the columns of y, got the column 'other'"):
+    for call in (
+        lambda: forest(kind).fit(X, frame, y_weight=unless(strange)),
+        lambda: model.score(X, frame, y_weight=unless(strange)),
+    ):
+        with pytest.raises(
+            ValueError, match="y_weight must have the names of the columns of y, got the column 'other'"
+        ):
             call()
     if kind == "labels":
-        with pytest.raises(ValueError, match="y_mask must have the name 'a' at position 0, got 'c'"):
-            forest(kind).fit(X, y, y_mask=told[["c", "a", "b"]], label_names=names)
+        with pytest.raises(ValueError, match="y_weight must have the name 'a' at position 0, got 'c'"):
+            forest(kind).fit(X, y, y_weight=unless(told[["c", "a", "b"]]), label_names=names)
     # By place, where one of them has no names.
-    unnamed = forest(kind).fit(X, y, y_mask=told[["c", "b", "a"]])
-    np.testing.assert_array_equal(predictions(unnamed, X), predictions(forest(kind).fit(X, y, y_mask=mask[:, ::-1]), X))
+    unnamed = forest(kind).fit(X, y, y_weight=unless(told[["c", "b", "a"]]))
+    np.testing.assert_array_equal(
+        predictions(unnamed, X), predictions(forest(kind).fit(X, y, y_weight=unless(mask[:, ::-1])), X)
+    )
 
 
 @pytest.mark.parametrize("under", [None, NAN, "?", -1])
@@ -552,10 +573,10 @@ def test_one_output_with_anything_under_the_mask(under: Any) -> None:
     expected = predictions(forest("classes").fit(X[~hidden], names[~hidden]), X)
     coded = names.copy()
     coded[hidden] = under
-    model = forest("classes").fit(X, coded, y_mask=hidden)
+    model = forest("classes").fit(X, coded, y_weight=unless(hidden))
     np.testing.assert_array_equal(predictions(model, X), expected)
-    assert model.score(X, coded, y_mask=hidden) == model.score(X[~hidden], names[~hidden])
+    assert model.score(X, coded, y_weight=unless(hidden)) == model.score(X[~hidden], names[~hidden])
     numbers = X[:, 0].astype(object)
     numbers[hidden] = under
-    found = predictions(forest("numbers").fit(X, numbers, y_mask=hidden), X)
+    found = predictions(forest("numbers").fit(X, numbers, y_weight=unless(hidden)), X)
     np.testing.assert_array_equal(found, predictions(forest("numbers").fit(X[~hidden], X[~hidden, 0]), X))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import weald
+from conftest import unless
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -101,17 +102,17 @@ def test_unknown_values_of_new_samples_are_left_out(kind):
     y = {"classes": np.column_stack([CLASSES, CLASSES[::-1]]), "labels": LABELS.toarray(), "numbers": NUMBERS}[kind]
     model = clone(MODELS[kind][0])
     mask = np.random.default_rng(0).random(y.shape) < 0.3
-    forest = clone(model).fit(X[OLD], y[OLD]).update(X[NEW], y[NEW], y_mask=mask[NEW], retire=3)
-    of_new = clone(model).set_params(n_estimators=11).fit(X[NEW], y[NEW], y_mask=mask[NEW])
+    forest = clone(model).fit(X[OLD], y[OLD]).update(X[NEW], y[NEW], y_weight=unless(mask[NEW]), retire=3)
+    of_new = clone(model).set_params(n_estimators=11).fit(X[NEW], y[NEW], y_weight=unless(mask[NEW]))
     for tree, expected in zip(forest.estimators_[-3:], of_new.estimators_[-3:], strict=True):
         assert np.array_equal(tree.predict(X), expected.predict(X))
     # What y has where it is unknown is not read, not even a class that the fit did not have.
     other = np.where(mask, {"classes": "z", "labels": 7, "numbers": np.nan}[kind], y)
-    again = clone(model).fit(X[OLD], y[OLD]).update(X[NEW], other[NEW], y_mask=mask[NEW], retire=3)
+    again = clone(model).fit(X[OLD], y[OLD]).update(X[NEW], other[NEW], y_weight=unless(mask[NEW]), retire=3)
     assert weald.dumps(again) == weald.dumps(forest)
     if kind == "classes":
         with pytest.raises(ValueError, match="y must have classes of the training data, got 'z'"):
-            forest.update(X[NEW], np.where(mask, y, "z")[NEW], y_mask=mask[NEW], retire=1)
+            forest.update(X[NEW], np.where(mask, y, "z")[NEW], y_weight=unless(mask[NEW]), retire=1)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "labels", "classes"])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import weald
-from conftest import check_refused
+from conftest import check_refused, unless
 from every import CLASSES, NUMBERS, mask_of, problem, with_categories
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -295,17 +295,17 @@ def test_unknown_values_reach_all_members():
     mask = mask_of(y)
     parts = forest(), boosting()
     other = np.where(mask, 1 - y, y)
-    model = mean(*parts).fit(X, y, y_mask=mask)
-    assert np.array_equal(model.predict_proba(X), mean(*parts).fit(X, other, y_mask=mask).predict_proba(X))
+    model = mean(*parts).fit(X, y, y_weight=unless(mask))
+    assert np.array_equal(model.predict_proba(X), mean(*parts).fit(X, other, y_weight=unless(mask)).predict_proba(X))
     assert np.array_equal(model.predict_proba(X), mean(*parts).fit(X, np.where(mask, np.nan, y)).predict_proba(X))
-    assert model.score(X, y, y_mask=mask) == model.score(X, other, y_mask=mask)
-    assert model.score(X, y, y_mask=mask).n_cells == (~mask).sum()
+    assert model.score(X, y, y_weight=unless(mask)) == model.score(X, other, y_weight=unless(mask))
+    assert model.score(X, y, y_weight=unless(mask)).n_cells == (~mask).sum()
     assert mean(*parts, GaussianNB())._masks_y is False
     refused = mean(*parts, RandomForestClassifier())
     with pytest.raises(ValueError, match=r"RandomForestClassifier as 'part2' does not support y with masked entries"):
-        refused.fit(X, y, y_mask=mask)
+        refused.fit(X, y, y_weight=unless(mask))
     frozen = FrozenEstimator(RandomForestClassifier(3, random_state=0).fit(X, y))
-    assert mean(*parts, frozen).fit(X, y, y_mask=mask).predict_proba(X).shape == y.shape
+    assert mean(*parts, frozen).fit(X, y, y_weight=unless(mask)).predict_proba(X).shape == y.shape
 
 
 @pytest.mark.filterwarnings("ignore")

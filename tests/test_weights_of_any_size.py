@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import weald
+from conftest import unless
 from every import EVERY, problem
 from weald import conformal, metrics
 from weald._input import checks
@@ -42,7 +43,7 @@ def test_measures_do_not_depend_on_the_unit_of_weights(unit):
     for joint in (False, True):
         one, other = (
             (
-                conformal.coverage(y, intervals, sample_weight=w, y_mask=mask, joint=joint),
+                conformal.coverage(y, intervals, sample_weight=w, y_weight=unless(mask), joint=joint),
                 conformal.size(intervals, sample_weight=w, joint=joint),
             )
             for w in (WEIGHTS, WEIGHTS * unit)

@@ -72,7 +72,7 @@ class Problem:
         # An output with classes has two columns of probabilities; labels are passed as labels.
         extra = {} if self.is_numbers else {"multi_label": True}
         model = self.kind(n_estimators=self.trees, random_state=0, min_samples_leaf=2, **extra)
-        model.fit(self.X if X is None else X, y, y_mask=mask)
+        model.fit(self.X if X is None else X, y, y_weight=None if mask is None else ~mask)
         found = model.predict(self.X_test) if self.is_numbers else model.predict_proba(self.X_test)
         return np.asarray(found).reshape(self.X_test.shape[0], -1)
 
@@ -95,7 +95,9 @@ def filled(problem: Problem, mask: np.ndarray) -> np.ndarray:
 
 def boosted(problem: Problem, mask: np.ndarray) -> np.ndarray:
     """Boosting at its defaults, with the mask."""
-    model = weald.GradientBoostingRegressor(random_state=0).fit(problem.X, problem.y, y_mask=mask)
+    model = weald.GradientBoostingRegressor(random_state=0).fit(
+        problem.X, problem.y, y_weight=None if mask is None else ~mask
+    )
     return np.asarray(model.predict(problem.X_test))
 
 

@@ -113,7 +113,12 @@ _Targets: TypeAlias = (
 )
 
 # Unknown entries of y, as a bool array; or as indptr, indices and the number of outputs.
-_Mask: TypeAlias = NDArray[np.bool_] | tuple[_Indices, _Indices, int]
+_Mask: TypeAlias = (
+    NDArray[np.bool_]
+    | NDArray[np.float64]
+    | tuple[_Indices, _Indices, int]
+    | tuple[_Indices, _Indices, NDArray[np.float64], int]
+)
 _Pattern: TypeAlias = tuple[_Indices, _Indices, int]
 # The training and the held-out samples of a fold.
 _Split: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
@@ -471,7 +476,7 @@ def folds_of_samples(
     sample_weight: NDArray[np.float64] | None,
     n_folds: int,
     seed: int,
-    y_mask: _Mask | None,
+    y_weight: _Mask | None,
     base_margin: NDArray[np.float64] | None,
 ) -> list[_Split]: ...
 def held_out_samples(
@@ -480,7 +485,7 @@ def held_out_samples(
     sample_weight: NDArray[np.float64] | None,
     share: float,
     seed: int,
-    y_mask: _Mask | None,
+    y_weight: _Mask | None,
 ) -> NDArray[np.uint32]: ...
 def counts_of_plan(
     asked: _Asked,
@@ -488,7 +493,7 @@ def counts_of_plan(
     y: _Targets,
     sample_weight: NDArray[np.float64] | None,
     seed: int,
-    y_mask: _Mask | None,
+    y_weight: _Mask | None,
 ) -> tuple[int, int, int, bool]: ...
 def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool]) -> _Plan: ...
 def hashes_of_samples(x: _Matrix) -> NDArray[np.uint64]: ...
@@ -517,7 +522,7 @@ def fit_tree(
     y: _Targets,
     weights: _RowWeights,
     config: _TreeConfig,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
     n_threads: int = 1,
 ) -> Forest: ...
 def fit_forest(
@@ -527,7 +532,7 @@ def fit_forest(
     config: _ForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> Forest: ...
 def fit_centroid_forest(
     x: _Matrix,
@@ -536,7 +541,7 @@ def fit_centroid_forest(
     config: _CentroidForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> CentroidForest: ...
 def fit_linear(
     x: _Matrix,
@@ -545,7 +550,7 @@ def fit_linear(
     config: _LinearConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
     columns: tuple[int, int] | None = None,
     with_folds: bool = False,
 ) -> tuple[LinearModel, float, _FoldModels | None]: ...
@@ -557,7 +562,7 @@ def fold_models_of_linear(
     config: _LinearConfig,
     n_folds: int,
     n_threads: int = 1,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> _FoldModels: ...
 def fit_label_tree(
     x: _Matrix,
@@ -566,7 +571,7 @@ def fit_label_tree(
     config: _LabelTreeConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> LabelTreeModel: ...
 def fit_boosting(
     x: _Matrix,
@@ -584,8 +589,8 @@ def fit_boosting(
     | None = None,
     wants_scores: bool = False,
     wants_models: bool = False,
-    y_mask: _Mask | None = None,
-    y_mask_val: _Mask | None = None,
+    y_weight: _Mask | None = None,
+    y_weight_val: _Mask | None = None,
 ) -> Boosted: ...
 def fit_boosting_part(
     x: _Matrix,
@@ -603,7 +608,7 @@ def mean_loss(
     config: _BoostConfig,
     scores: NDArray[np.float64] | None = None,
     n_threads: int = 1,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> float | None: ...
 def refit_leaves(
     model: Boosted,
@@ -613,7 +618,7 @@ def refit_leaves(
     config: _BoostConfig,
     n_threads: int = 1,
     base_margin: NDArray[np.float64] | None = None,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> Boosted: ...
 def fit_boosting_with(
     fit_predict: Callable[
@@ -642,7 +647,7 @@ def search_stages(
     base_margins: Sequence[NDArray[np.float64]] = ...,
     observer: Callable[[int, float, float, float | None], object] | None = None,
     scorers: Sequence[Callable[[Boosted, NDArray[np.float64]], float]] = ...,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> _Search: ...
 def search_stages_with(
     shape: tuple[int, int],
@@ -671,7 +676,7 @@ def compress_forest(
     held_out: NDArray[np.float64] | None = None,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> CompressionPath: ...
 def cross_validate_compression(
     x: _Matrix,
@@ -682,7 +687,7 @@ def cross_validate_compression(
     folds: Sequence[_Split],
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_mask: _Mask | None = None,
+    y_weight: _Mask | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def memory_of_forest(config: _ForestConfig, shapes: _FitShapes, n_threads: int) -> int: ...
 def memory_of_centroids(config: _CentroidForestConfig, shapes: _FitShapes, n_threads: int) -> int: ...
@@ -717,7 +722,7 @@ def exact_sums(groups: NDArray[np.int64], values: NDArray[np.float64], n_groups:
 def exp(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log1p(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
-def weights_by_row(y: _Targets, weights: _RowWeights, y_mask: _Mask | None = None) -> NDArray[np.float64] | None: ...
+def weights_by_row(y: _Targets, weights: _RowWeights, y_weight: _Mask | None = None) -> NDArray[np.float64] | None: ...
 def draw_projection(
     family: _ProjectionFamily,
     n_outputs: int,
@@ -780,7 +785,7 @@ class Forest:
         y: _Targets,
         sample_weight: NDArray[np.float64] | None,
         n_threads: int = 1,
-        y_mask: _Mask | None = None,
+        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def oob_at_least(
         self,
@@ -790,7 +795,7 @@ class Forest:
         sample_weight: NDArray[np.float64] | None,
         floor: float,
         n_threads: int = 1,
-        y_mask: _Mask | None = None,
+        y_weight: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def spread(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def oob_spread(
@@ -800,7 +805,7 @@ class Forest:
         y: _Targets,
         sample_weight: NDArray[np.float64] | None,
         n_threads: int = 1,
-        y_mask: _Mask | None = None,
+        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]]: ...
     def prune_reduced_error(
         self,
@@ -808,7 +813,7 @@ class Forest:
         y: _Targets,
         sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
-        y_mask: _Mask | None = None,
+        y_weight: _Mask | None = None,
     ) -> Forest: ...
     def feature_importances(self, outputs: Sequence[int] | None = None) -> NDArray[np.float64]: ...
     def partial_dependence(
@@ -869,7 +874,7 @@ class CentroidForest:
         y: _Targets,
         sample_weight: NDArray[np.float64] | None,
         n_threads: int = 1,
-        y_mask: _Mask | None = None,
+        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def oob_at_least(
         self,
@@ -879,7 +884,7 @@ class CentroidForest:
         sample_weight: NDArray[np.float64] | None,
         floor: float,
         n_threads: int = 1,
-        y_mask: _Mask | None = None,
+        y_weight: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

@@ -771,7 +771,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return LinearClassifier(strategy="one_vs_rest", random_state=seed, **same)
 
     def _linear_init(
-        self, samples: Samples, y: Any, sample_weight: Any, y_mask: Any, *, base_margin: object
+        self, samples: Samples, y: Any, sample_weight: Any, y_weight: Any, *, base_margin: object
     ) -> tuple[LinearClassifier | None, linear_start.HeldOut | None]:
         """The linear model that stages start from, None if "auto" finds that there cannot be one, and held-out scores."""
         has_log_odds, has_categories = self._loss.link == "half_logit", self.is_categorical_ is not None
@@ -784,7 +784,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             raise ValueError("init='linear' does not support categorical features: encode them, or pass init=None")
         linear = self._linear_model(derived_seed(self._seed, (1,)))
         with checks.named("init"):
-            own, folds = linear._fit_with_folds(samples.X, y, sample_weight, y_mask)
+            own, folds = linear._fit_with_folds(samples.X, y, sample_weight, y_weight)
             return linear, linear_start.held_out(own.X, folds)
 
     def _linear_start(

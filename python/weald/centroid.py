@@ -140,7 +140,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         trees: range | None = None,
     ) -> Self:
@@ -165,8 +165,8 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero y
             is not read. For what a weight of 2 is, see `docs/centroid-forests.md#what-it-does-not-support`.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN; they are not read. Clusters take unknown
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown values of y, besides those that are NaN; they are not read. Clusters take unknown
             labels for 0 and unknown numbers for their mean; leaves use the known values. A sample without any is left
             out, an output without any raises a ValueError. See `docs/missing-labels.md`.
         label_names : array-like of shape (n_labels,) of str or None, default=None
@@ -182,7 +182,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         self : object
             The fitted estimator.
         """
-        self._fit_as_task(X, y, sample_weight, y_mask, label_names, trees)
+        self._fit_as_task(X, y, sample_weight, y_weight, label_names, trees)
         return self
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:
@@ -242,7 +242,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         self, samples: Samples, config: _CentroidForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.CentroidForest:
         data = samples.X, samples.target.engine, samples.row_weights
-        return _weald.fit_centroid_forest(*data, config, n_threads, progress, samples.mask)
+        return _weald.fit_centroid_forest(*data, config, n_threads, progress, samples.known)
 
     @property
     def estimators_(self) -> Sequence[Estimator]:

@@ -26,7 +26,7 @@ from weald._around.ranked import Ranked as Ranked
 from weald._fit.base import keep
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import checks, warned
+from weald._input import checks, masks, warned
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
@@ -118,7 +118,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -136,8 +136,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
             zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN, for the fit of the estimator, too. Each
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown values of y, besides those that are NaN, for the fit of the estimator, too. Each
             output is calibrated on its known values, and regions on the samples in which all outputs are known.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
@@ -151,7 +151,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         self : ConformalRegressor
             The fitted regressor.
         """
-        return self._run(Fit(X, y, sample_weight, y_mask, label_names, groups))
+        return self._run(Fit(X, y, sample_weight, y_weight, label_names, groups))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -231,7 +231,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         y: MatrixLike,
         alpha: float | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         region: Region = "box",
     ) -> NDArray[np.bool_]:
         """Whether the region of each sample holds its outputs.
@@ -245,8 +245,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         alpha : float or None, default=None
             The fraction of samples that may be missed, at least 1 / (n + 1) for n calibration samples. None is the
             parameter.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN: the result is whether the region holds the
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown values of y, besides those that are NaN: the result is whether the region holds the
             known values together with any values of the others.
         region : {"box", "ellipsoid"}, default="box"
             "box": the region of `predict_region`. "ellipsoid": the values y whose residual r, divided by the spread if
@@ -259,7 +259,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         """
         check_fitted(self)
         radius, parts = self._radius(alpha, region), self._parts_of(X)
-        truth, mask = self._truth(y, y_mask, parts.shape[1])
+        truth, mask = self._truth(y, y_weight, parts.shape[1])
         if region == "box":
             inside = measures.inside_intervals(truth, self._bounds(parts, radius * self.scale_))
             return np.array((inside if mask is None else inside | mask).all(axis=1))
@@ -326,7 +326,12 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Return minus the mean interval score of the intervals, averaged over the outputs: larger is better.
 
@@ -336,7 +341,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values, of which those that are unknown are left out.
 
         Returns
@@ -345,7 +350,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
             Minus the mean interval score, at most 0; NaN if no value is known.
         """
         found = self.predict_interval(X)
-        truth, mask = self._truth(y, y_mask, len(found))
+        truth, mask = self._truth(y, y_weight, len(found))
         weights = checks.score_weights(sample_weight, len(found))
         scores = measures.interval_scores(truth, found, self._level(None))
         return -float(measures.averaged(measures.by_output(scores, mask, weights), "uniform_average"))
@@ -425,7 +430,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -440,7 +445,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
             Training samples, in any form that the estimator accepts.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes. Those of samples of weight zero are not read.
-        sample_weight, y_mask, label_names, groups : as in `ConformalRegressor.fit`
+        sample_weight, y_weight, label_names, groups : as in `ConformalRegressor.fit`
             Weights, unknown values, names of the labels and groups of samples, for the fit and the calibration.
 
         Returns
@@ -448,7 +453,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         self : ConformalClassifier
             The fitted classifier.
         """
-        return self._run(Fit(X, y, sample_weight, y_mask, label_names, groups))
+        return self._run(Fit(X, y, sample_weight, y_weight, label_names, groups))
 
     @property
     @of_one_fit
@@ -525,7 +530,12 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Return minus the mean size of the sets at the promised coverage, averaged over the outputs: larger is better.
 
@@ -534,7 +544,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values, of which those that are unknown are left out.
 
         Returns
@@ -549,7 +559,9 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         names = getattr(self, "target_names_in_", None)
         sizes = [len(found) for found in classes]
         known = Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
-        truth, mask = known.read(y, len(sets[0]), type(self).__name__, y_mask=y_mask)
+        truth, told = known.read(y, len(sets[0]), type(self).__name__, y_weight=y_weight)
+        masks.check_ungraded(told, "sets of classes")
+        mask = None if told is None else told.mask
         weights = checks.score_weights(sample_weight, len(sets[0]))
         missed = 1 - measures.by_output(measures.inside_sets(truth, sets, classes, mask), mask, weights)
         n_in_sets = measures.by_output(np.stack([part.sum(axis=1) for part in sets], axis=1), mask, weights)
@@ -666,7 +678,7 @@ class ConformalLabels(WithScores):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -680,7 +692,7 @@ class ConformalLabels(WithScores):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight, y_mask, label_names, groups : as in `ConformalRegressor.fit`
+        sample_weight, y_weight, label_names, groups : as in `ConformalRegressor.fit`
             Weights, unknown values, names of the labels and groups of samples, for the fit and the calibration.
 
         Returns
@@ -688,7 +700,7 @@ class ConformalLabels(WithScores):
         self : ConformalLabels
             The fitted classifier.
         """
-        return self._run(Fit(X, y, sample_weight, y_mask, label_names, groups))
+        return self._run(Fit(X, y, sample_weight, y_weight, label_names, groups))
 
     def _fit(self, given: Fit) -> None:
         given = self._seen(self._checked(given))
@@ -738,7 +750,12 @@ class ConformalLabels(WithScores):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Score the predicted sets by what is not promised, so that larger is better and searches can choose by it.
 
@@ -747,7 +764,7 @@ class ConformalLabels(WithScores):
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values, of which those that are unknown are left out.
 
         Returns
@@ -757,7 +774,7 @@ class ConformalLabels(WithScores):
             true label of a sample. For precision, the mean fraction of true labels that are predicted, minus max(0,
             wrong − alpha) / alpha. NaN if no sample has a label.
         """
-        named, truth, mask, weights = self._compared(X, y, sample_weight, y_mask)
+        named, truth, mask, weights = self._compared(X, y, sample_weight, y_weight)
         weights = np.ones(named.shape[0]) if weights is None else weights
         if mask is not None:  # samples of which nothing is known do not count
             weights = np.where(np.diff(mask.indptr) == mask.shape[1], 0.0, weights)
@@ -776,7 +793,7 @@ def coverage(
     predicted: Any,
     sample_weight: ArrayLike | None = None,
     *,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     classes: Any = None,
     joint: bool = False,
     multioutput: Literal["uniform_average", "raw_values"] = "uniform_average",
@@ -796,8 +813,8 @@ def coverage(
         sets, bool of shape (n_samples, n_classes) or a list of them, as of `ConformalClassifier.predict_sets`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks values of y to leave out, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+        0 marks values of y to leave out, besides those that are NaN.
     classes : array-like of shape (n_classes,), list of them or None, default=None
         The classes of sets, the attribute `classes_` of the classifier. None are the numbers from 0.
     joint : bool, default=False
@@ -811,7 +828,7 @@ def coverage(
         The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
     """
     found = measures.Predicted.of(predicted, classes)
-    inside, mask = found.inside(y_true, y_mask)
+    inside, mask = found.inside(y_true, y_weight)
     weights = checks.score_weights(sample_weight, len(inside))
     if joint:
         return measures.together(inside, mask, weights)

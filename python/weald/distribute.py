@@ -102,7 +102,7 @@ def fit(
     max_retries : int, default=2
         Maximum number of times that a lost part is repeated.
     **fit_params
-        Other arguments of the `fit` of the estimator: `y_mask`, `label_names` and, where it takes them, `groups`.
+        Other arguments of the `fit` of the estimator: `y_weight`, `label_names` and, where it takes them, `groups`.
 
     Returns
     -------
@@ -138,8 +138,8 @@ def fit(
             raise ValueError(
                 f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
             )
-        mask = fit_params.pop("y_mask", None)
-        merged = fits.fit_parts(estimator, what, n, X, y, sample_weight, mask, fit_params)
+        y_weight = fit_params.pop("y_weight", None)
+        merged = fits.fit_parts(estimator, what, n, X, y, sample_weight, y_weight, fit_params)
     with fitted_at_once(estimator) as new:
         new._become(merged)
     return estimator
@@ -255,7 +255,7 @@ def cross_validate(
     settings: Sequence[dict[str, Any]] = ({},),
     cv: int | BaseCrossValidator | Iterable[Any] | None = None,
     scoring: str | Callable[..., float] | None = None,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
     verbose: int = 0,
@@ -287,8 +287,8 @@ def cross_validate(
         The folds, as in `weald.model_selection.check_cv`. They are generated once, in the calling process.
     scoring : str, callable or None, default=None
         A single score. If None, the `score` method of the estimator is used.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown entries of y, as in `weald.model_selection.cross_validate`.
+    y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+        0 marks unknown entries of y, as in `weald.model_selection.cross_validate`.
     timeout, max_retries : as in `fit`
         The seconds for all tasks, and how often a lost task is repeated.
     verbose : int, default=0
@@ -312,7 +312,7 @@ def cross_validate(
         raise ValueError("settings must have at least one dict of parameters, got none")
     for setting in candidates:
         clone(estimator).set_params(**setting)
-    y = targets.with_gaps(y, y_mask)
+    y = targets.with_gaps(y, y_weight)
     folds = list(model_selection.check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
     calls: list[Call] = [
         (f"setting {i} on fold {j}", (_scored, clone(estimator).set_params(**setting), fold))

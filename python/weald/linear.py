@@ -189,7 +189,7 @@ class LinearClassifier(BaseLinear):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         labels: range | None = None,
         trees: range | None = None,
@@ -214,8 +214,8 @@ class LinearClassifier(BaseLinear):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
             nothing is read, and one with weight 2 counts exactly as two.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN; they are not read. A sample has no part in
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown values of y, besides those that are NaN; they are not read. A sample has no part in
             the fit of the labels that are unknown for it. An output without any known value raises a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
@@ -234,7 +234,7 @@ class LinearClassifier(BaseLinear):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, labels=labels, trees=trees)
+            new._fit(X, y, sample_weight, y_weight, label_names, labels=labels, trees=trees)
         return self
 
     # --- what was fitted -----------------------------------------------------------------------------------------------

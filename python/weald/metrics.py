@@ -11,7 +11,7 @@
 Labels with equal scores are ranked by index, the lower index first. With sparse input, time and memory are proportional
 to the number of stored entries: no array of size n_samples × n_labels is created unless it is passed.
 
-Entries of `y_true` are unknown if they are NaN in a dense array, or True or 1 in `y_mask`, a dense or sparse matrix of
+Entries of `y_true` are unknown if they are NaN in a dense array, or 0 in `y_weight`, a dense or sparse matrix of
 the same shape. Unknown entries are left out: the ranking of a sample contains only labels whose entries are known, and
 samples without a known entry are ignored.
 
@@ -74,7 +74,7 @@ Ranked: TypeAlias = MatrixLike | tuple[ArrayLike, ArrayLike]
 Average: TypeAlias = Literal["macro", "micro", "weighted", "samples"] | None
 
 
-def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
+def one_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: MatrixLike | None = None) -> float:
     """Fraction of samples whose highest-scoring label is not a true label, from 0, the best value, to 1.
 
     >>> from weald.metrics import one_error
@@ -85,18 +85,18 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None 
     ----------
     y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_score (n_samples, k) or a tuple
         True labels, 0 or 1, and scores, or ranked labels in any of the forms that are described in `weald.metrics`.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The one-error. Samples without labels count as errors. NaN if no entry of `y_true` is known.
     """
-    return 1.0 - precision_at_k(y_true, y_score, k=1, y_mask=y_mask)
+    return 1.0 - precision_at_k(y_true, y_score, k=1, y_weight=y_weight)
 
 
-def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
     """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
 
     >>> from weald.metrics import precision_at_k
@@ -110,15 +110,15 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     k : int
         The number of highest-scoring labels, from 1 to the number of labels, or of columns of a `y_score` of ranked
         labels.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The precision, among the known entries of a sample if these are fewer than `k`. NaN if none is known.
     """
-    ranking = Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_weight)
     if ranking.mask is None:
         return float(ranking.hits.mean())
     n_known = ranks.n_known_of(ranking.labels.shape, ranking.mask)
@@ -126,7 +126,7 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     return mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
 
 
-def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
     """Recall at k: the fraction of a sample's labels that are among the `k` highest-scoring, averaged over samples.
 
     Samples without labels are left out. The recall of a sample with more than `k` labels is always below 1.
@@ -137,7 +137,7 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
 
     Parameters
     ----------
-    y_true, y_score, k, y_mask : as in `precision_at_k`
+    y_true, y_score, k, y_weight : as in `precision_at_k`
         True labels and scores.
 
     Returns
@@ -145,11 +145,11 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
     float
         The score. NaN if no sample has a known label.
     """
-    ranking = Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_weight)
     return mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
 
 
-def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
     """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
 
     A true label at rank r has a gain of 1 / log2(r + 1), and a sample the sum of its gains divided by the largest
@@ -161,7 +161,7 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
 
     Parameters
     ----------
-    y_true, y_score, k, y_mask : as in `precision_at_k`
+    y_true, y_score, k, y_weight : as in `precision_at_k`
         True labels and scores.
 
     Returns
@@ -169,7 +169,7 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
     float
         The score. NaN if no sample has a known label.
     """
-    ranking = Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_weight)
     return mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
 
 
@@ -210,7 +210,7 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
 
 
 def psp_at_k(
-    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_weight: MatrixLike | None = None
 ) -> float:
     """Propensity-scored precision at k, in which rare labels count more than frequent ones.
 
@@ -231,21 +231,21 @@ def psp_at_k(
         labels.
     propensities : array-like of shape (n_labels,)
         The propensity of each label, greater than 0 and at most 1: see `weald.metrics.propensities`.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The score. NaN if no sample has a known label.
     """
-    ranking = Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_weight)
     gains, best = ranking.gains(propensities)
     return ratio(gains.sum(), best.sum())
 
 
 def psndcg_at_k(
-    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_weight: MatrixLike | None = None
 ) -> float:
     """Propensity-scored nDCG at k, in which rare labels and the first ranks count more.
 
@@ -258,7 +258,7 @@ def psndcg_at_k(
 
     Parameters
     ----------
-    y_true, y_score, k, propensities, y_mask : as in `psp_at_k`
+    y_true, y_score, k, propensities, y_weight : as in `psp_at_k`
         True labels and scores.
 
     Returns
@@ -266,14 +266,14 @@ def psndcg_at_k(
     float
         The score. NaN if no sample has a known label.
     """
-    ranking = Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_weight)
     gains, best = ranking.gains(propensities)
     ideal = np.where(ranking.ideal > 0, ranking.ideal, 1.0)
     discounts = ranking.discounts
     return ratio(((gains @ discounts) / ideal).sum(), ((best @ discounts) / ideal).sum())
 
 
-def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
     """Label coverage at k: the fraction of labels that are among the `k` highest-scoring of a sample that has them.
 
     Labels that no sample of `y_true` has are left out.
@@ -284,7 +284,7 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: 
 
     Parameters
     ----------
-    y_true, y_score, k, y_mask : as in `precision_at_k`
+    y_true, y_score, k, y_weight : as in `precision_at_k`
         True labels and scores.
 
     Returns
@@ -292,12 +292,12 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: 
     float
         The score. NaN if no sample has a known label.
     """
-    ranking = Ranking(y_true, y_score, k, y_mask)
+    ranking = Ranking(y_true, y_score, k, y_weight)
     named = np.unique(ranking.ranked[ranking.hits])
     return ratio(len(named), len(np.unique(ranking.labels.indices)))
 
 
-def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
+def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: MatrixLike | None = None) -> float:
     """Coverage error: how far down the ranking one has to go to find all true labels, averaged over samples.
 
     This is `sklearn.metrics.coverage_error`, extended to sparse matrices and unknown entries. Among labels with equal
@@ -311,22 +311,22 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     ----------
     y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
         True labels, 0 or 1, and scores of all labels, which those of `predict_topk` are not.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
     float
         The coverage error. NaN if no entry of `y_true` is known.
     """
-    labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
+    labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
     scores = ranks.all_scores(y_score, labels.shape)
     errors = _weald.coverage(ranks.scores_of(scores), ranks.cells_of(labels), ranks.cells_of(mask))
     return ratio(errors.sum(), np.count_nonzero(ranks.n_known_of(labels.shape, mask)))
 
 
 def micro_f1(
-    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+    y_true: MatrixLike, y_pred: Ranked, *, y_weight: MatrixLike | None = None, zero_division: float = 0.0
 ) -> float:
     """Micro-averaged F1 score: the F1 score of all entries of the label matrix together.
 
@@ -341,8 +341,8 @@ def micro_f1(
     y_true, y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or of y_pred a tuple of arrays
         True and predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are
         predicted.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value to return if `y_true` has no labels and none are predicted.
 
@@ -351,11 +351,11 @@ def micro_f1(
     float
         The micro-averaged F1 score.
     """
-    return label_counts.f1_score(y_true, y_pred, y_mask, "micro", zero_division)
+    return label_counts.f1_score(y_true, y_pred, y_weight, "micro", zero_division)
 
 
 def macro_f1(
-    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+    y_true: MatrixLike, y_pred: Ranked, *, y_weight: MatrixLike | None = None, zero_division: float = 0.0
 ) -> float:
     """Macro-averaged F1 score: the unweighted mean of the F1 scores of all labels.
 
@@ -367,7 +367,7 @@ def macro_f1(
 
     Parameters
     ----------
-    y_true, y_pred, y_mask : as in `micro_f1`
+    y_true, y_pred, y_weight : as in `micro_f1`
         True and predicted labels.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The score of a label that no sample has and that is never predicted. NaN leaves such labels out of the mean.
@@ -377,7 +377,7 @@ def macro_f1(
     float
         The macro-averaged F1 score. NaN if all labels are left out.
     """
-    return label_counts.f1_score(y_true, y_pred, y_mask, "macro", zero_division)
+    return label_counts.f1_score(y_true, y_pred, y_weight, "macro", zero_division)
 
 
 class _LabelMetric(Protocol):
@@ -392,7 +392,7 @@ class _LabelMetric(Protocol):
         *,
         average: Average = "macro",
         sample_weight: ArrayLike | None = None,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         return_counts: bool = False,
     ) -> Any:
         """Return the measure of each label or its mean, and what was counted if that is asked for."""
@@ -408,7 +408,7 @@ def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
         *,
         average: Average = "macro",
         sample_weight: ArrayLike | None = None,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         return_counts: bool = False,
     ) -> Any:
         """Measure each label.
@@ -426,8 +426,8 @@ def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
             together. Labels and samples for which the measure is not defined are left out. None returns it for each label.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-            True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
+        y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+            0 marks unknown entries of `y_true`, in addition to those that are NaN.
         return_counts : bool, default=False
             Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were
             counted, or without an average the number of known entries of each label.
@@ -450,7 +450,7 @@ def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
             If `return_counts` is not a bool.
         """
         with_counts = boolean("return_counts", return_counts)
-        found, counts = label_means.score(measure, y_true, y_score, average, sample_weight, y_mask)
+        found, counts = label_means.score(measure, y_true, y_score, average, sample_weight, y_weight)
         return (found, counts) if with_counts else found
 
     arguments = (metric.__doc__ or "").partition("\n\n")[2]

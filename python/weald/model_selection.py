@@ -2,7 +2,7 @@
 
 The searches of scikit-learn (`GridSearchCV`, `RandomizedSearchCV` and the halving searches) support sparse y, but its
 cross-validation functions raise an error. `cross_validate` and `cross_val_predict` of this module call those of
-scikit-learn, and also support sparse y, and unknown values (NaN, or `y_mask`). With dense y that is known the results are
+scikit-learn, and also support sparse y, and unknown values (NaN, or `y_weight`). With dense y that is known the results are
 identical, except for a label that all training samples of a fold have: scikit-learn's `cross_val_predict` takes it for one
 that none has. For searches of y with unknown values, and for scikit-learn's other functions, `check_cv` makes the folds.
 
@@ -40,6 +40,7 @@ from weald._input.checks import (
     named,
 )
 from weald._input.described import described
+from weald._input.masks import Known
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
@@ -138,7 +139,12 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         return self.n_splits
 
     def split(
-        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike | None,
+        y: MatrixLike,
+        groups: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -152,8 +158,8 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
             frequent in all folds.
         groups : object
             Always ignored, exists for compatibility.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown entries of y, in addition to those that are NaN.
 
         Yields
         ------
@@ -168,14 +174,14 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
             If `y` is not a label matrix, `X` and `y` have different numbers of samples, or there are fewer samples than
             folds.
         """
-        fold = self._folds(y, y_mask)
+        fold = self._folds(y, y_weight)
         if X is not None:
             check_consistent_length(X, fold)
         for j in range(self.n_splits):
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
-    def _folds(self, y: MatrixLike | None, y_mask: MatrixLike | None = None) -> NDArray[np.int64]:
-        labels = _known_and_unknown(y, y_mask)
+    def _folds(self, y: MatrixLike | None, y_weight: MatrixLike | None = None) -> NDArray[np.int64]:
+        labels = _known_and_unknown(y, y_weight)
         n, n_labels = labels.shape
         if n < self.n_splits:
             raise ValueError(f"n_splits must be at most the number of samples, {n}, got {self.n_splits}")
@@ -188,12 +194,12 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         return fold
 
 
-def _known_and_unknown(y: MatrixLike | None, y_mask: MatrixLike | None) -> sparse.csr_array:
+def _known_and_unknown(y: MatrixLike | None, y_weight: MatrixLike | None) -> sparse.csr_array:
     """The labels, and columns of the unknown entries of those labels that have any.
 
     Unknown entries are distributed like those of a label, so that known negatives are as well.
     """
-    target = targets.labels(y, y_mask=y_mask)
+    target = targets.labels(y, y_weight=y_weight)
     known: sparse.csr_array = target.original
     if target.mask is None:
         return known
@@ -252,7 +258,12 @@ class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
     __metadata_request__split: ClassVar[dict[str, object]] = {"groups": True}
 
     def split(
-        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike | None,
+        y: MatrixLike,
+        groups: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -266,8 +277,8 @@ class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
             frequent in all folds as groups allow.
         groups : array-like of shape (n_samples,)
             The group of each sample: numbers or strings.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown entries of y, in addition to those that are NaN.
 
         Yields
         ------
@@ -282,7 +293,7 @@ class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
             If `y` is not a label matrix, `X`, `y` and `groups` have different numbers of samples, `groups` is not given
             or has missing values, or there are fewer groups than folds.
         """
-        labels = _known_and_unknown(y, y_mask)
+        labels = _known_and_unknown(y, y_weight)
         fold = self._folds_of_groups(labels, groups)
         if X is not None:
             check_consistent_length(X, fold)
@@ -373,7 +384,7 @@ def check_cv(
 
 
 def _prepared(
-    estimator: BaseEstimator, y: Raw, y_mask: MatrixLike | None, options: dict[str, Any]
+    estimator: BaseEstimator, y: Raw, y_weight: MatrixLike | None, options: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
@@ -381,7 +392,13 @@ def _prepared(
     check_verbose(options.get("verbose", 0))
     check_names_of_scorers(options.get("scoring"))
     check_array_of_y(y, "y")
-    y = targets.with_gaps(y, y_mask)
+    known = targets.known_of(y, y_weight)
+    if known is not None and known.is_graded:
+        # Folds carry what is unknown in y, and weights as a parameter of the fits.
+        params = options.get("params") or {}
+        options = {**options, "params": {**params, _in_last_step(estimator): known.as_array().weights}}
+        known = Known(known.mask)
+    y = targets.with_gaps(y, known)
     if is_sparse(y):
         y = y.tocsr()
     if options.get("scoring") is not None and known_scorers.has_gaps(y):
@@ -397,13 +414,13 @@ def _called(
     return function(estimator, X, y, **options)
 
 
-@_signed_as(theirs.cross_validate, y_mask=None)
+@_signed_as(theirs.cross_validate, y_weight=None)
 def cross_validate(
     estimator: BaseEstimator,
     X: Raw,
     y: MatrixLike | None = None,
     *,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Fit and score an estimator on each fold.
@@ -418,8 +435,8 @@ def cross_validate(
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs) or None, default=None
         Targets. Sparse y is not made dense; formats other than CSR are converted to CSR once.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+    y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+        0 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `groups`, `scoring`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch`, `return_train_score`,
@@ -445,11 +462,11 @@ def cross_validate(
     >>> found["test_p@1"], found["test_f1"]
     (array([1., 1.]), array([1., 1.]))
     """
-    y, options = _prepared(estimator, y, y_mask, options)
+    y, options = _prepared(estimator, y, y_weight, options)
     return dict(_called(theirs.cross_validate, estimator, X, y, options))
 
 
-@_signed_as(theirs.cross_val_predict, k=None, y_mask=None)
+@_signed_as(theirs.cross_val_predict, k=None, y_weight=None)
 def cross_val_predict(
     estimator: BaseEstimator,
     X: Raw,
@@ -457,7 +474,7 @@ def cross_val_predict(
     *,
     method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk"] = "predict",
     k: int | None = None,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     **options: Any,
 ) -> Prediction:
     """Predict each sample by a model that was fitted on the other folds.
@@ -478,8 +495,8 @@ def cross_val_predict(
     k : int or None, default=None
         The number of labels per sample, from 1 to the number of labels. Required with "predict_topk", and must be None
         with all other methods. Classifiers without `predict_topk` are supported as by `weald.metrics.make_topk_scorer`.
-    y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+    y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+        0 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
         labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `groups`, `cv`, `n_jobs`, `verbose`, `params` and `pre_dispatch`, as in scikit-learn.
@@ -522,7 +539,7 @@ def cross_val_predict(
         raise ValueError(
             f"k must be None with method={method!r}, got {k!r}; it is only used with method='predict_topk'"
         )
-    y, options = _prepared(estimator, y, y_mask, options)
+    y, options = _prepared(estimator, y, y_weight, options)
     if k is not None:
         if len(shape := np.shape(y)) != 2:
             raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
@@ -539,12 +556,17 @@ def cross_val_predict(
         return _called(theirs.cross_val_predict, _Predicting(estimator, method), X, y, options)
     known, mask = targets.filled(y)
     if mask is not None:
-        name = "y_mask" if not isinstance(estimator, Pipeline) else f"{estimator.steps[-1][0]}__y_mask"
-        y, options["params"] = known, {**(options.get("params") or {}), name: mask}
+        name = _in_last_step(estimator)
+        y, options["params"] = known, {**(options.get("params") or {}), name: ~mask}
     if isinstance(final, BaseClassifier):
         # The numbers of two classes are 0 and 1, which would be labels.
         estimator = clone(estimator).set_params(**{f"{prefix}multi_label": False})
     return theirs.cross_val_predict(estimator, X, y, method=method, **options)
+
+
+def _in_last_step(estimator: BaseEstimator) -> str:
+    """The name of `y_weight` among the parameters of a fit."""
+    return "y_weight" if not isinstance(estimator, Pipeline) else f"{estimator.steps[-1][0]}__y_weight"
 
 
 def _innermost(estimator: BaseEstimator) -> tuple[Any, str]:

@@ -166,7 +166,7 @@ class TunedThresholds(WithScores):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator, and tune the thresholds on scores of samples that it was not fitted on.
@@ -180,8 +180,8 @@ class TunedThresholds(WithScores):
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights for the fit and for what follows, where a sample of weight 2 counts as two. Samples of weight
             zero do not count, but they are assigned to folds as well.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
@@ -191,7 +191,7 @@ class TunedThresholds(WithScores):
         self : TunedThresholds
             The fitted classifier.
         """
-        return self._run(Fit(X, y, sample_weight, y_mask, label_names))
+        return self._run(Fit(X, y, sample_weight, y_weight, label_names))
 
     def _fit(self, given: Fit) -> None:
         given = self._seen(self._checked(given))
@@ -239,13 +239,13 @@ class TunedThresholds(WithScores):
 
     @of_one_fit
     def score(
-        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_weight: MatrixLike | None = None
     ) -> float:
         """Score the predicted labels by the metric of the objective.
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values, of which those that are unknown are left out.
 
         Returns
@@ -255,7 +255,7 @@ class TunedThresholds(WithScores):
             precision of all predicted entries for "precision>=…"; and the F1 score of all entries for "micro_f1" and
             "label_count".
         """
-        named, truth, _, weights = self._compared(X, y, sample_weight, y_mask)
+        named, truth, _, weights = self._compared(X, y, sample_weight, y_weight)
         rules: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
@@ -347,7 +347,7 @@ class CalibratedLabels(LabelsOnUnseen):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator, and calibrate its scores on samples that it was not fitted on.
@@ -358,7 +358,7 @@ class CalibratedLabels(LabelsOnUnseen):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight, y_mask, label_names : as in `TunedThresholds.fit`
+        sample_weight, y_weight, label_names : as in `TunedThresholds.fit`
             Weights, unknown entries and names of the labels, for the fit and the calibration.
 
         Returns
@@ -366,7 +366,7 @@ class CalibratedLabels(LabelsOnUnseen):
         self : CalibratedLabels
             The fitted classifier.
         """
-        return self._run(Fit(X, y, sample_weight, y_mask, label_names))
+        return self._run(Fit(X, y, sample_weight, y_weight, label_names))
 
     def _fit(self, given: Fit) -> None:
         given = self._seen(self._checked(given))
@@ -483,13 +483,13 @@ class CalibratedLabels(LabelsOnUnseen):
 
     @of_one_fit
     def score(
-        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_weight: MatrixLike | None = None
     ) -> float:
         """Return the fraction of samples for which all labels are predicted correctly.
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values. If some are unknown, they are left out, and the returned score has an
             attribute `n_cells`, the number of values that were used.
 
@@ -498,7 +498,7 @@ class CalibratedLabels(LabelsOnUnseen):
         float
             The fraction of samples all of whose known labels are right.
         """
-        named, truth, mask, weights = self._compared(X, y, sample_weight, y_mask)
+        named, truth, mask, weights = self._compared(X, y, sample_weight, y_weight)
         return masks.accuracy(truth != named, mask, weights)
 
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:

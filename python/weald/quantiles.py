@@ -177,7 +177,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         X_val: MatrixLike | None = None,
         y_val: MatrixLike | None = None,
@@ -194,8 +194,8 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
             Numbers. Those of samples of weight zero are not read. A dense copy with a column for each output and level is made.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights, as in `weald.GradientBoostingRegressor`.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN if y has several columns.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown entries of y, in addition to those that are NaN if y has several columns.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
@@ -222,7 +222,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
         """
         self._validate_params()
         with fitted_at_once(self, anew=True) as new:
-            new._fit_levels(X, y, sample_weight, y_mask, label_names, (X_val, y_val, sample_weight_val), eval_sets)
+            new._fit_levels(X, y, sample_weight, y_weight, label_names, (X_val, y_val, sample_weight_val), eval_sets)
         return self
 
     def _fit_levels(
@@ -230,7 +230,7 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
         X: MatrixLike,
         y: Any,
         sample_weight: object,
-        y_mask: MatrixLike | None,
+        y_weight: MatrixLike | None,
         label_names: object,
         held_out: tuple[Any, Any, Any],
         eval_sets: object,
@@ -240,14 +240,14 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
         levels = _checked_levels(self.quantiles)
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
-        target = targets.numbers(y, n, name, warn_column=True, weights=weights, masks=True, y_mask=y_mask)
+        target = targets.numbers(y, n, name, warn_column=True, weights=weights, masks=True, y_weight=y_weight)
         targets.with_label_names(target, label_names)
         k, d = len(levels), target.n_outputs
         told: dict[str, Any] = {}
         if weights is not None:
             told["sample_weight"] = weights
         if target.mask is not None:
-            told["y_mask"] = np.repeat(masks.dense(target.mask), k, axis=1)
+            told["y_weight"] = np.repeat(~masks.dense(target.mask), k, axis=1)
         X_val, y_val, weights_val = held_out
         told |= {"X_val": X_val, "y_val": y_val, "sample_weight_val": weights_val}
         # Where one of the two is missing, the fit of the estimator says so.
@@ -381,7 +381,12 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Return the negative mean pinball loss of all quantiles, not R² as other regressors do: larger values are better.
 
@@ -393,9 +398,9 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
             The true values. If y has several columns of floats, NaN marks unknown values.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks values of y to leave out, besides those that are NaN. If any are left out, the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
@@ -410,7 +415,9 @@ class QuantileBoostingRegressor(NamedOutputs, RegressorMixin, AroundOne):
         weights = checks.score_weights(sample_weight, n)
         given: Any = y
         given = given.toarray() if is_sparse(given) else given
-        truth, mask = known_target(self).read(given, n, type(self).__name__, y_mask=y_mask)
+        truth, told = known_target(self).read(given, n, type(self).__name__, y_weight=y_weight)
+        masks.check_ungraded(told, "the pinball loss")
+        mask = None if told is None else told.mask
         known = np.ones((n, d), dtype=np.bool_) if mask is None else ~masks.dense(mask)
         # Quantiles stand in the place of unknown values.
         truth = np.where(known, truth, found[:, :, 0])

@@ -229,7 +229,12 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Return the accuracy.
 
@@ -241,16 +246,16 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
             The true classes or labels. If y has several columns of floats, NaN marks unknown values.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks values of y to leave out, besides those that are NaN. If any are left out, the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
         float
             The fraction of samples that are predicted right. For labels, all labels of a sample must be right.
         """
-        return accuracy_of(self, self.predict(X), y, sample_weight, y_mask)
+        return accuracy_of(self, self.predict(X), y, sample_weight, y_weight)
 
 
 class VotingRegressor(RegressorMixin, BaseVoting):
@@ -338,7 +343,12 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Return R², averaged over the outputs.
 
@@ -350,19 +360,19 @@ class VotingRegressor(RegressorMixin, BaseVoting):
             The true values. If y has several columns of floats, NaN marks unknown values.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned
-            score has an attribute `n_cells`, the number of values that were used.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks values of y to leave out, besides those that are NaN. If any are left out, the returned score has an
+            attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
         float
             The score, as of `weald.RandomForestRegressor`.
         """
-        return r2_of(self, self._mean(X), y, sample_weight, y_mask)
+        return r2_of(self, self._mean(X), y, sample_weight, y_weight)
 
     def _target(self, given: Fit) -> Target:
-        rules: dict[str, Any] = {"weights": given.sample_weight, "y_mask": given.y_mask, "masks": True}
+        rules: dict[str, Any] = {"weights": given.sample_weight, "y_weight": given.y_weight, "masks": True}
         n = checks.count_samples(given.X)
         return targets.numbers(given.y, n, type(self).__name__, warn_column=False, keeps_sparse=True, **rules)
 

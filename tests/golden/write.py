@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import weald
+from conftest import unless
 from scipy import sparse
 from weald.projection import Projected
 
@@ -70,7 +71,7 @@ def models() -> dict[str, object]:
         "forest_rows": compact(labels, training_data=(X, y["sparse"]))[0],
         "forest_rows_of_numbers": compact(numbers, training_data=(X, y["numbers"]))[0],
         "forest_masked_labels": weald.ExtraTreesClassifier(n_estimators=2, random_state=0).fit(
-            X, (np.nan_to_num(wide) > -1.5).astype(np.int8), y_mask=mask
+            X, (np.nan_to_num(wide) > -1.5).astype(np.int8), y_weight=unless(mask)
         ),
         "forest_masked_numbers": masked,
         "forest_masked_float16": compact(masked, dtype="float16")[0],

@@ -42,10 +42,10 @@ sample_weight : array-like of shape (n_samples,) or None, default=None
     read, and one with weight 2 counts as two: exactly for multiples of 1/64, and otherwise up to the rounding and with the
     exceptions in `docs/determinism.md#sample-weights-are-counts`.
 
-y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-    True or 1 marks unknown values of y, besides those that are NaN; they are not read. Splits and leaves use the known
-    values, in time in proportion to the number of outputs. A sample without any is left out, an output without any raises
-    a ValueError. See `docs/missing-labels.md`, also for what does not support them.
+y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+    Weights of the values of y, by which they multiply the weight of their sample: 0 for unknown values, which are not
+    read, as NaN is. "stored": the stored entries of sparse y are what is known. A sample without a known value is left
+    out, an output without any raises a ValueError. See `docs/missing-labels.md`.
 
 trees : range or None, default=None
     Grow only these trees of `range(n_estimators)`, in the same way, without out-of-bag scores. Such parts can be fitted on
@@ -73,38 +73,38 @@ self : object
 A wrong argument or parameter raises a ValueError or TypeError that names it, and too little memory a MemoryError before
 the fit starts. The estimator then stays as it was, as after Ctrl-C.
 
-# y_mask_of_boosting
-y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-    True or 1 marks unknown values of y, besides those that are NaN, as in `y_val` and `eval_sets`; they are not read, and
-    have no gradients. A sample without any known value is left out, an output without any raises a ValueError. It takes
-    several times as long, and y as a float64 array. See `docs/missing-labels.md`, also for what does not support them.
+# y_weight_of_boosting
+y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+    Weights of the values of y, by which they multiply the weight of their sample: 0 for unknown values, which are not
+    read, as NaN is, also in `y_val` and `eval_sets`. "stored": the stored entries of sparse y are what is known. A sample
+    without a known value is left out, an output without any raises a ValueError. See `docs/missing-labels.md`.
 
-# y_mask_of_compression
-y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-    True or 1 marks unknown values of y, besides those that are NaN; they are not read and have no loss. Only for
+# y_weight_of_compression
+y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+    0 marks unknown values of y, besides those that are NaN; they are not read and have no loss. Only for
     solver="stagewise". A sample without any known value is left out, an output without any raises a ValueError.
 
-# y_mask_of_score
-y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-    True or 1 marks values of y to leave out, besides those that are NaN. If any are left out, the returned score has an
+# y_weight_of_score
+y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+    0 marks values of y to leave out, besides those that are NaN. If any are left out, the returned score has an
     attribute `n_cells`, the number of values that were used.
 
 # scored
-X, y, sample_weight, y_mask : as in `fit`
+X, y, sample_weight, y_weight : as in `fit`
     Samples and their true values. If some are unknown, they are left out, and the returned score has an attribute
     `n_cells`, the number of values that were used.
 
 # scored_where_known
-X, y, sample_weight, y_mask : as in `fit`
+X, y, sample_weight, y_weight : as in `fit`
     Samples and their true values, of which those that are unknown are left out.
 
-# y_mask_left_out
-y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-    True or 1 marks values of y to leave out, besides those that are NaN.
+# y_weight_left_out
+y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+    0 marks values of y to leave out, besides those that are NaN.
 
-# y_mask_of_calibration
-y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-    True or 1 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
+# y_weight_of_calibration
+y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+    0 marks unknown entries of y, besides those that are NaN, for the fit of the estimator, too.
 
 # sample_weight_of_calibration
 sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -193,9 +193,9 @@ y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of
 hierarchy : LabelHierarchy
     The hierarchy of the labels.
 
-# y_mask_of_metrics
-y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-    True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+# y_weight_of_metrics
+y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+    0 marks unknown entries of `y_true`, besides those that are NaN.
 
 # propensities
 propensities : array-like of shape (n_labels,)

@@ -67,13 +67,13 @@ SHARED_TEXTS = {
         "BoostedModel.apply": "X_as_in_predict",
     },
     "_fit/boosting.py": {
-        "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_mask_of_boosting label_names fitted_self",
+        "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_weight_of_boosting label_names fitted_self",
     },
     "_fit/compression.py": {
-        "BaseCompressed.fit": "errors_of_fit X_of_fit y_mask_of_compression label_names fitted_self",
+        "BaseCompressed.fit": "errors_of_fit X_of_fit y_weight_of_compression label_names fitted_self",
     },
     "_fit/forest.py": {
-        "BaseForest.fit": "errors_of_fit X_of_fit y sample_weight y_mask label_names trees fitted_self",
+        "BaseForest.fit": "errors_of_fit X_of_fit y sample_weight y_weight label_names trees fitted_self",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
     "_fit/named_outputs.py": {
@@ -96,7 +96,7 @@ SHARED_TEXTS = {
         "BaseClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "_fit/tree.py": {
-        "BaseTree.fit": "errors_of_fit X_of_fit y sample_weight y_mask label_names check_input fitted_self",
+        "BaseTree.fit": "errors_of_fit X_of_fit y sample_weight y_weight label_names check_input fitted_self",
         "BaseTree.predict": "X check_input",
         "BaseTree.apply": "X_as_in_predict check_input",
         "BaseTree.decision_path": "X_as_in_predict check_input",
@@ -120,15 +120,15 @@ SHARED_TEXTS = {
         "LinearClassifier.fit": "label_names parts_of_linear fitted_self errors_of_fit X_of_numbers y",
     },
     "metrics.py": {
-        "one_error": "y_true_and_score y_mask_of_metrics",
-        "precision_at_k": "ranking y_mask_of_metrics",
+        "one_error": "y_true_and_score y_weight_of_metrics",
+        "precision_at_k": "ranking y_weight_of_metrics",
         "recall_at_k": "unless_known",
         "ndcg_at_k": "unless_known",
-        "psp_at_k": "ranking propensities y_mask_of_metrics unless_known",
+        "psp_at_k": "ranking propensities y_weight_of_metrics unless_known",
         "psndcg_at_k": "unless_known",
         "label_coverage_at_k": "unless_known",
-        "micro_f1": "y_true_and_pred y_mask_of_metrics",
-        "coverage_error": "y_mask_of_metrics",
+        "micro_f1": "y_true_and_pred y_weight_of_metrics",
+        "coverage_error": "y_weight_of_metrics",
     },
     "conformal.py": {
         "ConformalRegressor.fit": "sample_weight_of_calibration label_names groups",
@@ -145,10 +145,10 @@ SHARED_TEXTS = {
         "ConformalLabels.predict": "X_of_estimator",
         "ConformalLabels.score": "scored_where_known",
         "ConformalRegressor.ellipsoid_radius": "alpha_of_method",
-        "coverage": "y_mask_left_out",
+        "coverage": "y_weight_left_out",
     },
     "multilabel.py": {
-        "TunedThresholds.fit": "sample_weight_of_calibration y_mask_of_calibration label_names",
+        "TunedThresholds.fit": "sample_weight_of_calibration y_weight_of_calibration label_names",
         "TunedThresholds.predict": "X_of_estimator",
         "TunedThresholds.score": "scored_where_known",
         "CalibratedLabels.predict_sparse": "X_of_estimator",
@@ -161,15 +161,15 @@ SHARED_TEXTS = {
         "QuantileBoostingRegressor.fit": "label_names",
         "QuantileBoostingRegressor.predict_quantiles": "X_of_estimator",
         "QuantileBoostingRegressor.predict": "X_of_estimator",
-        "QuantileBoostingRegressor.score": "X_of_estimator y_mask_of_score",
+        "QuantileBoostingRegressor.score": "X_of_estimator y_weight_of_score",
     },
     "tree.py": {
         "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
     },
     "_labels/hierarchical_metrics.py": {
-        "hierarchical_precision": "closed_labels y_mask_of_metrics",
-        "fmax": "y_mask_of_metrics",
-        "auprc": "y_mask_of_metrics",
+        "hierarchical_precision": "closed_labels y_weight_of_metrics",
+        "fmax": "y_weight_of_metrics",
+        "auprc": "y_weight_of_metrics",
     },
     "_around/hierarchical.py": {
         "HierarchicalLabels.predict_proba": "X_of_estimator",
@@ -193,8 +193,8 @@ SHARED_TEXTS = {
         "VotingClassifier.predict_log_proba": "X_of_estimators",
         "VotingClassifier.decision_function": "X_of_estimators",
         "VotingClassifier.predict_sparse": "X_of_estimators",
-        "VotingClassifier.score": "X_of_estimators y_mask_of_score",
+        "VotingClassifier.score": "X_of_estimators y_weight_of_score",
         "VotingRegressor.predict": "X_of_estimators",
-        "VotingRegressor.score": "X_of_estimators y_mask_of_score",
+        "VotingRegressor.score": "X_of_estimators y_weight_of_score",
     },
 }

@@ -170,11 +170,14 @@ impl PyTargets<'_> {
     }
 }
 
-/// The unknown cells of y: a bool array of the same shape, or `indptr`, `indices` and the number of outputs.
+/// The unknown cells of y, as a bool array of the same shape, or `indptr`, `indices` and the number of outputs; or the
+/// weights of cells, as an array of float64, or `indptr`, `indices`, weights and the number of outputs.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyMask<'py> {
     Dense(Read2<'py, bool>),
     Sparse(PyIndices<'py>, PyIndices<'py>, usize),
+    Weights(Read2<'py, f64>),
+    Stored(PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize),
 }
 
 impl PyMask<'_> {
@@ -182,8 +185,14 @@ impl PyMask<'_> {
         Ok(match self {
             PyMask::Dense(mask) => Mask::Dense(mask.as_array()),
             PyMask::Sparse(ptr, indices, n_outputs) => {
-                let (ptr, indices) = (ptr.to_offsets("y_mask")?, indices.to_u32("y_mask", *n_outputs)?);
+                let (ptr, indices) = (ptr.to_offsets("y_weight")?, indices.to_u32("y_weight", *n_outputs)?);
                 Mask::Sparse(LabelView::try_new(ptr, indices, *n_outputs).map_err(raise)?)
+            }
+            PyMask::Weights(weights) => Mask::Weights(weights.as_array()),
+            PyMask::Stored(ptr, indices, weights, n_outputs) => {
+                let (ptr, indices) = (ptr.to_offsets("y_weight")?, indices.to_u32("y_weight", *n_outputs)?);
+                let weights = contiguous(weights, "the weights of y_weight")?;
+                Mask::Stored(SparseTargets::try_new(ptr, indices, weights, *n_outputs).map_err(raise)?)
             }
         })
     }

@@ -87,7 +87,7 @@ fn of_samples<'py>(
     measure: Measure,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (scores, truth) = (scores.view()?, truth.view("y")?);
-    let mask = mask.as_ref().map(|mask| mask.view("y_mask")).transpose()?;
+    let mask = mask.as_ref().map(|mask| mask.view("y_weight")).transpose()?;
     let entry = Entry { n_threads, cost: scores.n_stored().saturating_add(scores.n_samples()), progress: None };
     Ok(output::vector(py, entry.run(py, |control| measure(&scores, &truth, mask.as_ref(), control))?))
 }

@@ -40,10 +40,10 @@ pub(crate) fn folds_of_samples<'py>(
     sample_weight: Option<Read1<'py, f64>>,
     n_folds: usize,
     seed: u64,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
     base_margin: Option<Read2<'py, f64>>,
 ) -> PyResult<Vec<PySplit<'py>>> {
-    let of = (x, y, sample_weight, y_mask, base_margin);
+    let of = (x, y, sample_weight, y_weight, base_margin);
     let found = of_data(py, &of, |data, control| folds::splits(data, n_folds, seed, control))?;
     Ok(found.into_iter().map(|split| (output::vector(py, split.train), output::vector(py, split.held_out))).collect())
 }
@@ -57,9 +57,9 @@ pub(crate) fn held_out_samples<'py>(
     sample_weight: Option<Read1<'py, f64>>,
     share: f64,
     seed: u64,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let of = (x, y, sample_weight, y_mask, None);
+    let of = (x, y, sample_weight, y_weight, None);
     Ok(output::vector(py, of_data(py, &of, |data, control| folds::held_out(data, share, seed, control))?))
 }
 
@@ -69,14 +69,14 @@ type Samples<'py> =
 
 fn of_data<T: Send>(
     py: Python<'_>,
-    (x, y, weights, y_mask, base_margin): &Samples<'_>,
+    (x, y, weights, y_weight, base_margin): &Samples<'_>,
     work: impl FnOnce(&Dataset<'_>, &Control) -> weald::Result<T> + Send,
 ) -> PyResult<T> {
     let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(weights.as_ref())?);
-    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
     let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask);
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_weight);
     entry.run(py, |control| work(&data, control))
 }
 

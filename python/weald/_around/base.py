@@ -42,7 +42,7 @@ class Fit:
     X: Any
     y: Any
     sample_weight: Any = None
-    y_mask: Any = None
+    y_weight: Any = None
     label_names: Any = None
     groups: Any = None
     fits: Fits = HERE

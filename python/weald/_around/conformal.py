@@ -92,8 +92,8 @@ class BaseConformal(NamedOutputs, AroundOne):
 
     def _with_target(self, given: Fit, target: Target, y: Any) -> Fit:
         """The arguments of a fit to this y."""
-        targets.with_label_names(target, given.label_names, given.y_mask)
-        return replace(given, y=y, y_mask=target.mask, target=target)
+        targets.with_label_names(target, given.label_names, given.y_weight)
+        return replace(given, y=y, y_weight=target.known, target=target)
 
     def _unseen(self, given: Fit) -> tuple[Float, Float]:
         """Fit the estimator. Returns predictions of samples by models that were not fitted to them, and sample weights.
@@ -102,7 +102,7 @@ class BaseConformal(NamedOutputs, AroundOne):
         """
         unseen.check_takes_masks(self._given(), given)
         unseen.check_names(self._given(), given.target.names)
-        weights = masks.weights_of_known(given.y_mask, given.sample_weight, given.target.names)
+        weights = masks.weights_of_known(given.target.known, given.sample_weight, given.target.names)
         weights = None if weights is None else checks.count_weights(weights)
         n = checks.count_samples(given.X)
         if weights is not None and warned.of_tiny_weights(weights, {f"alpha={self.alpha}": 1 / self.alpha - 1}):
@@ -129,7 +129,7 @@ class BaseConformal(NamedOutputs, AroundOne):
 
     def _read_oob(self, given: Fit) -> Any:
         """The fit of a forest to X, which returns the same out of bag."""
-        others = given.y, given.sample_weight, given.y_mask, self._of_forest, given.fits
+        others = given.y, given.sample_weight, given.y_weight, self._of_forest, given.fits
         return lambda forest, X: forest._fit_and_read(X, *others)
 
     def _of_forest(self, forest: Any, samples: Samples, config: Any) -> tuple[Float, NDArray[np.uint32]]:
@@ -225,7 +225,7 @@ class BaseConformalRegressor(BaseConformal):
         self._check_conformity(final, given.cv)
         rules: dict[str, Any] = {"warn_column": True, "masks": True, "keeps_sparse": True}
         n = checks.count_samples(given.X)
-        target = targets.numbers(given.y, n, name, weights=given.sample_weight, y_mask=given.y_mask, **rules)
+        target = targets.numbers(given.y, n, name, weights=given.sample_weight, y_weight=given.y_weight, **rules)
         truth = target.original if target.container is None else target.original.toarray()
         y = truth[:, 0] if target.n_outputs == 1 else truth
         if target.container is not None and isinstance(final, BaseRegressor):
@@ -272,7 +272,7 @@ class BaseConformalRegressor(BaseConformal):
     def _of_forest(self, forest: Any, samples: Samples, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         if self.conformity_score == "normalized":
             data = samples.X, samples.target.engine, samples.row_weights[0]
-            center, n_trees, spread = forest._forest.oob_spread(config, *data, forest._n_threads(), samples.mask)
+            center, n_trees, spread = forest._forest.oob_spread(config, *data, forest._n_threads(), samples.known)
             return np.stack([center, spread], axis=1), n_trees
         center, n_trees = super()._of_forest(forest, samples, config)
         return center[:, None, :], n_trees
@@ -323,11 +323,12 @@ class BaseConformalRegressor(BaseConformal):
     def _n_ranked(self) -> int:
         return self.n_outputs_ + 1 + (self.n_outputs_ <= regions.MOST_OUTPUTS)
 
-    def _truth(self, y: Any, y_mask: MatrixLike | None, n_samples: int) -> tuple[Float, Any]:
+    def _truth(self, y: Any, y_weight: MatrixLike | None, n_samples: int) -> tuple[Float, Any]:
         names = getattr(self, "target_names_in_", None)
         known = Target("numbers", None, self.n_outputs_, [], None, names=names)
-        truth, mask = known.read(y, n_samples, type(self).__name__, y_mask=y_mask)
-        return (truth.toarray() if is_sparse(truth) else truth), mask
+        truth, told = known.read(y, n_samples, type(self).__name__, y_weight=y_weight)
+        masks.check_ungraded(told, "intervals")
+        return (truth.toarray() if is_sparse(truth) else truth), None if told is None else told.mask
 
     def _parts_of(self, X: MatrixLike) -> Float:
         return np.moveaxis(self._predicted(X), 1, 0)
@@ -452,7 +453,7 @@ class BaseConformalClassifier(BaseConformal):
             raise TypeError(f"estimator must be a classifier with predict_proba, got {type(final).__name__}")
         said = final._multi_label() if isinstance(final, BaseClassifier) else "auto"
         n = checks.count_samples(given.X)
-        rules: dict[str, Any] = {"warn_column": True, "multi_label": said, "masks": True, "y_mask": given.y_mask}
+        rules: dict[str, Any] = {"warn_column": True, "multi_label": said, "masks": True, "y_weight": given.y_weight}
         target = targets.classes(given.y, given.sample_weight, n, name, **rules)
         if target.kind == "labels":
             raise ValueError(

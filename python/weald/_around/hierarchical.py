@@ -114,7 +114,7 @@ class HierarchicalLabels(LabelsAround):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
     ) -> Self:
         """Close the label sets, and fit the estimator to them.
@@ -125,7 +125,7 @@ class HierarchicalLabels(LabelsAround):
             Training samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. `predict` returns labels of the same container and dtype.
-        sample_weight, y_mask, label_names : as in the `fit` of the estimator
+        sample_weight, y_weight, label_names : as in the `fit` of the estimator
             Weights, unknown entries and names of the labels. What the hierarchy says about unknown entries becomes
             known.
 
@@ -134,7 +134,7 @@ class HierarchicalLabels(LabelsAround):
         self : HierarchicalLabels
             The fitted classifier.
         """
-        return self._run(Fit(X, y, sample_weight, y_mask, label_names))
+        return self._run(Fit(X, y, sample_weight, y_weight, label_names))
 
     def _fit(self, given: Fit) -> None:
         given, estimator = self._prepared(given)
@@ -144,7 +144,7 @@ class HierarchicalLabels(LabelsAround):
         else:
             with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
                 told = lambda: progress(1)  # noqa: E731
-                data = given.X, given.y, given.sample_weight, given.y_mask
+                data = given.X, given.y, given.sample_weight, given.y_weight
                 estimator = given.fits.start(estimator, *data, told)()
         self.estimator_ = estimator
 
@@ -158,12 +158,12 @@ class HierarchicalLabels(LabelsAround):
         y: MatrixLike,
         sample_weight: ArrayLike | None,
         min_score: float,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         fits: Fits = HERE,
     ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
         """Fit around a forest; return consistent out-of-bag scores of at least `min_score`, and which samples have some."""
         with fitted_at_once(self, anew=True) as new:
-            given, estimator = new._prepared(Fit(X, y, sample_weight, y_mask, fits=fits))
+            given, estimator = new._prepared(Fit(X, y, sample_weight, y_weight, fits=fits))
             with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
                 new.estimator_, scores, known = unseen.out_of_bag(estimator, given, new._floor(min_score))
                 progress(1)
@@ -190,7 +190,7 @@ class HierarchicalLabels(LabelsAround):
                 target = replace(target, names=hierarchy.label_names.copy())
         self.hierarchy_ = hierarchy
         labels, mask = self._closed(target)
-        return replace(target, original=labels, mask=mask)
+        return replace(target, original=labels, known=None if mask is None else masks.Known(mask))
 
     def _closed(self, target: targets.Target, what: str = "y") -> tuple[sparse.csr_array, sparse.csr_array | None]:
         if self.not_closed == "raise":
@@ -339,13 +339,13 @@ class HierarchicalLabels(LabelsAround):
 
     @of_one_fit
     def score(
-        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_weight: MatrixLike | None = None
     ) -> float:
         """Return the fraction of samples for which all labels are predicted correctly, after y is closed.
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values. If some are unknown, they are left out, and the returned score has an
             attribute `n_cells`, the number of values that were used.
 
@@ -355,7 +355,8 @@ class HierarchicalLabels(LabelsAround):
             The fraction of samples all of whose known labels are right.
         """
         named = self._named(X)
-        truth, mask = self._read(y, y_mask, named.shape[0])
-        truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, mask=mask))
+        truth, mask = self._read(y, y_weight, named.shape[0])
+        told = None if mask is None else masks.Known(mask)
+        truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, known=told))
         wrong: Matrix = truth != named
         return masks.accuracy(wrong, mask, checks.score_weights(sample_weight, named.shape[0]))

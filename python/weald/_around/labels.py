@@ -90,10 +90,10 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
         checks.check_is_given(given.y, type(self).__name__)
         n = checks.count_samples(given.X)
         weights = checks.check_weights(given.sample_weight, n)
-        target = targets.labels(given.y, n, weights, y_mask=given.y_mask, each_output=True)
-        target = targets.with_label_names(target, given.label_names, given.y_mask)
+        target = targets.labels(given.y, n, weights, y_weight=given.y_weight, each_output=True)
+        target = targets.with_label_names(target, given.label_names, given.y_weight)
         unseen.check_names(self.estimator, target.names)
-        weights = masks.weights_of_known(target.mask, weights, target.names)
+        weights = masks.weights_of_known(target.known, weights, target.names)
         if not target.original.nnz:
             raise ValueError("y must have at least one label in a sample of positive weight, got none")
         return self._with_target(replace(given, sample_weight=weights), target)
@@ -107,22 +107,24 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
         # Other estimators than those of weald may not support sparse y, and get y as it was passed.
         is_sparse = isinstance(apart(self.estimator)[0], BaseClassifier) or form.container
         y = (target.original if is_sparse else target.original.toarray()).astype(form.dtype)
-        return replace(given, y=y, y_mask=target.mask, target=target)
+        return replace(given, y=y, y_weight=target.known, target=target)
 
-    def _read(self, y: MatrixLike | None, y_mask: MatrixLike | None, n_samples: int) -> tuple[sparse.csr_array, Any]:
+    def _read(self, y: MatrixLike | None, y_weight: MatrixLike | None, n_samples: int) -> tuple[sparse.csr_array, Any]:
         """The known labels of other samples, and the pattern of unknown ones."""
         names = getattr(self, "target_names_in_", None)
         target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
-        return target.read(y, n_samples, type(self).__name__, y_mask=y_mask)
+        truth, known = target.read(y, n_samples, type(self).__name__, y_weight=y_weight)
+        masks.check_ungraded(known, "scores of labels")
+        return truth, None if known is None else known.mask
 
     @abstractmethod
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         """The labels that are predicted, as CSR."""
 
-    def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None) -> Any:
+    def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: MatrixLike | None) -> Any:
         """The known labels that are predicted, those that are true, the pattern of unknown ones, and sample weights."""
         named = self._named(X)
-        truth, mask = self._read(y, y_mask, named.shape[0])
+        truth, mask = self._read(y, y_weight, named.shape[0])
         return without(named, mask), truth, mask, checks.score_weights(sample_weight, named.shape[0])
 
     # --- predictions of all of them ----------------------------------------------------------------------------------

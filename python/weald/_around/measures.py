@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from weald._input import checks, targets
+from weald._input import checks, masks, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import Target
@@ -58,17 +58,20 @@ class Predicted:
             raise ValueError(f"{accepted}, got {described(predicted)}")
         return cls(found.reshape(len(found), -1, 2).astype(np.float64), [], [])
 
-    def inside(self, y_true: Any, y_mask: MatrixLike | None) -> tuple[NDArray[np.bool_], Any]:
+    def inside(self, y_true: Any, y_weight: MatrixLike | None) -> tuple[NDArray[np.bool_], Any]:
         """Whether each value is inside, of shape (n_samples, n_outputs), and the mask of unknown ones."""
         if self.intervals is None:
             n, sizes = len(self.sets[0]), [len(found) for found in self.classes]
             known = Target("classes", (None, sizes), len(sizes), self.classes, None)
-            truth, mask = known.read(y_true, n, "coverage", what="y_true", y_mask=y_mask)
+            truth, told = known.read(y_true, n, "coverage", what="y_true", y_weight=y_weight)
+            masks.check_ungraded(told, "coverage")
+            mask = None if told is None else told.mask
             return inside_sets(truth, self.sets, self.classes, mask), mask
         n, n_outputs, _ = self.intervals.shape
         target = targets.numbers(
-            y_true, n, "coverage", warn_column=False, masks=True, y_mask=y_mask, each_output=False, what="y_true"
+            y_true, n, "coverage", warn_column=False, masks=True, y_weight=y_weight, each_output=False, what="y_true"
         )
+        masks.check_ungraded(target.known, "coverage")
         if target.n_outputs != n_outputs:
             raise ValueError(f"y_true must have {n_outputs} outputs, as predicted has, got {target.n_outputs}")
         return inside_intervals(target.original, self.intervals), target.mask

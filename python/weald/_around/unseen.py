@@ -53,7 +53,7 @@ def check_scores(estimator: BaseEstimator) -> None:
 def check_takes_masks(estimator: BaseEstimator, given: Fit) -> None:
     """Raise for unknown values of y that the fit of an estimator does not support."""
     final, _ = apart(estimator)
-    if given.y_mask is not None and given.cv != "given" and not getattr(final, "_masks_y", False):
+    if given.y_weight is not None and given.cv != "given" and not getattr(final, "_masks_y", False):
         raise ValueError(
             f"{type(final).__name__} does not support y with masked entries: estimator must be one of weald that does, "
             "or a fitted one in FrozenEstimator"
@@ -101,7 +101,7 @@ def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
 
 def fit_out_of_bag(final: Any, X: Any, given: Fit, floor: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
     """Fit to labels; return out-of-bag scores of at least `floor`, and by how many models each sample has such scores."""
-    scores, n_models = final._fit_out_of_bag(X, given.y, given.sample_weight, floor, given.y_mask, given.fits)
+    scores, n_models = final._fit_out_of_bag(X, given.y, given.sample_weight, floor, given.y_weight, given.fits)
     return sparse.csr_array(scores), n_models
 
 
@@ -176,8 +176,8 @@ def _folds(cv: Any, given: Fit) -> list[Any]:
     """The training and test samples of each fold. Folds that are stratified by labels are told y and its mask."""
     if isinstance(cv, Dealt):
         return cv.of(given.X, given.target, given.sample_weight)
-    n, by_labels = given.y.shape[0], "y_mask" in inspect.signature(cv.split).parameters
-    told: dict[str, Any] = {"y": given.y, "y_mask": given.y_mask} if by_labels else {"y": np.zeros(n)}
+    n, by_labels = given.y.shape[0], "y_weight" in inspect.signature(cv.split).parameters
+    told: dict[str, Any] = {"y": given.y, "y_weight": given.y_weight} if by_labels else {"y": np.zeros(n)}
     if given.groups is not None:
         told["groups"] = given.groups
     return list(cv.split(np.zeros((n, 1)), **told))
@@ -208,7 +208,7 @@ def unseen(
             model, (found, n_trees) = fitted_last(estimator, X, y, read_out_of_bag)
             progress(1)
             return model, found, n_trees > 0
-        args = estimator, X, y, given.sample_weight, given.y_mask, parts, read, progress
+        args = estimator, X, y, given.sample_weight, given.y_weight, parts, read, progress
         model, blocks, order = with_folds(fits, *args)
     at = np.full(n, len(order))
     at[order] = np.arange(len(order))

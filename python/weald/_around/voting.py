@@ -172,7 +172,7 @@ class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimators, one after another.
@@ -185,8 +185,8 @@ class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
             The target values, as in `weald.RandomForestClassifier` and `weald.RandomForestRegressor`.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights. Samples of weight zero are treated as if they were absent.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown entries of y, in addition to those that are NaN. All estimators that are fitted must support
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown entries of y, in addition to those that are NaN. All estimators that are fitted must support
             them.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
@@ -206,7 +206,7 @@ class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
             If one of the estimators is a class, of the wrong kind, or does not support `sample_weight`. The estimator is left
             unchanged.
         """
-        return self._run(Fit(X, y, sample_weight, y_mask, label_names))
+        return self._run(Fit(X, y, sample_weight, y_weight, label_names))
 
     def _fit(self, given: Fit, fit: Callable[..., Any] = fitted) -> None:
         """Fit all members by `fit`, which returns the fitted estimator, and set the attributes."""
@@ -214,19 +214,19 @@ class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
         kept = self._kept()
         weights = checks.check_weights(given.sample_weight, checks.count_samples(given.X))
         given = replace(given, sample_weight=weights)
-        target = targets.with_label_names(self._target(given), given.label_names, given.y_mask)
+        target = targets.with_label_names(self._target(given), given.label_names, given.y_weight)
         if target.mask is not None and (which := self._without_masks()) is not None:
             raise ValueError(
                 f"{kind_of(apart(dict(kept)[which])[0])} as {which!r} does not support y with masked entries: estimators "
                 "must be of weald and support them, or be fitted ones in FrozenEstimator"
             )
-        given = replace(given, y_mask=None if target.mask is None else given.y_mask, target=target)
+        given = replace(given, y_weight=None if target.mask is None else given.y_weight, target=target)
         self.estimators_ = []
         with Progress(type(self).__name__, "fit", len(kept), self.verbose) as progress:
             for which, estimator in kept:
                 with _noting(which), self._threads():
                     own = _for_member(which, estimator, given)
-                    self.estimators_.append(fit(estimator, own.X, own.y, own.sample_weight, own.y_mask))
+                    self.estimators_.append(fit(estimator, own.X, own.y, own.sample_weight, own.y_weight))
                 progress(len(self.estimators_))
         self._names = {which: not _is_dropped(estimator) for which, estimator in self.estimators}
         self.weights_ = self._checked_weights(kept)
@@ -386,7 +386,7 @@ class BaseVotingClassifier(BestLabels, BaseVoting):
     def _target(self, given: Fit) -> Target:
         rules: dict[str, Any] = {"warn_column": False, "multi_label": self._multi_label(), "masks": True}
         n = checks.count_samples(given.X)
-        return targets.classes(given.y, given.sample_weight, n, type(self).__name__, y_mask=given.y_mask, **rules)
+        return targets.classes(given.y, given.sample_weight, n, type(self).__name__, y_weight=given.y_weight, **rules)
 
     def _set_columns(self, target: Target) -> None:
         self._label_format = target.label_format
@@ -454,7 +454,7 @@ class BaseVotingClassifier(BestLabels, BaseVoting):
         return None
 
     def _fit_out_of_bag(
-        self, X: Any, y: Any, sample_weight: object, min_score: float, y_mask: Any = None, fits: Fits = HERE
+        self, X: Any, y: Any, sample_weight: object, min_score: float, y_weight: Any = None, fits: Fits = HERE
     ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         """Fit to labels; return out-of-bag scores of at least `min_score`, and whether each sample has any, as a number."""
         found: list[tuple[sparse.csr_array, NDArray[np.bool_]]] = []
@@ -468,7 +468,7 @@ class BaseVotingClassifier(BestLabels, BaseVoting):
             return model
 
         with fitted_at_once(self, anew=True) as new:
-            new._fit(Fit(X, y, sample_weight, y_mask), fit)
+            new._fit(Fit(X, y, sample_weight, y_weight), fit)
             weights = new.weights_[new.weights_ > 0].tolist()
         mean = mean_of([scores for scores, _ in found], weights)
         mean.data[mean.data < min_score] = 0.0
@@ -531,7 +531,7 @@ def _for_member(name: str, estimator: Any, given: Fit) -> Fit:
     if rows is None:
         return replace(given, y=y)
     X, y = (safe_indexing(part.tocsr() if is_sparse(part) else part, rows) for part in (X, y))
-    return replace(given, X=X, y=y, sample_weight=weights[rows], y_mask=None)
+    return replace(given, X=X, y=y, sample_weight=weights[rows], y_weight=None)
 
 
 def mean_of(parts: list[Any], weights: list[float]) -> Any:

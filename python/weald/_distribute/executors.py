@@ -138,10 +138,10 @@ class OnExecutor(Fits):
     # --- fits --------------------------------------------------------------------------------------------------------
 
     def fit_parts(
-        self, model: Any, what: str, n: int, X: Any, y: Any, weights: Any, mask: Any, others: dict[str, Any]
+        self, model: Any, what: str, n: int, X: Any, y: Any, weights: Any, y_weight: Any, others: dict[str, Any]
     ) -> Any:
         """The fit of a model whose parts are `n` trees or labels; `others` are further arguments of its `fit`."""
-        return self._start_parts(model, what, n, X, y, weights, mask, None, others)()[0]
+        return self._start_parts(model, what, n, X, y, weights, y_weight, None, others)()[0]
 
     def in_parts(
         self,
@@ -149,11 +149,11 @@ class OnExecutor(Fits):
         X: MatrixLike,
         y: Any,
         weights: Any,
-        mask: Any,
+        y_weight: Any,
         fit_part: Callable[..., Any] | None = None,
     ) -> tuple[Any, list[Any]] | None:
-        found = _parts_of(model, X, y, weights, mask)
-        return None if found is None else self._start_parts(*found, X, y, weights, mask, fit_part, {})()
+        found = _parts_of(model, X, y, weights, y_weight)
+        return None if found is None else self._start_parts(*found, X, y, weights, y_weight, fit_part, {})()
 
     def _start_parts(
         self,
@@ -163,7 +163,7 @@ class OnExecutor(Fits):
         X: Any,
         y: Any,
         weights: Any,
-        mask: Any,
+        y_weight: Any,
         fit_part: Callable[..., Any] | None,
         others: dict[str, Any],
     ) -> Callable[[], tuple[Any, list[Any]]]:
@@ -178,12 +178,12 @@ class OnExecutor(Fits):
         ]
         progress = Progress(type(model).__name__, what[:-1], n, int(model.verbose))
         told = lambda i: progress(progress.n_done + len(ranges[i]))  # noqa: E731
-        wait_for_all = self.submit(calls, (X, y, weights, mask), told)
+        wait_for_all = self.submit(calls, (X, y, weights, y_weight), told)
 
         def result() -> tuple[Any, list[Any]]:
             with progress:
                 found = wait_for_all()
-            merged = merge([part for part, _ in found], X, y, weights, y_mask=mask)
+            merged = merge([part for part, _ in found], X, y, weights, y_weight=y_weight)
             return merged, [more for _, more in found]
 
         return result
@@ -194,29 +194,29 @@ class OnExecutor(Fits):
         X: MatrixLike,
         y: Any,
         weights: Any,
-        mask: Any = None,
+        y_weight: Any = None,
         told: Callable[[], object] = lambda: None,
     ) -> Callable[[], Any]:
         final: Any = apart(estimator)[0]
         if isinstance(estimator, FrozenEstimator):
-            return super().start(estimator, X, y, weights, mask, told)
-        is_around, parts = isinstance(final, Around) and final._fits_apart, _parts_of(final, X, y, weights, mask)
+            return super().start(estimator, X, y, weights, y_weight, told)
+        is_around, parts = isinstance(final, Around) and final._fits_apart, _parts_of(final, X, y, weights, y_weight)
         if not is_around and parts is None:
             call: Call = ("the fit to all samples", (_fit_whole, estimator))
-            found = self.submit([call], (X, y, weights, mask), lambda _: told())
+            found = self.submit([call], (X, y, weights, y_weight), lambda _: told())
             return lambda: found()[0]
         if isinstance(estimator, Pipeline):
 
             def fit_last(last: Any, rows: MatrixLike) -> None:
-                last._become(self.start(last, rows, y, weights, mask)())
+                last._become(self.start(last, rows, y, weights, y_weight)())
 
             fit: Callable[[], Any] = lambda: fitted_last(estimator, X, y, fit_last)[0]  # noqa: E731
         elif is_around:
             model = clone(final)
-            fit = lambda: model._run(Fit(X, y, weights, mask, fits=self))  # noqa: E731
+            fit = lambda: model._run(Fit(X, y, weights, y_weight, fits=self))  # noqa: E731
         else:
             assert parts is not None
-            model, merged = clone(final), self._start_parts(*parts, X, y, weights, mask, None, {})
+            model, merged = clone(final), self._start_parts(*parts, X, y, weights, y_weight, None, {})
             fit = lambda: model._become(merged()[0]) or model  # noqa: E731
 
         def result() -> Any:
@@ -232,7 +232,7 @@ class OnExecutor(Fits):
         X: Any,
         y: Any,
         weights: Any,
-        mask: Any,
+        y_weight: Any,
         folds: list[Fold],
         read: Read,
         told: Callable[[], object],
@@ -240,7 +240,7 @@ class OnExecutor(Fits):
         calls: list[Call] = [
             (f"the fit without fold {i}", (_fit_fold, estimator, *fold, read)) for i, fold in enumerate(folds)
         ]
-        return self.submit(calls, (X, y, weights, mask), lambda _: told())
+        return self.submit(calls, (X, y, weights, y_weight), lambda _: told())
 
     def read(self, model: BaseEstimator, X: MatrixLike, read: Read) -> list[Any]:
         inside, before = innermost(model)
@@ -271,10 +271,10 @@ def _fit_part(
     fit_part: Callable[..., Any] | None,
     others: dict[str, Any],
 ) -> tuple[Any, Any]:
-    X, y, weights, mask = data
+    X, y, weights, y_weight = data
     if fit_part is not None:
-        return model, fit_part(model, X, y, weights, mask, part)
-    return model.fit(X, y, weights, **{what: part}, **_if_given(y_mask=mask), **others), None
+        return model, fit_part(model, X, y, weights, y_weight, part)
+    return model.fit(X, y, weights, **{what: part}, **_if_given(y_weight=y_weight), **others), None
 
 
 def _fit_whole(data: tuple[Any, ...], estimator: BaseEstimator) -> BaseEstimator:
@@ -284,8 +284,8 @@ def _fit_whole(data: tuple[Any, ...], estimator: BaseEstimator) -> BaseEstimator
 def _fit_fold(
     data: tuple[Any, ...], estimator: BaseEstimator, train: NDArray[Any], test: NDArray[Any], read: Read
 ) -> Any:
-    X, y, weights, mask = data
-    return of_fold(estimator, X, y, weights, mask, train, test, read)
+    X, y, weights, y_weight = data
+    return of_fold(estimator, X, y, weights, y_weight, train, test, read)
 
 
 def _read_rows(data: tuple[Any, ...], rows: Any) -> Any:
@@ -300,7 +300,7 @@ def _if_given(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _parts_of(model: Any, X: MatrixLike, y: Any, weights: Any, mask: Any) -> tuple[Any, str, int] | None:
+def _parts_of(model: Any, X: MatrixLike, y: Any, weights: Any, y_weight: Any) -> tuple[Any, str, int] | None:
     """A clone of a model inside a meta-estimator that can be fitted in parts, what these are, and of how many; or None."""
     found = model._parts_for(count_columns(y)) if isinstance(model, BaseModel) else None
     if found is None:
@@ -311,7 +311,7 @@ def _parts_of(model: Any, X: MatrixLike, y: Any, weights: Any, mask: Any) -> tup
     if getattr(model, "warm_start", False):
         model.set_params(warm_start=False)
     if what == "labels":
-        target = model._check_y(y, weights, count_samples(X), mask)
+        target = model._check_y(y, weights, count_samples(X), y_weight)
         if target.kind != "labels":
             return None
         n = target.n_outputs

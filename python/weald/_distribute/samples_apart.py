@@ -466,7 +466,7 @@ class _Checked:
             )
         n = self.X.shape[0]
         self.target = _target(new, part, n)
-        if self.target.mask is not None:
+        if self.target.known is not None:
             raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
             new._seed = checks.draw_seed(new.random_state)

@@ -136,7 +136,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: object,
-        y_mask: MatrixLike | None,
+        y_weight: MatrixLike | None,
         label_names: object,
         trees: object,
     ) -> None:
@@ -145,7 +145,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         n_more = len(trees) if isinstance(trees, range) else max(0, int(self.n_estimators) - n_grown)
         tasks = _callbacks.tasks_of(self, min(n_more, _N_BLOCKS), X, y, sample_weight, "trees")
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names, trees, tasks)
+            new._fit(X, y, sample_weight, y_weight, label_names, trees, tasks)
         if tasks is not None:
             tasks.end()
 
@@ -154,7 +154,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         X: MatrixLike,
         y: MatrixLike | None,
         sample_weight: object,
-        y_mask: MatrixLike | None,
+        y_weight: MatrixLike | None,
         label_names: object,
         trees: object = None,
         tasks: _callbacks.Tasks | None = None,
@@ -167,7 +167,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
             what = "a part of a forest" if other[0] == updates.PART else "a forest that was updated"
             raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
         before = dict(self.__dict__)
-        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        samples = prepare(self, X, y, sample_weight, y_weight, label_names)
         return samples, self._fit_samples(samples, part, grown, before, tasks)
 
     def _parts_for(self, n_labels: int) -> tuple[Literal["trees", "labels"], int]:
@@ -313,7 +313,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
 
     def _mask_of(self, samples: Samples) -> tuple[Any, ...]:
         """The last argument of the engine's functions that support unknown values of y."""
-        return (samples.mask,) if self._masks_y else ()
+        return (samples.known,) if self._masks_y else ()
 
     def _set_oob(self, samples: Samples, config: _ForestConfig) -> None:
         target, weights = samples.target, samples.row_weights[0]
@@ -344,25 +344,25 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         X: MatrixLike,
         y: MatrixLike | None,
         sample_weight: ArrayLike | None,
-        y_mask: MatrixLike | None,
+        y_weight: MatrixLike | None,
         read: Callable[[Any, Samples, Any], Any],
         fits: Fits,
     ) -> Any:
         """Fit the forest, and return what `read` makes of it, of its checked samples and of its configuration."""
-        found = fits.in_parts(self, X, y, sample_weight, y_mask)
+        found = fits.in_parts(self, X, y, sample_weight, y_weight)
         if found is not None:
             self._become(found[0])
-            return read(*self._of_its_samples(X, y, sample_weight, y_mask))
+            return read(*self._of_its_samples(X, y, sample_weight, y_weight))
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            samples, config = new._fit(X, y, sample_weight, y_mask, None)
+            samples, config = new._fit(X, y, sample_weight, y_weight, None)
             return read(new, samples, config)
 
     def _of_its_samples(
-        self, X: MatrixLike | None, y: MatrixLike | None, sample_weight: object, y_mask: MatrixLike | None
+        self, X: MatrixLike | None, y: MatrixLike | None, sample_weight: object, y_weight: MatrixLike | None
     ) -> tuple[Self, Samples, Any]:
         """A twin, the samples that the forest was fitted to, checked again, and the configuration of its trees."""
         checked = self._twin()
-        samples = prepare(checked, X, y, sample_weight, y_mask, goes_on=True)
+        samples = prepare(checked, X, y, sample_weight, y_weight, goes_on=True)
         return checked, samples, checked._forest_config(samples, (0, int(self.n_estimators)))
 
     @abstractmethod
@@ -414,12 +414,12 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         y: MatrixLike | None,
         sample_weight: ArrayLike | None,
         min_score: float,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         fits: Fits = HERE,
     ) -> tuple[Any, NDArray[np.uint32]]:
         """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
         read = lambda new, samples, config: new._oob_at_least(config, samples, min_score)  # noqa: E731
-        found: tuple[Any, NDArray[np.uint32]] = self._fit_and_read(X, y, sample_weight, y_mask, read, fits)
+        found: tuple[Any, NDArray[np.uint32]] = self._fit_and_read(X, y, sample_weight, y_weight, read, fits)
         return found
 
     def _set_oob_attributes(self, scores: Float | sparse.csr_array, target: Target, rows: NDArray[np.intp]) -> None:
@@ -471,9 +471,9 @@ class BaseBaggingRegressor(BaseBagging, BaseRegressor):
         if target.n_outputs == 1:
             scores, truth = scores[:, 0], truth[:, 0]
         self.oob_prediction_ = scores
-        if target.mask is not None:
-            mask = target.mask[rows]
-            self.oob_score_ = float(masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
+        if target.known is not None:
+            known = target.known.rows(rows)
+            self.oob_score_ = float(masks.r2(target.original[rows], scores[rows].reshape(known.shape), known))
             return
         if callable(self.oob_score):
             self.oob_score_ = score_of(self.oob_score, truth[rows], scores[rows])

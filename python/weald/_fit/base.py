@@ -268,7 +268,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
 
     @abstractmethod
     def _check_y(
-        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None
+        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None
     ) -> Target:
         """Check y and convert it to the engine's form."""
 
@@ -408,18 +408,20 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         """The description of y at fit, without its samples."""
 
     def _reduced_error_pruned(
-        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None, y_mask: MatrixLike | None
+        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None, y_weight: MatrixLike | None
     ) -> _weald.Forest:
         """The model after reduced-error pruning of each tree on validation samples."""
         with checks.renamed(X="X_val", y="y_val"):
             X = self._check_predict(X_val)
             weights = checks.check_weights(sample_weight, X.shape[0])
             there = checks.rows_there(weights)
-            y_mask = masks.rows_of(y_mask, X.shape[0], there)
+            y_weight = masks.rows_of(y_weight, X.shape[0], there)
             X, y_val, weights = checks.without_absent(X, y_val, weights)
             target, name = self._known_target(), type(self).__name__
-            y, mask = target.like_with_gaps(y_val, X.shape[0], name, y_mask=y_mask, of_classes=True)
-        return self._forest.prune_reduced_error(X, y, weights, self._n_threads(), masks.to_engine(mask))
+            y, known = target.like_with_gaps(y_val, X.shape[0], name, y_weight=y_weight, of_classes=True)
+        return self._forest.prune_reduced_error(
+            X, y, weights, self._n_threads(), None if known is None else known.in_engine
+        )
 
     def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Matrix:
         """CSR of the results of `build` for blocks of checked samples."""

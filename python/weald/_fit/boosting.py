@@ -53,7 +53,7 @@ class _Given:
     X: MatrixLike
     y: MatrixLike
     sample_weight: object
-    y_mask: MatrixLike | None
+    y_weight: MatrixLike | None
     label_names: object
     validation: _held_out.Given
     base_margin: object
@@ -95,7 +95,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         X_val: MatrixLike | None = None,
         y_val: MatrixLike | None = None,
@@ -127,11 +127,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
             Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
             nothing is read, and one with weight 2 counts as two: exactly for multiples of 1/64, and otherwise up to the
             rounding and with the exceptions in `docs/determinism.md#sample-weights-are-counts`.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN, as in `y_val` and `eval_sets`; they are not
-            read, and have no gradients. A sample without any known value is left out, an output without any raises a
-            ValueError. It takes several times as long, and y as a float64 array. See `docs/missing-labels.md`, also for
-            what does not support them.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            Weights of the values of y, by which they multiply the weight of their sample: 0 for unknown values, which
+            are not read, as NaN is, also in `y_val` and `eval_sets`. "stored": the stored entries of sparse y are what
+            is known. A sample without a known value is left out, an output without any raises a ValueError. See
+            `docs/missing-labels.md`.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
@@ -159,7 +159,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         tasks = _callbacks.tasks_of(self, self._most_stages(), X, y, sample_weight)
         with fitted_at_once(self, anew=not self.warm_start) as new:
             held_out = _held_out.Given(X_val, y_val, sample_weight_val, base_margin_val)
-            new._fit(_Given(X, y, sample_weight, y_mask, label_names, held_out, base_margin, eval_sets, tasks))
+            new._fit(_Given(X, y, sample_weight, y_weight, label_names, held_out, base_margin, eval_sets, tasks))
             new._keep_plan()
         if tasks is not None:
             tasks.end()
@@ -183,9 +183,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         self._check_parameters()
         callbacks = _rounds.check_callbacks(self.callbacks)
         before, has_validation = dict(self.__dict__), given.validation.X is not None
-        samples = prepare(self, given.X, given.y, given.sample_weight, given.y_mask, given.label_names)
+        samples = prepare(self, given.X, given.y, given.sample_weight, given.y_weight, given.label_names)
         target = samples.target
-        if target.mask is not None:
+        if target.known is not None:
             boosting_checks.check_masked(self)
         boosting_checks.warn_of_tiny_numbers(self, target, samples.weights)
         if grown is None:
@@ -217,13 +217,13 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         samples, starts_linear = stages.samples, isinstance(self.init, str)
         counted = linear_start.counted(samples) if starts_linear else samples
         if grown is None and starts_linear:
-            told = given.y, given.sample_weight, given.y_mask
+            told = given.y, given.sample_weight, given.y_weight
             init, held_out_scores = self._linear_init(counted, *told, base_margin=given.base_margin)
         elif grown is None:
             init = self._fitted_init(samples.X, given.y, samples.weights)
         if init is not None:
             self._init = init
-        weights = _weald.weights_by_row(samples.target.engine, samples.row_weights, samples.mask)
+        weights = _weald.weights_by_row(samples.target.engine, samples.row_weights, samples.known)
         stages = replace(stages, samples=replace(samples, row_weights=(weights, None)))
         if given.base_margin is None and starts_linear and init is not None:
             start, n_rounds = self._linear_start(counted, weights, stages.of_labels, grown, held_out_scores)
@@ -236,7 +236,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         """The model with the number of stages that early stopping finds, and curves that it does not have."""
         callbacks, samples = whole.callbacks, whole.samples
         weights, held = _held_out.validation_set(self, samples, given.y, given.validation, whole.start)
-        if held is not None and held.mask is not None:
+        if held is not None and held.known is not None:
             boosting_checks.check_masked(self)
         by_folds, name = self._folds() is not None and self._patience() is not None, type(self).__name__
         score, scoring = self._scorer(held, whole, by_folds=by_folds)
@@ -262,7 +262,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         """The score of stages as a function of the samples to score, if there are any, and its name."""
         if self.scoring is None:
             return None, "loss"
-        gaps = (held is not None and held.mask is not None) or (by_folds and whole.samples.target.mask is not None)
+        gaps = (held is not None and held.known is not None) or (by_folds and whole.samples.target.known is not None)
         scorer, scoring = _rounds.scorer_of(self, self.scoring, has_gaps=gaps)
         if held is not None or by_folds:
             return partial(self._score_of_stage, scorer, scoring), scoring
@@ -321,8 +321,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
                 observer=rounds if is_watched else None,
                 wants_scores=stages.score is not None,
                 wants_models=is_told,
-                y_mask=samples.mask,
-                y_mask_val=None if validation is None else validation.mask,
+                y_weight=samples.known,
+                y_weight_val=None if validation is None else validation.known,
             )
             self._weak = None
         curves = self._whole_curves(rounds, grown) if is_watched else None
@@ -414,7 +414,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         base_margin: ArrayLike | None = None,
     ) -> Self:
         """Fit the leaves of the trees to other data, without changing the splits.
@@ -425,7 +425,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask, base_margin : as in `fit`
+        X, y, sample_weight, y_weight, base_margin : as in `fit`
             The other samples, with the features, outputs and classes of `fit`, and a known value of each output.
 
         Returns
@@ -440,24 +440,24 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         there = checks.rows_there(weights)
         margins = fitted._start_margins(checked, base_margin, "base_margin")
         margins = margins if margins is None or there is None else margins[there]
-        y_mask = masks.rows_of(y_mask, checked.shape[0], there)
+        y_weight = masks.rows_of(y_weight, checked.shape[0], there)
         checked, known_y, weights = checks.without_absent(checked, y, weights)
-        known = fitted._known_target()
-        engine, mask = known.like_with_gaps(known_y, checked.shape[0], type(self).__name__, what="y", y_mask=y_mask)
-        if mask is not None:
+        target, name = fitted._known_target(), type(self).__name__
+        engine, known = target.like_with_gaps(known_y, checked.shape[0], name, what="y", y_weight=y_weight)
+        if known is not None:
             boosting_checks.check_masked(fitted)
-        weights = masks.weights_of_known(mask, weights, known.names)
-        config = fitted._refit_config(engine, weights, mask)
-        n_threads, gaps = fitted._n_threads(), masks.to_engine(mask)
-        fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins, gaps)
+        weights = masks.weights_of_known(known, weights, target.names)
+        config = fitted._refit_config(engine, weights, known)
+        n_threads, told = fitted._n_threads(), None if known is None else known.in_engine
+        fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins, told)
         fitted.__dict__.pop("_curves", None)
         fitted.__dict__.pop("_eval_curves", None)
         refitted: Self = fitted
         return refitted
 
-    def _refit_config(self, engine: object, weights: Float | None, mask: Any) -> _BoostConfig:
-        """The parameters of a fit of the existing stages to y in the engine's form, and the mask of its unknown values."""
-        target = replace(self._known_target(), engine=engine, mask=mask)
+    def _refit_config(self, engine: object, weights: Float | None, known: masks.Known | None) -> _BoostConfig:
+        """The parameters of a fit of the existing stages to y in the engine's form, of which this is known."""
+        target = replace(self._known_target(), engine=engine, known=known)
         of_labels = label_weight.of_labels(self, target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,

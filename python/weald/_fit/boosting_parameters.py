@@ -15,7 +15,6 @@ from weald._fit import boosting_checks
 from weald._fit.base import BINS_CONSTRAINTS, BaseModel, as_size
 from weald._fit.boosted import BoostedModel
 from weald._fitted.boosted_proof import PLANNED
-from weald._input import masks
 from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
@@ -210,7 +209,7 @@ class BoostingParameters(BoostedModel):
         asked = self._asks_for(samples.target, may_search=may_search)
         if self.estimator is None:
             counted = label_weight.that_count(self, samples.target)
-            y, mask = counted.engine, masks.to_engine(counted.mask)
+            y, mask = counted.engine, counted.known_in_engine
             counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
         else:  # nothing about them depends on the samples
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True

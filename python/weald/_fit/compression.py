@@ -156,7 +156,7 @@ class BaseCompressed(WithPaths):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the forest, unless it is in a `FrozenEstimator`, and compress it.
@@ -182,10 +182,9 @@ class BaseCompressed(WithPaths):
             Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
             nothing is read; one with weight 2 counts as two, up to the rounding of sums, and as one in folds. Positive
             weights below 2**-40 of the largest are raised to this value.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN; they are not read and have no loss. Only
-            for solver="stagewise". A sample without any known value is left out, an output without any raises a
-            ValueError.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            0 marks unknown values of y, besides those that are NaN; they are not read and have no loss. Only for
+            solver="stagewise". A sample without any known value is left out, an output without any raises a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
@@ -196,11 +195,11 @@ class BaseCompressed(WithPaths):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_mask, label_names)
+            new._fit(X, y, sample_weight, y_weight, label_names)
         return self
 
     def _fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
+        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: MatrixLike | None, label_names: object
     ) -> None:
         self._check_parameters()
         if self._is_frozen():
@@ -210,7 +209,7 @@ class BaseCompressed(WithPaths):
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
             )
-        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        samples = prepare(self, X, y, sample_weight, y_weight, label_names)
         X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None and (refused := self._refuses_masks()) is not None:
             raise ValueError(
@@ -390,10 +389,10 @@ class BaseCompressed(WithPaths):
         weights, rule = rows
         rule = "balanced" if isinstance(rule, str) else rule  # "balanced_subsample" applies only while trees grow
         engine = samples.target.engine
-        by_row = _weald.weights_by_row(engine, (weights, rule), samples.mask)
+        by_row = _weald.weights_by_row(engine, (weights, rule), samples.known)
         config = self._config(seed, of_labels, self._max_steps(), self._end_of_path())
         data = self.estimator_._forest, samples.X, engine, by_row
-        return _weald.compress_forest(*data, config, None, self._n_threads(), progress, samples.mask)
+        return _weald.compress_forest(*data, config, None, self._n_threads(), progress, samples.known)
 
     def _end_of_path(self) -> int | None:
         """The number of test nodes above which no model can be chosen; None if there is no such number."""
@@ -429,7 +428,7 @@ class BaseCompressed(WithPaths):
         threads = self._n_threads()
         data = samples.X, samples.target.engine, rows
         _, losses, _, full = _weald.cross_validate_compression(
-            *data, grow, config, folds, threads, progress, samples.mask
+            *data, grow, config, folds, threads, progress, samples.known
         )
         # Point s is step s of each fold. A fold whose path has ended keeps its last loss.
         losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]

@@ -70,7 +70,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         trees: range | None = None,
     ) -> Self:
@@ -96,10 +96,10 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
             nothing is read, and one with weight 2 counts as two: exactly for multiples of 1/64, and otherwise up to the
             rounding and with the exceptions in `docs/determinism.md#sample-weights-are-counts`.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN; they are not read. Splits and leaves use
-            the known values, in time in proportion to the number of outputs. A sample without any is left out, an
-            output without any raises a ValueError. See `docs/missing-labels.md`, also for what does not support them.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            Weights of the values of y, by which they multiply the weight of their sample: 0 for unknown values, which
+            are not read, as NaN is. "stored": the stored entries of sparse y are what is known. A sample without a
+            known value is left out, an output without any raises a ValueError. See `docs/missing-labels.md`.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
@@ -113,7 +113,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         self : object
             The fitted estimator.
         """
-        self._fit_as_task(X, y, sample_weight, y_mask, label_names, trees)
+        self._fit_as_task(X, y, sample_weight, y_weight, label_names, trees)
         return self
 
     def _check_parameters(self) -> None:
@@ -152,7 +152,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         self, samples: Samples, config: _ForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.Forest:
         data = samples.X, samples.target.engine, samples.row_weights
-        return _weald.fit_forest(*data, config, n_threads, progress, samples.mask)
+        return _weald.fit_forest(*data, config, n_threads, progress, samples.known)
 
     @property
     def estimators_(self) -> Sequence[BaseTree]:
@@ -183,7 +183,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         retire: int = 10,
     ) -> Self:
         """Replace the oldest trees by trees that are grown on new samples, in the time of a fit of that many trees.
@@ -202,7 +202,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             The new samples, with the features and outputs of `fit`, a known value of each output, and some of its
             classes. Other categories are unknown.
         retire : int, default=10
@@ -216,7 +216,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         check_fitted(self)
         updates.check(self, retire)
         with fitted_at_once(self) as new:
-            updates.update(new, X, y, sample_weight, y_mask, int(retire))
+            updates.update(new, X, y, sample_weight, y_weight, int(retire))
         return self
 
     @of_one_fit
@@ -226,7 +226,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         y_val: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
     ) -> Self:
         """Prune each tree on validation samples, as `DecisionTreeClassifier.prune_reduced_error` does.
 
@@ -235,7 +235,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
         Parameters
         ----------
-        X_val, y_val, sample_weight, y_mask : as X, y, sample_weight and y_mask in `fit`
+        X_val, y_val, sample_weight, y_weight : as X, y, sample_weight and y_weight in `fit`
             The validation samples. Unknown values have no loss.
 
         Returns
@@ -243,7 +243,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         pruned : estimator of the same class
             A new fitted estimator, without out-of-bag scores and kept samples. This estimator does not change.
         """
-        forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_mask)
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_weight)
         pruned = copy(self)
         pruned._forest = forest
         stored_samples.drop(pruned)

@@ -176,7 +176,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: object,
-        y_mask: MatrixLike | None,
+        y_weight: MatrixLike | None,
         label_names: object = None,
         *,
         with_folds: bool = False,
@@ -185,7 +185,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         """Fit; return the checked samples, and the models of folds if they are asked for. Of `ranges` one may be a part."""
         if 0 < self.intercept_scaling < 1e-3:
             raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
-        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        samples = prepare(self, X, y, sample_weight, y_weight, label_names)
         strategy = self._checked_strategy(samples.target)
         self._seed = draw_seed(self.random_state)
         self._set_outputs(samples.target)
@@ -212,7 +212,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
     ) -> _FoldModels | None:
         data, config = (samples.X, samples.target.engine, samples.row_weights), self._config(self._seed)
-        found = _weald.fit_linear(*data, config, self._n_threads(), told, samples.mask, part, with_folds)
+        found = _weald.fit_linear(*data, config, self._n_threads(), told, samples.known, part, with_folds)
         self._model, self.C_, folds = found
         return folds
 
@@ -222,7 +222,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         data = samples.X, samples.target.engine, samples.row_weights
         features = chosen_features(samples.X, samples.row_weights[0]) if self.features == "auto" else self.features
         config = self._config_of_trees(self._seed, features, part)
-        self._model, self.C_ = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.mask), config["c"]
+        self._model, self.C_ = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.known), config["c"]
 
     def _tol(self, strategy: Strategy) -> float:
         return _TOLERANCES[strategy] if isinstance(self.tol, str) else float(self.tol)
@@ -307,14 +307,14 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         y: MatrixLike,
         sample_weight: ArrayLike | None,
         min_score: float,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         fits: Fits = HERE,
     ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         """Fit to labels; return scores of at least `min_score` by models without the fold of each sample, and ones."""
         fit_part = partial(_fit_labels_out_of_bag, min_score=min_score)
-        found = fits.in_parts(self, X, y, sample_weight, y_mask, fit_part)
+        found = fits.in_parts(self, X, y, sample_weight, y_weight, fit_part)
         if found is None:
-            scores = fit_part(self, X, y, sample_weight, y_mask, None)
+            scores = fit_part(self, X, y, sample_weight, y_weight, None)
         else:
             self._become(found[0])
             scores = sparse.csr_array(sparse.hstack(found[1], format="csr"))
@@ -326,12 +326,12 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: ArrayLike | None,
-        y_mask: MatrixLike | None,
+        y_weight: MatrixLike | None,
         labels: range | None = None,
     ) -> tuple[Samples, _FoldModels]:
         """Fit; return the checked samples, and the models without each fold, most of which the fit has anyway."""
         with fitted_at_once(self, anew=True) as new:
-            found: tuple[Samples, _FoldModels] = new._fit(X, y, sample_weight, y_mask, labels=labels, with_folds=True)
+            found: tuple[Samples, _FoldModels] = new._fit(X, y, sample_weight, y_weight, labels=labels, with_folds=True)
         return found
 
 
@@ -340,13 +340,13 @@ def _fit_labels_out_of_bag(
     X: MatrixLike,
     y: MatrixLike,
     sample_weight: ArrayLike | None,
-    y_mask: MatrixLike | None,
+    y_weight: MatrixLike | None,
     labels: range | None,
     *,
     min_score: float,
 ) -> sparse.csr_array:
     """Fit some labels, or all for None; return their scores by the models without the fold of each sample."""
-    samples, folds = model._fit_with_folds(X, y, sample_weight, y_mask, labels)
+    samples, folds = model._fit_with_folds(X, y, sample_weight, y_weight, labels)
     found, rows = [], []
     for without_fold, of_fold, X_of_fold in of_folds(samples.X, folds):
         without = copy(model)

@@ -204,7 +204,7 @@ def watched(estimator: BaseModel, sets: list[tuple[str, str, Any]]) -> int:
     return found + largest
 
 
-def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | None = None) -> tuple[int, Shapes]:
+def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: MatrixLike | None = None) -> tuple[int, Shapes]:
     """The bytes of the conversions of X and y as they are passed, and the description of the result."""
     n_bytes = n_stored = 0
     if is_sparse(X):
@@ -228,7 +228,7 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | Non
     if categories and schema.are_by_value(X):
         # Codes, and the values of one column at a time; arrays of objects become float64.
         n_bytes += 4 * n * len(categories) + 8 * n + (8 * n * p if isinstance(X, np.ndarray) else 0)
-    target, n_entries, is_dense, n_unknown = _columns_of(estimator, y, y_mask)
+    target, n_entries, is_dense, n_unknown = _columns_of(estimator, y, y_weight)
     n_cells = n * target.n_outputs
     n_bytes += (8 if is_dense else 12) * n_entries
     if n_unknown:
@@ -239,21 +239,22 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | Non
     return n_bytes, Shapes(*sizes, categories, Samples(X, target, None, (None, None), None))
 
 
-def _columns_of(estimator: BaseModel, y: Raw, y_mask: MatrixLike | None) -> tuple[Target, int, bool, int]:
+def _columns_of(estimator: BaseModel, y: Raw, y_weight: MatrixLike | None) -> tuple[Target, int, bool, int]:
     """A description of y, the number of entries, whether they are dense numbers, and the number of unknown values."""
     check_array_of_y(y, "y")
     names, y = names_of(y), of_sparse_columns(y)
-    mask: Any
     if is_sparse(y):
         columns = y
-        mask = None if y_mask is None else masks.check(y_mask, columns.shape, names)
+        known = None if y_weight is None else masks.check(y_weight, columns.shape, names, y)
+        mask = None
+        n_unknown = 0 if known is None else y.shape[0] * y.shape[1] - int(known.n_known())
     else:
-        columns, told = _targets.known_columns(y, y_mask)
+        columns, known = _targets.known_columns(y, y_weight)
         # A single output with NaN raises an error in `fit`.
         missing = masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
-        mask = masks.join(missing, told)
+        mask = masks.join(missing, None if known is None else known.mask)
+        n_unknown = 0 if mask is None else int(mask.sum())
     n, width = map(int, columns.shape)
-    n_unknown = 0 if mask is None else int(mask.sum())
     if not is_classifier(estimator):
         entries = _entries_of_numbers(estimator, columns, n_unknown)
         target = Target("numbers", None, width, [], None, names=names)
@@ -261,9 +262,9 @@ def _columns_of(estimator: BaseModel, y: Raw, y_mask: MatrixLike | None) -> tupl
     labels = Target("labels", None, width, [], None, names=names)
     if is_sparse(columns):
         return labels, int(columns.nnz), False, n_unknown
-    said, known = estimator._multi_label(), columns if mask is None else columns[~mask]
-    if said is True or (said == "auto" and width > 1 and is_binary(known)):
-        return labels, int(np.count_nonzero(known)), False, n_unknown
+    said, values = estimator._multi_label(), columns if mask is None else columns[~mask]
+    if said is True or (said == "auto" and width > 1 and is_binary(values)):
+        return labels, int(np.count_nonzero(values)), False, n_unknown
     of_outputs = columns.T if mask is None else [column[~gaps] for column, gaps in zip(columns.T, mask.T, strict=True)]
     classes = [np.unique(column) for column in of_outputs]
     return Target("classes", None, width, classes, None, names=names), n * width, False, n_unknown

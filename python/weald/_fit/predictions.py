@@ -40,26 +40,31 @@ def known_target(estimator: NamedOutputs) -> Target:
     return Target("classes", (None, sizes), estimator.n_outputs_, classes, None, names=names)
 
 
-def r2_of(estimator: NamedOutputs, scores: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None) -> float:
+def r2_of(estimator: NamedOutputs, scores: Any, y: Any, sample_weight: object, y_weight: Any) -> float:
     """R² of predicted numbers, an array or CSR with a column for each output, for dense or sparse y."""
     n = scores.shape[0]
     weights = checks.score_weights(sample_weight, n)
-    if is_sparse(scores) and y_mask is None:
+    if is_sparse(scores) and y_weight is None:
         return r2(checks.canonical(y, "y") if is_sparse(y) else y, lambda rows: scores[rows].toarray(), n, weights)
-    y, scores = (part.toarray() if is_sparse(part) else part for part in (y, scores))
-    known, mask = known_target(estimator).read(y, n, type(estimator).__name__, y_mask=y_mask)
-    if mask is None:
-        return float(r2_score(known, scores, sample_weight=weights))
-    return masks.r2(known, scores, mask, weights)
+    if is_sparse(y):
+        said = None if y_weight is None else masks.check(y_weight, y.shape, y=y)
+        y, y_weight = y.toarray(), said
+    scores = scores.toarray() if is_sparse(scores) else scores
+    truth, known = known_target(estimator).read(y, n, type(estimator).__name__, y_weight=y_weight)
+    if known is None:
+        return float(r2_score(truth, scores, sample_weight=weights))
+    return masks.r2(truth, scores, known, weights)
 
 
 def accuracy_of(
-    estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_mask: MatrixLike | None
+    estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_weight: MatrixLike | None
 ) -> float:
     """The fraction of samples all of whose predicted classes or labels are right."""
     n = predicted.shape[0]
     weights = checks.score_weights(sample_weight, n)
-    known, mask = known_target(estimator).read(y, n, type(estimator).__name__, y_mask=y_mask)
+    known, told = known_target(estimator).read(y, n, type(estimator).__name__, y_weight=y_weight)
+    masks.check_ungraded(told, "accuracy, for which samples are right or wrong")
+    mask = None if told is None else told.mask
     if estimator._label_format is not None:
         wrong = known != sparse.csr_array(predicted).astype(np.bool_)
     else:
@@ -76,12 +81,12 @@ def accuracy_of(
 class BaseRegressor(RegressorMixin, BaseModel):
     """Predictions of numerical outputs."""
 
-    def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None) -> Target:
+    def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None) -> Target:
         rules: dict[str, Any] = {
             "warn_column": self._warn_column,
             "weights": weights,
             "masks": self._masks_y,
-            "y_mask": y_mask,
+            "y_weight": y_weight,
         }
         return targets.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
 
@@ -96,13 +101,18 @@ class BaseRegressor(RegressorMixin, BaseModel):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Return R² of the predictions, averaged over the outputs, as scikit-learn's regressors do.
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values. If some are unknown, they are left out, and the returned score has an
             attribute `n_cells`, the number of values that were used.
 
@@ -112,13 +122,13 @@ class BaseRegressor(RegressorMixin, BaseModel):
             R², averaged over the outputs that have known values.
         """
         true: Matrix = checks.canonical(y, "y") if is_sparse(y) else y
-        if self._is_sparse_numbers() and y_mask is None:
+        if self._is_sparse_numbers() and y_weight is None:
             checked = self._check_predict(X)
             n_samples = checked.shape[0]
             return r2(
                 true, lambda rows: self._forest.predict(checked[rows], self._n_threads()), n_samples, sample_weight
             )
-        return r2_of(self, self._of_scores(self._scores(X)), true, sample_weight, y_mask)
+        return r2_of(self, self._of_scores(self._scores(X)), true, sample_weight, y_weight)
 
     def _of_scores(self, scores: Float) -> Float:
         """Predicted numbers, a column for each output, of the scores of samples."""
@@ -199,10 +209,10 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
     _of_ranked: Callable[..., Float]
 
     def _check_y(
-        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None
+        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None
     ) -> Target:
         rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
-        rules |= {"masks": self._masks_y, "y_mask": y_mask}
+        rules |= {"masks": self._masks_y, "y_weight": y_weight}
         return targets.classes(y, weights, n_samples, type(self).__name__, **rules)
 
     def _multi_label(self) -> str | bool:
@@ -252,13 +262,18 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
 
     @of_one_fit
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_weight: MatrixLike | None = None,
     ) -> float:
         """Return the accuracy, as scikit-learn's classifiers do. For labels, all labels of a sample must be right.
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             Samples and their true values. If some are unknown, they are left out, and the returned score has an
             attribute `n_cells`, the number of values that were used.
 
@@ -267,7 +282,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
         float
             The fraction of samples all of whose known values are predicted.
         """
-        return accuracy_of(self, self.predict(X), y, sample_weight, y_mask)
+        return accuracy_of(self, self.predict(X), y, sample_weight, y_weight)
 
     @of_one_fit
     def predict(self, X: MatrixLike) -> Prediction:

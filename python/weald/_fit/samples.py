@@ -26,8 +26,8 @@ class Samples:
     weights: Float | None
     # The same with the rule of class weights, or weights by class: see `weights_by_row` of the engine.
     row_weights: RowWeights
-    # The unknown values of y in the engine's form.
-    mask: Any
+    # What is known of y in the engine's form; None if all is known.
+    known: Any
 
     @property
     def n(self) -> int:
@@ -44,8 +44,8 @@ class Samples:
     def of(self, estimator: BaseModel, target: Target | None = None) -> Samples:
         """The same samples for an estimator with other class weights, or with another form of y."""
         target = self.target if target is None else target
-        mask = None if target.mask is None else masks.to_engine(target.mask)
-        return replace(self, target=target, row_weights=estimator._row_weights(target, self.weights), mask=mask)
+        row_weights = estimator._row_weights(target, self.weights)
+        return replace(self, target=target, row_weights=row_weights, known=target.known_in_engine)
 
 
 def prepare(
@@ -53,7 +53,7 @@ def prepare(
     X: Any,
     y: MatrixLike | None,
     sample_weight: Any = None,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     label_names: Any = None,
     *,
     goes_on: bool = False,
@@ -69,21 +69,20 @@ def prepare(
     X = estimator._check_X(X, reset=True, kept=kept)
     n = X.shape[0]
     weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
-    target = estimator._check_y(y, weights, n, y_mask)
+    target = estimator._check_y(y, weights, n, y_weight)
     if label_names is not None:
-        target = targets.with_label_names(target, label_names, y_mask)
-    if y_mask is not None and not estimator._masks_y:
-        masks.check_nothing(y_mask, target.original.shape, name)
-    mask = None
-    if target.mask is not None:
-        weights = masks.weights_of_known(target.mask, weights, target.names)
-        if target.kind != "numbers" and target.n_outputs == 1:
-            # Samples of weight zero are all that is unknown of one output.
-            target = replace(target, mask=None)
-        else:
-            mask = masks.to_engine(target.mask)
+        target = targets.with_label_names(target, label_names, y_weight)
+    if y_weight is not None and not estimator._masks_y:
+        masks.check_nothing(y_weight, target.original.shape, name, y)
+    weights = masks.weights_of_known(target.known, weights, target.names)
+    if target.known is not None and target.n_outputs == 1:
+        # The weights of one output are those of samples.
+        if target.known.is_graded:
+            own = masks.dense(target.known.weights, np.float64)[:, 0]
+            weights = own if weights is None else own * weights
+        target = replace(target, known=masks.Known(target.mask) if target.kind == "numbers" else None)
     if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
         X = schema.of_samples(estimator, given, X, weights > 0, learned=kept is None)
     if weights is not None and not goes_on:
         warned.of_tiny_weights(weights, estimator._least_weights(int(np.count_nonzero(weights))))
-    return Samples(X, target, weights, estimator._row_weights(target, weights), mask)
+    return Samples(X, target, weights, estimator._row_weights(target, weights), target.known_in_engine)

@@ -94,7 +94,7 @@ class BaseTree(TreeParameters, BaseModel):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         check_input: bool = True,
     ) -> Self:
@@ -120,10 +120,10 @@ class BaseTree(TreeParameters, BaseModel):
             Sample weights: finite, not negative, one of them positive. None: all are 1. Of a sample with weight zero
             nothing is read, and one with weight 2 counts as two: exactly for multiples of 1/64, and otherwise up to the
             rounding and with the exceptions in `docs/determinism.md#sample-weights-are-counts`.
-        y_mask : {array-like, sparse matrix} of the shape of y or None, default=None
-            True or 1 marks unknown values of y, besides those that are NaN; they are not read. Splits and leaves use
-            the known values, in time in proportion to the number of outputs. A sample without any is left out, an
-            output without any raises a ValueError. See `docs/missing-labels.md`, also for what does not support them.
+        y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
+            Weights of the values of y, by which they multiply the weight of their sample: 0 for unknown values, which
+            are not read, as NaN is. "stored": the stored entries of sparse y are what is known. A sample without a
+            known value is left out, an output without any raises a ValueError. See `docs/missing-labels.md`.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
@@ -136,7 +136,7 @@ class BaseTree(TreeParameters, BaseModel):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit_samples(prepare(new, X, y, sample_weight, y_mask, label_names))
+            new._fit_samples(prepare(new, X, y, sample_weight, y_weight, label_names))
         return self
 
     def _fit_samples(self, samples: Samples) -> None:
@@ -144,7 +144,7 @@ class BaseTree(TreeParameters, BaseModel):
         target = samples.target
         config = self._tree_config(samples, Growth(draw_seed(self.random_state)))
         data = samples.X, target.engine, samples.row_weights
-        self.tree_ = Tree(_weald.fit_tree(*data, config, samples.mask, self._n_threads()))
+        self.tree_ = Tree(_weald.fit_tree(*data, config, samples.known, self._n_threads()))
         self.max_features_ = config["max_features"]
         self._set_outputs(target)
 
@@ -215,7 +215,7 @@ class BaseTree(TreeParameters, BaseModel):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
     ) -> Bunch:
         """Fit a tree and compute the path of minimal cost-complexity pruning, which gives the candidates for `ccp_alpha`.
 
@@ -226,7 +226,7 @@ class BaseTree(TreeParameters, BaseModel):
 
         Parameters
         ----------
-        X, y, sample_weight, y_mask : as in `fit`
+        X, y, sample_weight, y_weight : as in `fit`
             The training samples. `ccp_alpha` does not support unknown values.
 
         Returns
@@ -235,7 +235,7 @@ class BaseTree(TreeParameters, BaseModel):
             The path: `ccp_alphas`, 0 and then the complexity of each step, and `impurities`, the sums of R over the
             remaining leaves. The estimator does not change.
         """
-        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight, y_mask=y_mask)
+        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight, y_weight=y_weight)
         ccp_alphas, impurities = grown.tree_._tree.cost_complexity_pruning_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
@@ -246,7 +246,7 @@ class BaseTree(TreeParameters, BaseModel):
         y_val: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
     ) -> Self:
         """Prune the tree on validation samples, by reduced-error pruning.
 
@@ -265,7 +265,7 @@ class BaseTree(TreeParameters, BaseModel):
 
         Parameters
         ----------
-        X_val, y_val, sample_weight, y_mask : as X, y, sample_weight and y_mask in `fit`
+        X_val, y_val, sample_weight, y_weight : as X, y, sample_weight and y_weight in `fit`
             The validation samples, at least one, with the outputs of `fit` and no other classes. Unknown values have no
             loss, and `class_weight` does not affect it.
 
@@ -274,7 +274,7 @@ class BaseTree(TreeParameters, BaseModel):
         pruned : estimator of the same class
             A new fitted estimator. This estimator does not change.
         """
-        forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_mask)
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_weight)
         pruned = copy(self)
         pruned.tree_ = Tree(forest)
         return pruned

@@ -41,7 +41,7 @@ def update(
     X: Raw,
     y: MatrixLike,
     sample_weight: ArrayLike | None,
-    y_mask: MatrixLike | None,
+    y_weight: MatrixLike | None,
     retire: int,
 ) -> None:
     """Grow `retire` trees on these samples and delete as many of the oldest trees."""
@@ -49,7 +49,7 @@ def update(
     n_old = forest._n_trees(forest._forest)
     n_grown = before.get(GROWN, n_old)
     known = forest._known_target()
-    samples = prepare(forest, X, y, sample_weight, y_mask, goes_on=True)
+    samples = prepare(forest, X, y, sample_weight, y_weight, goes_on=True)
     X = samples.X
     if X.shape[1] != before["n_features_in_"]:
         raise ValueError(f"X must have {before['n_features_in_']} features, as in the fit, got {X.shape[1]}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from weald._input.masks import rows_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -40,13 +41,13 @@ class Fits:
         X: MatrixLike,
         y: Any,
         weights: Any,
-        mask: Any = None,
+        y_weight: Any = None,
         told: Callable[[], object] = _nothing,
     ) -> Callable[[], Any]:
         """The fit of a clone to all samples; `told` is called after it."""
 
         def fit() -> Any:
-            model = fitted(estimator, X, y, weights, mask)
+            model = fitted(estimator, X, y, weights, y_weight)
             told()
             return model
 
@@ -58,7 +59,7 @@ class Fits:
         X: Any,
         y: Any,
         weights: Any,
-        mask: Any,
+        y_weight: Any,
         folds: list[Fold],
         read: Read,
         told: Callable[[], object],
@@ -68,7 +69,7 @@ class Fits:
         def fit() -> list[Any]:
             found = []
             for train, test in folds:
-                found.append(of_fold(estimator, X, y, weights, mask, train, test, read))
+                found.append(of_fold(estimator, X, y, weights, y_weight, train, test, read))
                 told()
             return found
 
@@ -80,7 +81,7 @@ class Fits:
         X: MatrixLike,
         y: Any,
         weights: Any,
-        mask: Any,
+        y_weight: Any,
         fit_part: Callable[..., Any] | None = None,
     ) -> tuple[Any, list[Any]] | None:
         """The fit of a model that has parts, put together, and what `fit_part` returns of each; None to fit it here."""
@@ -95,11 +96,11 @@ HERE = Fits()
 
 
 def fitted(
-    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, mask: object = None
+    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, y_weight: object = None
 ) -> BaseEstimator:
-    """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
+    """A fitted clone. Sample weights and `y_weight` are only passed to `fit` if they are not None."""
     model = clone(estimator)
-    told = {"sample_weight": weights, "y_mask": mask}
+    told = {"sample_weight": weights, "y_weight": y_weight}
     step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
     return model.fit(X, y, **{f"{step}{name}": value for name, value in told.items() if value is not None})
 
@@ -125,14 +126,14 @@ def of_fold(
     X: Any,
     y: Any,
     weights: Any,
-    mask: Any,
+    y_weight: Any,
     train: NDArray[np.intp],
     test: NDArray[np.intp],
     read: Read,
 ) -> Any:
     """What `read` makes of the X of a fold and of a clone that is fitted to the samples `train`."""
-    w, gaps = (None if part is None else part[train] for part in (weights, mask))
-    return read(fitted(estimator, safe_indexing(X, train), y[train], w, gaps), safe_indexing(X, test))
+    w, known = None if weights is None else weights[train], rows_of(y_weight, y.shape[0], train)
+    return read(fitted(estimator, safe_indexing(X, train), y[train], w, known), safe_indexing(X, test))
 
 
 def with_folds(
@@ -141,7 +142,7 @@ def with_folds(
     X: Any,
     y: Any,
     weights: Any,
-    mask: Any,
+    y_weight: Any,
     folds: list[Fold],
     read: Read,
     progress: Progress,
@@ -149,7 +150,7 @@ def with_folds(
     """The fit to all samples, what `read` makes of each fold by a fit to the others, and the samples in this order."""
     rows = X.tocsr() if is_sparse(X) else X if hasattr(X, "__getitem__") else np.asarray(X)
     told = partial(_one_more, progress)
-    whole, of_others = (X, y, weights, mask, told), (rows, y, weights, mask, folds, read, told)
+    whole, of_others = (X, y, weights, y_weight, told), (rows, y, weights, y_weight, folds, read, told)
     if hasattr(apart(estimator)[0], "_chosen_parameters"):
         # The fit to all samples chooses parameters, and the others take them.
         model = fits.start(estimator, *whole)()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from weald import _weald
-from weald._input import masks
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
@@ -14,7 +13,7 @@ from weald._input.targets import Target
 def of_data(X: Matrix, target: Target, weights: Float | None) -> str:
     """128 bits, as hexadecimal digits, of validated X, y, mask and weights; see `weald::data::data_digest`."""
     classes = [np.sort(found.astype(str)).tolist() for found in target.classes]
-    return _weald.data_digest(X, _cells(target.original), masks.to_engine(target.mask), weights, classes)
+    return _weald.data_digest(X, _cells(target.original), target.known_in_engine, weights, classes)
 
 
 def _cells(y: Matrix) -> Matrix:

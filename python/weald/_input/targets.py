@@ -21,8 +21,9 @@ from weald._input.checks import Float, is_floats, named, rows_there
 from weald._input.columns import as_frame
 from weald._input.described import cut
 from weald._input.frames import different, label_names, names_of
+from weald._input.masks import Known
 from weald._input.sklearn_private import num_samples
-from weald._input.sparse import Mask, Matrix, MatrixLike, Raw, is_sparse
+from weald._input.sparse import Matrix, MatrixLike, Raw, is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
 from weald._input.y_columns import (
     check_array_of_y,
@@ -88,10 +89,20 @@ class Target:
     label_format: LabelFormat | None = None
     # Names of the outputs, if y has names.
     names: NDArray[np.object_] | None = None
-    # The mask of unknown values, see `weald._input.masks`; `original` has placeholders there.
-    mask: Any = None
+    # What is known, and its weights; `original` has placeholders elsewhere. None if all is known and weighs one.
+    known: Known | None = None
     # For sparse numerical outputs, whether y is a sparse "array" or "matrix"; predictions have the same type.
     container: str | None = None
+
+    @property
+    def mask(self) -> Any:
+        """The mask of unknown values, see `weald._input.masks`; None if all are known."""
+        return None if self.known is None else self.known.mask
+
+    @property
+    def known_in_engine(self) -> Any:
+        """What is known, in the engine's form."""
+        return None if self.known is None else self.known.in_engine
 
     @property
     def n_columns(self) -> int:
@@ -121,40 +132,40 @@ class Target:
         name: str,
         *,
         what: str = "y_val",
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         of_classes: bool = False,
-    ) -> tuple[Any, Any]:
-        """The same for y with unknown values, and their mask: those of `y_mask`, and NaN in several columns.
+    ) -> tuple[Any, Known | None]:
+        """The same for y with unknown values, and what is known: by `y_weight`, and no NaN in several columns.
 
         Without `of_classes` and a mask, NaN in classes is an error.
         """
-        masks = of_classes or self.kind != "classes" or y_mask is not None
-        found, mask = self._like(y, n_samples, name, what, masks=masks, y_mask=y_mask)
-        if mask is not None and mask.sum() == n_samples * self.n_outputs:
-            unknown = "NaN" if y_mask is None else "NaN or masked entries"
+        masks = of_classes or self.kind != "classes" or y_weight is not None
+        found, known = self._like(y, n_samples, name, what, masks=masks, y_weight=y_weight)
+        if known is not None and not known.n_known():
+            unknown = "NaN" if y_weight is None else "NaN or weights of zero"
             raise ValueError(
                 f"{what} must have a known value in a sample of positive weight, got {unknown} for all of them"
             )
-        return found, mask
+        return found, known
 
     def _like(
-        self, y: Raw, n_samples: int, name: str, what: str, *, masks: bool, y_mask: MatrixLike | None = None
-    ) -> tuple[Any, Any]:
-        y, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
+        self, y: Raw, n_samples: int, name: str, what: str, *, masks: bool, y_weight: MatrixLike | None = None
+    ) -> tuple[Any, Known | None]:
+        y, known = self.read(y, n_samples, name, what=what, masks=masks, y_weight=y_weight)
         if self.kind == "numbers":
-            return y, mask
+            return y, known
         if self.kind == "labels":
-            return _labels(y, LabelFormat(np.dtype(np.bool_), None)).engine, mask
+            return _labels(y, LabelFormat(np.dtype(np.bool_), None)).engine, known
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
-            there = np.arange(len(y)) if mask is None else np.flatnonzero(~mask[:, j])
+            there = np.arange(len(y)) if known is None else np.flatnonzero(~known.mask[:, j])
             column = y[there, j]
-            if not (known := np.isin(column, found)).all():
+            if not (seen := np.isin(column, found)).all():
                 raise ValueError(
-                    f"{what} must have classes of the training data, got {column[~known][:1].tolist()[0]!r}"
+                    f"{what} must have classes of the training data, got {column[~seen][:1].tolist()[0]!r}"
                 )
             codes[there, j] = np.searchsorted(found, column)
-        return (codes, self.engine[1]), mask
+        return (codes, self.engine[1]), known
 
     def read(
         self,
@@ -164,9 +175,9 @@ class Target:
         *,
         what: str = "y",
         masks: bool = True,
-        y_mask: MatrixLike | None = None,
-    ) -> tuple[Any, Any]:
-        """The y of other samples, of the same kind and with the same outputs, and the mask of its unknown values.
+        y_weight: Any = None,
+    ) -> tuple[Any, Known | None]:
+        """The y of other samples, of the same kind and with the same outputs, and what is known of it.
 
         The result is a dense array of numbers or of classes, which may differ from those of the fit, or CSR labels.
         """
@@ -176,9 +187,9 @@ class Target:
             raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
         names = self.names if names is None else names
         if not is_sparse(y) and not has_sparse_columns(y):
-            y, y_mask = _without_hidden(y, y_mask, n_samples, None, names, what)
-        told: Any = y_mask
-        rules: dict[str, Any] = {"what": what, "masks": masks, "y_mask": y_mask}
+            y, y_weight = _without_hidden(y, y_weight, n_samples, None, names, what)
+        told: Any = y_weight
+        rules: dict[str, Any] = {"what": what, "masks": masks, "y_weight": y_weight}
         if self.kind == "labels":
             if not is_sparse(y) and not has_sparse_columns(y) and np.ndim(y) == 1 and self.n_outputs == 1:
                 y = dense(y, None, n_samples, name, what=what, warn_column=False, masks=masks)
@@ -190,12 +201,11 @@ class Target:
             if is_sparse(y) or has_sparse_columns(y):
                 raise TypeError(f"{what} must be dense, since y contains classes, got a sparse matrix: pass toarray()")
             found = dense(y, None, n_samples, name, what=what, warn_column=False, masks=masks)
-            mask: Any = _mask_of_dense(found, told, None, None, what=what, each_output=False) if masks else None
+            known = _known_of_dense(found, told, None, None, what=what, each_output=False) if masks else None
             for j, (column, classes) in enumerate(zip(self._as_wide(found, what).T, self.classes, strict=True)):
-                known = column if mask is None else column[~mask[:, j]]
-                check_same_kind(known, classes, what)
-            return found, mask
-        return self._as_wide(target.original, what), target.mask
+                check_same_kind(column if known is None else column[~known.mask[:, j]], classes, what)
+            return found, known
+        return self._as_wide(target.original, what), target.known
 
     def _as_wide(self, y: Raw, what: str) -> Matrix:
         if y.shape[1] != self.n_outputs:
@@ -211,14 +221,14 @@ def numbers(
     warn_column: bool,
     weights: Float | None = None,
     masks: bool = False,
-    y_mask: MatrixLike | None = None,
+    y_weight: Any = None,
     each_output: bool = True,
     keeps_sparse: bool = False,
     what: str = "y",
 ) -> Target:
     """Targets of a regressor. The y of samples with weight zero is not read.
 
-    With `masks`, values that are NaN or marked by `y_mask` are unknown; with `each_output`, each output must have known
+    With `masks`, values that are NaN or of weight zero are unknown; with `each_output`, each output must have known
     values. Sparse y stays sparse with `keeps_sparse` if all its values are known; otherwise it is converted to a dense array.
     """
     of_floats = is_floats(y)
@@ -226,17 +236,18 @@ def numbers(
         check_array_of_y(y, what)
     if not of_floats and is_sparse(y):
         entries = sparse_numbers(y, n_samples, weights, what)
-        if keeps_sparse and (y_mask is None or _masks.check(y_mask, entries.shape) is None):
+        said = None if y_weight is None else _masks.check(y_weight, entries.shape, y=y)
+        if keeps_sparse and said is None:
             container = "array" if isinstance(y, sparse.sparray) else "matrix"
             engine = engine_of_numbers(entries)
             return Target("numbers", engine, entries.shape[1], [], entries, container=container)
-        y, warn_column, of_floats = entries.toarray(), False, True
+        y, y_weight, warn_column, of_floats = entries.toarray(), said, False, True
     names = None
     if not of_floats:
         names = names_of(y, what)
         if has_sparse_columns(y):
             y = of_sparse_columns(y).toarray()
-    y, told = _without_hidden(y, y_mask, n_samples, weights, names, what) if masks else (y, None)
+    y, told = _without_hidden(y, y_weight, n_samples, weights, names, what) if masks else (y, None)
     if not of_floats:
         check_no_dates(y, what)
     try:
@@ -247,57 +258,61 @@ def numbers(
         other = f": {name.removesuffix('Regressor')}Classifier is for classes" if name.endswith("Regressor") else ""
         raise ValueError(f"{what} must have numbers, got {cut(repr(text))}{other}") from error
     y = found
-    mask = _mask_of_dense(y, told, weights, names, what=what, each_output=each_output) if masks else None
-    return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
+    known = _known_of_dense(y, told, weights, names, what=what, each_output=each_output) if masks else None
+    return Target("numbers", y, y.shape[1], [], y, names=names, known=known)
 
 
 _OF_ONE_OUTPUT = (
-    "Input {what} contains NaN and has one output: samples with unknown {what} must be left out, or masked by y_mask"
+    "Input {what} contains NaN and has one output: samples with unknown {what} must be left out, or have the y_weight 0"
 )
 
 
 def _without_hidden(
-    y: Raw, y_mask: Any, n_samples: int, weights: Float | None, names: NDArray[np.object_] | None, what: str
-) -> tuple[Any, Any]:
-    """Dense y with known values in place of those that `y_mask` marks, which are not read, and the checked mask.
+    y: Raw, y_weight: Any, n_samples: int, weights: Float | None, names: NDArray[np.object_] | None, what: str
+) -> tuple[Any, Known | None]:
+    """Dense y with known values in place of those of weight zero, which are not read, and the checked weights.
 
-    Samples of weight zero, which get the y of another sample, get its mask as well.
+    Samples of weight zero, which get the y of another sample, get its weights as well.
     """
-    if y_mask is None:
+    if y_weight is None:
         return y, None
     check_length(y, n_samples, what)
     shape = np.shape(y)
-    told = _masks.dense(_masks.check(y_mask, (shape[0], shape[1] if len(shape) == 2 else 1), names))
+    told = _masks.check(y_weight, (shape[0], shape[1] if len(shape) == 2 else 1), names)
     if told is None or len(shape) > 2:
         return y, None
-    y = without_hidden(y, told, weights)
+    told = told.as_array()
+    y = without_hidden(y, told.mask, weights)
     there = rows_there(weights)
     if there is not None:
-        told = told.copy()
-        told[weights == 0] = told[there[0]]
-    return y, told if told.any() else None
+        same = np.arange(shape[0])
+        same[weights == 0] = there[0]
+        told = told.rows(same)
+    return y, None if told.hides_nothing else told
 
 
-def _mask_of_dense(
+def _known_of_dense(
     y: NDArray[Any],
-    told: NDArray[np.bool_] | None,
+    told: Known | None,
     weights: Float | None,
     names: NDArray[np.object_] | None,
     *,
     what: str = "y",
     each_output: bool = True,
-) -> Mask:
-    """Mask of the values of y that are NaN or marked by a checked mask, that of `_without_hidden`.
+) -> Known | None:
+    """What is known of y: what is not NaN, with checked weights, those of `_without_hidden`.
 
     With `each_output`, raises for outputs without known values.
     """
     missing = _masks.of_missing(y)
-    if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
+    if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told.mask).any()):
         raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
-    mask = missing if told is None else _masks.join(missing, told)
-    if each_output and mask is not None:
-        _masks.weights_of_known(mask, weights, names)
-    return mask
+    known = None if missing is None else Known(missing)
+    if told is not None:
+        known = told.among(missing)
+    if each_output:
+        _masks.weights_of_known(known, weights, names)
+    return known
 
 
 def label_classes(n_labels: int) -> NDArray[np.int64]:
@@ -318,15 +333,15 @@ def classes(
     warn_column: bool,
     multi_label: str | bool = "auto",
     masks: bool = False,
-    y_mask: Any = None,
+    y_weight: Any = None,
 ) -> Target:
     """Targets of a classifier: classes, or labels. With "auto", y is labels if it is sparse or has columns of 0 and 1.
 
     The y of samples with weight zero is not read, and their classes are not among `classes_`. With `masks`, NaN in
-    dense y of floats and values marked by `y_mask` are unknown.
+    dense y of floats and values marked by `y_weight` are unknown.
     """
     check_array_of_y(y, "y")
-    rules: dict[str, Any] = {"masks": masks, "y_mask": y_mask}
+    rules: dict[str, Any] = {"masks": masks, "y_weight": y_weight}
     if is_sparse(y) or has_sparse_columns(y):
         if multi_label is False:
             raise ValueError("multi_label=False does not support sparse y, which contains labels: pass y.toarray()")
@@ -339,14 +354,14 @@ def classes(
             )
         return labels(y, n_samples, weights, each_output=True, **rules)
     names = names_of(y)
-    y, told = _without_hidden(y, y_mask, n_samples, weights, names, "y") if masks else (y, None)
+    y, told = _without_hidden(y, y_weight, n_samples, weights, names, "y") if masks else (y, None)
     y = dense(y, None, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
-    mask = _mask_of_dense(y, told, weights, names) if masks else None
-    if mask is not None:
-        weights = _masks.weights_of_known(mask, weights, names)
-        y = _masks.fill(y, _masks.dense(mask), weights)
+    known = _known_of_dense(y, told, weights, names) if masks else None
+    if known is not None:
+        weights = _masks.weights_of_known(known, weights, names)
+        y = _masks.fill(y, known.mask, weights)
     if multi_label == "auto" and y.shape[1] > 1 and is_binary(y):
-        return _labels(*_apart(y, mask), names)
+        return _labels(*_apart(y, known), names)
     if y.dtype.kind in "mM":
         raise ValueError(f"y must be classes, or labels of 0 and 1, got dates or times of dtype {y.dtype}")
     try:
@@ -361,7 +376,7 @@ def classes(
             values, codes[kept, j] = np.unique(y[kept, j], return_inverse=True)
         found.append(values)
     engine = (codes, [len(values) for values in found])
-    return Target("classes", engine, y.shape[1], found, y, names=names, mask=mask)
+    return Target("classes", engine, y.shape[1], found, y, names=names, known=known)
 
 
 def labels(
@@ -371,13 +386,13 @@ def labels(
     *,
     what: str = "y",
     masks: bool = True,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     each_output: bool = False,
 ) -> Target:
     """Labels: a matrix of 0 and 1 of any container, which is called `what` in messages.
 
     This function alone decides what labels are. Other values raise an error, since two values such as -1 and 1 are
-    classes for `fit`. With `masks`, NaN in dense arrays and frames, and entries marked by `y_mask`, are unknown. With
+    classes for `fit`. With `masks`, NaN in dense arrays and frames, and entries of weight zero, are unknown. With
     `each_output`, as in a fit, each label must have known values. The y of samples with weight zero is not read.
     """
     check_array_of_y(y, what)
@@ -393,54 +408,72 @@ def labels(
         if isinstance(y, WithGaps) and not masks and np.isnan(y.data).any():
             raise ValueError(f"{what} must have no unknown entries, which are not supported here, got some")
         y, missing = apart_from_gaps(y, n_samples, weights) if marks and masks else (y, None)
-        told = None if y_mask is None or not masks else _masks.check(y_mask, y.shape, names)
+        told = None if y_weight is None or not masks else _masks.check(y_weight, y.shape, names, y)
+        told = None if told is None else told.as_csr()
         found, form = sparse_labels(y, n_samples, weights, what, told), LabelFormat(y.dtype, container)
         if each_output and missing is not None and found.shape[1] == 1:
             _check_told(missing, told, what)
-        mask = _masks.join(missing, told)
-        if mask is not None:
-            mask = sparse.csr_array(mask)
-            found = sparse.csr_array(found > found.multiply(mask))
+        known = told.among(missing) if told is not None else None if missing is None else Known(missing)
+        if known is not None:
+            known = known.as_csr()
+            found = known_entries(found, known)
     else:
-        y, told = _without_hidden(y, y_mask, n_samples, weights, names, what) if masks else (y, None)
+        y, told = _without_hidden(y, y_weight, n_samples, weights, names, what) if masks else (y, None)
         y = dense(y, None, n_samples, "", what=what, warn_column=False, weights=weights, masks=masks)
         missing = _masks.of_missing(y) if masks else None
         if each_output and missing is not None and y.shape[1] == 1:
             _check_told(missing, told, what)
-        gaps = _masks.join(missing, told)
+        known = told.among(missing) if told is not None else None if missing is None else Known(missing)
+        gaps = None if known is None else known.mask
         if y.dtype.kind not in "biuf" or not is_binary(y if gaps is None else np.where(gaps, 0, y)):
             raise ValueError(_not_binary(y if gaps is None else y[~gaps], what))
-        found, form, mask = _apart(y, gaps)
-    if mask is not None:
-        mask.sort_indices()
-        if each_output:
-            _masks.weights_of_known(mask, weights, names)
-    return _labels(found, form, mask, names)
+        found, form, known = _apart(y, known)
+    if each_output:
+        _masks.weights_of_known(known, weights, names)
+    return _labels(found, form, known, names)
+
+
+def known_entries(labels: sparse.csr_array, known: Known) -> sparse.csr_array:
+    """The labels that are known."""
+    if known.weights is not None:
+        return sparse.csr_array(labels.multiply(known.weights.astype(np.bool_)).astype(np.bool_))
+    return sparse.csr_array(labels > labels.multiply(known.mask))
 
 
 class WithGaps(sparse.csr_array):
     """Sparse labels whose entries that are NaN are unknown, for functions of scikit-learn that select rows of y."""
 
 
-def with_gaps(y: Raw, y_mask: MatrixLike | None) -> Any:
-    """Numbers or labels with NaN in place of the entries that `y_mask` marks."""
-    if y_mask is None or y is None:
+def known_of(y: Raw, y_weight: Any) -> Known | None:
+    """The checked weights of the values of y, as arrays for y that is not sparse."""
+    if y_weight is None or y is None:
+        return None
+    found = _masks.check(y_weight, np.shape(y) if np.ndim(y) == 2 else (num_samples(y), 1), names_of(y), y)
+    return found if found is None or is_sparse(y) else found.as_array()
+
+
+def with_gaps(y: Raw, y_weight: Any) -> Any:
+    """Numbers or labels with NaN in place of the entries of weight zero."""
+    if y_weight is None or y is None:
         return y
     if is_sparse(y) and not np.isin(y.data, (0, 1)).all():
         y = y.toarray()
     if is_sparse(y) or has_sparse_columns(y):
-        target = labels(y, y_mask=y_mask)
+        target = labels(y, y_weight=y_weight)
+        _masks.check_ungraded(target.known, "y that is split into folds")
         if target.mask is None:
             return y
         gaps = sparse.csr_array((np.full(target.mask.nnz, np.nan), target.mask.indices, target.mask.indptr), y.shape)
         return WithGaps(target.original.astype(np.float64) + gaps)
     names = names_of(y)
-    found, mask = known_columns(y, y_mask)
-    if mask is None:
+    found, known = known_columns(y, y_weight)
+    if known is None:
         return y
+    _masks.check_ungraded(known, "y that is split into folds")
+    mask = known.mask
     if found.shape[1] == 1 or found.dtype.kind not in "biuf":
         raise ValueError(
-            "y_mask is only supported for several columns of numbers here: samples with unknown y must be left out, "
+            "y_weight is only supported for several columns of numbers here: samples with unknown y must be left out, "
             "and names of classes must be replaced by numbers"
         )
     found = np.where(mask, np.nan, found)
@@ -455,11 +488,11 @@ def columns_of(y: MatrixLike) -> NDArray[Any]:
     return known_columns(y, None)[0]
 
 
-def known_columns(y: MatrixLike, y_mask: MatrixLike | None) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """The same with known values in place of those that `y_mask` marks, and the checked mask."""
+def known_columns(y: MatrixLike, y_weight: MatrixLike | None) -> tuple[NDArray[Any], Known | None]:
+    """The same with known values in place of those of weight zero, and the checked weights."""
     with named("y"):
         n_samples = num_samples(y)
-    known, hidden = _without_hidden(y, y_mask, n_samples, None, names_of(y), "y")
+    known, hidden = _without_hidden(y, y_weight, n_samples, None, names_of(y), "y")
     return dense(known, None, n_samples, "", warn_column=False, masks=True), hidden
 
 
@@ -471,7 +504,7 @@ def filled(y: Raw) -> tuple[Any, NDArray[np.bool_] | None]:
     mask = _masks.of_missing(found)
     if mask is None:
         return y, None
-    _masks.weights_of_known(mask, None, names_of(y))
+    _masks.weights_of_known(Known(mask), None, names_of(y))
     return _masks.fill(found, mask, None), mask
 
 
@@ -486,16 +519,16 @@ def are_labels(y: Raw) -> bool:
     return is_binary(found if mask is None else np.where(mask, 0, found))
 
 
-def _check_told(missing: Any, told: Any, what: str) -> None:
-    """Raise for the unknown values of a single label that no mask marks."""
-    if told is None or (sparse.csr_array(missing) > sparse.csr_array(told)).nnz:
+def _check_told(missing: Any, told: Known | None, what: str) -> None:
+    """Raise for the unknown values of a single label that have a weight."""
+    if told is None or (sparse.csr_array(missing) > sparse.csr_array(told.mask)).nnz:
         raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
 
 
-def _apart(y: NDArray[Any], mask: Any) -> tuple[sparse.csr_array, LabelFormat, sparse.csr_array | None]:
-    """The labels that are 1 and known, their format, and the pattern of the unknown ones."""
-    ones = sparse.csr_array(y != 0 if mask is None else (y != 0) & ~mask)
-    return ones, LabelFormat(y.dtype, None), None if mask is None else sparse.csr_array(mask)
+def _apart(y: NDArray[Any], known: Known | None) -> tuple[sparse.csr_array, LabelFormat, Known | None]:
+    """The labels that are 1 and known, their format, and what is known."""
+    ones = sparse.csr_array(y != 0 if known is None else (y != 0) & ~known.mask)
+    return ones, LabelFormat(y.dtype, None), None if known is None else known.as_csr()
 
 
 def _not_binary(values: NDArray[Any], what: str) -> str:
@@ -505,8 +538,8 @@ def _not_binary(values: NDArray[Any], what: str) -> str:
     return f"{what} must have the values 0 and 1 for labels, got {shown}"
 
 
-def with_label_names(target: Target, names: object, y_mask: Raw = None) -> Target:
-    """The target with the argument `label_names`, if it is given, as the names of its labels, and of the columns of a mask."""
+def with_label_names(target: Target, names: object, y_weight: Raw = None) -> Target:
+    """The target with the argument `label_names`, if it is given, as the names of its labels and of the columns of weights."""
     if names is None:
         return target
     if target.kind != "labels":
@@ -514,14 +547,15 @@ def with_label_names(target: Target, names: object, y_mask: Raw = None) -> Targe
     found = label_names(names, target.n_outputs)
     if (where := different(target.names, found)) is not None:
         raise ValueError(f"y must have {where}: label_names must be the names of the columns of y, or None")
-    if target.names is None and (where := different(names_of(y_mask, "y_mask"), found)) is not None:
-        raise ValueError(f"y_mask must have {where}: its columns must be those of label_names, in the same order")
+    of_weights = None if isinstance(y_weight, Known) else names_of(y_weight, "y_weight")
+    if target.names is None and (where := different(of_weights, found)) is not None:
+        raise ValueError(f"y_weight must have {where}: its columns must be those of label_names, in the same order")
     return replace(target, names=found)
 
 
 def _labels(
-    labels: Any, label_format: LabelFormat, mask: object = None, names: NDArray[np.object_] | None = None
+    labels: Any, label_format: LabelFormat, known: Known | None = None, names: NDArray[np.object_] | None = None
 ) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)
-    return Target("labels", engine, n_labels, [], labels, label_format, names, mask)
+    return Target("labels", engine, n_labels, [], labels, label_format, names, known)

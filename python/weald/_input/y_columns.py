@@ -64,7 +64,7 @@ def check_array_of_y(y: Raw, what: str) -> None:
         return
     check_collected(y, what)
     if isinstance(y, np.ma.MaskedArray):
-        raise TypeError(f"{what} must not be a masked array: pass {what}.data, and {what}.mask as y_mask")
+        raise TypeError(f"{what} must not be a masked array: pass {what}.data, and ~{what}.mask as y_weight")
     if isinstance(y, str | bytes | Mapping | Set | Iterator) or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
         raise TypeError(f"{what} must be {_ACCEPTED}, got {described(y)}; {_OF_TAGS}")
     if isinstance(y, list | tuple):
@@ -308,9 +308,10 @@ def sparse_labels(
     wrong = ~np.isin(entries.data, (0, 1))
     if wrong.any() and hidden is not None:
         at = np.flatnonzero(wrong)
-        told = sparse.csr_matrix(hidden)[entries.row[at], entries.col[at]]
+        weights_there = sparse.csr_matrix(hidden.mask if hidden.weights is None else hidden.weights)
+        told = np.asarray(weights_there[entries.row[at], entries.col[at]]).ravel().astype(np.bool_)
         there = np.ones(len(wrong), dtype=np.bool_)
-        there[at[np.asarray(told).ravel().astype(np.bool_)]] = False
+        there[at[told if hidden.weights is None else ~told]] = False
         wrong = wrong[there]
         entries = sparse.coo_array((entries.data[there], (entries.row[there], entries.col[there])), shape=y.shape)
     if wrong.any():

@@ -67,7 +67,7 @@ class CoverageDisplay:
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         alphas: ArrayLike | None = None,
         joint: bool = False,
         name: str | None = None,
@@ -80,7 +80,7 @@ class CoverageDisplay:
         ----------
         estimator : ConformalRegressor or ConformalClassifier
             A fitted model, or a pipeline or search around one.
-        X, y, sample_weight, y_mask : as in `score` of the estimator
+        X, y, sample_weight, y_weight : as in `score` of the estimator
             Samples with their true values or classes.
         alphas : array-like of float or None, default=None
             Values of alpha, above 0 and below 1, and not too small for the calibration samples. None are 0.5 to 0.05.
@@ -100,7 +100,7 @@ class CoverageDisplay:
         for alpha in values:
             found, classes = measures.found_by(estimator, X, ranked.check_alpha(float(alpha)), joint=joint)
             predicted = measures.Predicted.of(found, classes)
-            inside, mask = predicted.inside(y, y_mask)
+            inside, mask = predicted.inside(y, y_weight)
             weights = score_weights(sample_weight, len(inside))
             sizes = predicted.sizes()
             if joint:

@@ -47,7 +47,7 @@ def permutation_importance(
     n_jobs: int | None = None,
     random_state: RandomState = None,
     sample_weight: ArrayLike | None = None,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
 ) -> Bunch | dict[str, Bunch]:
     """Compute permutation importances of features, without making sparse X dense.
 
@@ -78,7 +78,7 @@ def permutation_importance(
         Number of threads, each of which scores one feature at a time. Each thread needs memory for a copy of X.
     random_state : int, RandomState instance or None, default=None
         Controls the permutations.
-    sample_weight, y_mask : as in the scorer, or None, default=None
+    sample_weight, y_weight : as in the scorer, or None, default=None
         Sample weights, and unknown values of several columns of y, for which the scorer gets NaN.
 
     Returns
@@ -98,7 +98,7 @@ def permutation_importance(
     if sample_weight is not None:
         check_real(sample_weight, "sample_weight")
     check_array_of_y(y, "y")
-    y = with_gaps(y, y_mask)
+    y = with_gaps(y, y_weight)
     if isinstance(scoring, Mapping) and not (scoring and all(map(callable, scoring.values()))):
         raise ValueError(f"scoring must have callables as values, got {described(scoring)}")
     if not is_sparse(X):

@@ -97,7 +97,7 @@ class LabelReliabilityDisplay:
         X: MatrixLike,
         y: MatrixLike,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
@@ -116,7 +116,7 @@ class LabelReliabilityDisplay:
             A classifier that was fitted on labels.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        y, y_mask : as y_true and y_mask in `from_predictions`
+        y, y_weight : as y_true and y_weight in `from_predictions`
             The true labels.
         labels, n_bins, strategy : list of int, int, str
             As in `from_predictions`.
@@ -134,13 +134,14 @@ class LabelReliabilityDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
         check_is_fitted(estimator)
-        target = targets.labels(y, y_mask=y_mask)
+        target = targets.labels(y, y_weight=y_weight)
         scores = scores_at_least(estimator, X, min_score, target.n_outputs)
         name = type(estimator).__name__ if name is None else name
+        told: Any = target.known
         return cls.from_predictions(
             target.original,
             scores,
-            y_mask=target.mask,
+            y_weight=told,
             labels=labels,
             n_bins=n_bins,
             strategy=strategy,
@@ -157,7 +158,7 @@ class LabelReliabilityDisplay:
         y_true: MatrixLike,
         y_score: Any,
         *,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
@@ -173,8 +174,8 @@ class LabelReliabilityDisplay:
         ----------
         y_true, y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
             The true labels, 0 and 1, or NaN for unknown ones, and probabilities; entries that are not stored are zero.
-        y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-            True or 1 marks further unknown entries. Unknown entries are left out.
+        y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+            0 marks further unknown entries. Unknown entries are left out.
         labels : list of int or None, default=None
             Labels that get a curve each. None plots one curve for all labels together.
         n_bins : int, default=10
@@ -190,7 +191,7 @@ class LabelReliabilityDisplay:
         -------
         LabelReliabilityDisplay
         """
-        target = targets.labels(y_true, what="y_true", y_mask=y_mask)
+        target = targets.labels(y_true, what="y_true", y_weight=y_weight)
         if (where := different(names_of(y_score, "y_score"), target.names)) is not None:
             raise ValueError(f"y_score must have {where}: its columns must be those of y_true, in the same order")
         truth = target.original

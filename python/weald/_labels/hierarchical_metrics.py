@@ -25,7 +25,7 @@ def hierarchical_precision(
     hierarchy: LabelHierarchy,
     *,
     average: Literal["micro", "samples"] = "micro",
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     zero_division: float = 0.0,
 ) -> float:
     """Hierarchical precision: the fraction of predicted labels that are true, after both label sets are closed.
@@ -48,8 +48,8 @@ def hierarchical_precision(
         The hierarchy of the labels.
     average : {"micro", "samples"}, default="micro"
         "micro" counts the labels of all samples together, and "samples" is the mean over samples.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value without predicted labels, of all samples or of one, which NaN leaves out of the mean.
 
@@ -58,7 +58,7 @@ def hierarchical_precision(
     float
         The precision. NaN if no entry of `y_true` is known.
     """
-    right, _, predicted = _counts(y_true, y_pred, hierarchy, y_mask)
+    right, _, predicted = _counts(y_true, y_pred, hierarchy, y_weight)
     return _averaged(right, predicted, average, zero_division)
 
 
@@ -68,7 +68,7 @@ def hierarchical_recall(
     hierarchy: LabelHierarchy,
     *,
     average: Literal["micro", "samples"] = "micro",
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     zero_division: float = 0.0,
 ) -> float:
     """Hierarchical recall: the fraction of true labels that are predicted, after both label sets are closed.
@@ -77,7 +77,7 @@ def hierarchical_recall(
 
     Parameters
     ----------
-    y_true, y_pred, hierarchy, average, y_mask, zero_division : as in `hierarchical_precision`
+    y_true, y_pred, hierarchy, average, y_weight, zero_division : as in `hierarchical_precision`
         True and predicted labels. `zero_division` is the value without true labels.
 
     Returns
@@ -85,7 +85,7 @@ def hierarchical_recall(
     float
         The recall. NaN if no entry of `y_true` is known.
     """
-    right, true, _ = _counts(y_true, y_pred, hierarchy, y_mask)
+    right, true, _ = _counts(y_true, y_pred, hierarchy, y_weight)
     return _averaged(right, true, average, zero_division)
 
 
@@ -95,7 +95,7 @@ def hierarchical_f1(
     hierarchy: LabelHierarchy,
     *,
     average: Literal["micro", "samples"] = "micro",
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
     zero_division: float = 0.0,
 ) -> float:
     """Hierarchical F1 score: the harmonic mean of hierarchical precision and recall.
@@ -104,7 +104,7 @@ def hierarchical_f1(
 
     Parameters
     ----------
-    y_true, y_pred, hierarchy, average, y_mask, zero_division : as in `hierarchical_precision`
+    y_true, y_pred, hierarchy, average, y_weight, zero_division : as in `hierarchical_precision`
         True and predicted labels. `zero_division` is the value without true and predicted labels.
 
     Returns
@@ -112,15 +112,15 @@ def hierarchical_f1(
     float
         The F1 score. NaN if no entry of `y_true` is known.
     """
-    right, true, predicted = _counts(y_true, y_pred, hierarchy, y_mask)
+    right, true, predicted = _counts(y_true, y_pred, hierarchy, y_weight)
     return _averaged(2 * right, true + predicted, average, zero_division)
 
 
 def _counts(
-    y_true: MatrixLike, y_pred: Any, hierarchy: LabelHierarchy, y_mask: MatrixLike | None
+    y_true: MatrixLike, y_pred: Any, hierarchy: LabelHierarchy, y_weight: MatrixLike | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """The numbers of labels that are right, true and predicted, for each sample with a known entry."""
-    target = _checked(hierarchy)._labels(y_true, y_mask, "y_true")
+    target = _checked(hierarchy)._labels(y_true, y_weight, "y_true")
     labels, mask = hierarchy._closed(target.original, target.mask)
     predicted, _ = hierarchy._closed(label_counts.predicted_labels(y_pred, labels.shape))
     known = ranks.n_known_of(labels.shape, mask) > 0
@@ -157,7 +157,7 @@ def fmax(
     *,
     hierarchy: LabelHierarchy | None = None,
     thresholds: ArrayLike | None = None,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
 ) -> float:
     """Fmax: the largest F of sample-averaged precision and recall over all thresholds of the scores.
 
@@ -180,8 +180,8 @@ def fmax(
         If given, true labels are closed, and scores are raised to the largest one of the descendants, as in CAFA.
     thresholds : array-like of shape (n_thresholds,) or None, default=None
         Positive thresholds to try. None tries all positive scores, between which nothing changes.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -189,10 +189,10 @@ def fmax(
         The largest F, between 0 and 1. NaN if no sample has a known label.
     """
     if hierarchy is None:
-        labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
+        labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
         scores = ranks.all_scores(y_score, labels.shape)
     else:
-        target = _checked(hierarchy)._labels(y_true, y_mask, "y_true")
+        target = _checked(hierarchy)._labels(y_true, y_weight, "y_true")
         labels, mask = hierarchy._closed(target.original, target.mask)
         scores = hierarchy._consistent(ranks.all_scores(y_score, labels.shape), "max")
     if ((scores.data if is_sparse(scores) else scores) < 0).any():
@@ -212,7 +212,7 @@ def auprc(
     y_score: MatrixLike,
     *,
     average: Literal["micro", "macro", "weighted"] = "micro",
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
 ) -> float:
     """Area under the precision-recall curve, averaged over labels as in CLUS-HMC.
 
@@ -235,8 +235,8 @@ def auprc(
     average : {"micro", "macro", "weighted"}, default="micro"
         The area under the curve of all entries together, AU(PRC) with a bar over PRC in CLUS-HMC; the mean of the areas
         of all labels, AUPRC with a bar; or their mean weighted by the number of samples, with an index w.
-    y_mask : {array-like, sparse matrix} of the shape of y_true or None, default=None
-        True or 1 marks unknown entries of `y_true`, besides those that are NaN.
+    y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
+        0 marks unknown entries of `y_true`, besides those that are NaN.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def auprc(
     """
     if not isinstance(average, str) or average not in ("micro", "macro", "weighted"):
         raise ValueError(f"average must be 'micro', 'macro' or 'weighted', got {shown(average)}")
-    labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
+    labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
     found, n_true = curves.areas(labels, ranks.all_scores(y_score, labels.shape), mask, average == "micro")
     some = n_true > 0
     if not some.any():

@@ -95,7 +95,7 @@ class LabelHierarchy:
         Y: MatrixLike,
         *,
         sample_weight: ArrayLike | None = None,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         min_samples: float = 5.0,
         kind: Literal["dag", "tree"] = "dag",
         label_names: ArrayLike | None = None,
@@ -115,8 +115,8 @@ class LabelHierarchy:
             Labels, 0 or 1.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights, which count as numbers of samples. Samples of weight zero are left out.
-        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, besides those that are NaN. They count as 0.
+        y_weight : {array-like, sparse matrix} of the shape of Y or None, default=None
+            0 marks unknown entries of Y, besides those that are NaN. They count as 0.
         min_samples : float, default=5
             The least number of samples with a label, or their least total weight, for the label to have parents.
         kind : {"dag", "tree"}, default="dag"
@@ -133,7 +133,7 @@ class LabelHierarchy:
         least = checks.number("min_samples", min_samples, lambda found: 0 <= found < np.inf, "a number of at least 0")
         if not isinstance(kind, str) or kind not in ("dag", "tree"):
             raise ValueError(f"kind must be 'dag' or 'tree', got {checks.shown(kind)}")
-        target = targets.with_label_names(targets.labels(Y, what="Y", y_mask=y_mask), label_names)
+        target = targets.with_label_names(targets.labels(Y, what="Y", y_weight=y_weight), label_names)
         weights = checks.check_weights(sample_weight, target.original.shape[0])
         return cls._inferred(target, weights, least, kind)
 
@@ -175,7 +175,7 @@ class LabelHierarchy:
         kind: Literal["depth", "information_content", "information_accretion"] = "depth",
         *,
         Y: MatrixLike | None = None,
-        y_mask: MatrixLike | None = None,
+        y_weight: MatrixLike | None = None,
         base: float = 0.75,
     ) -> Float:
         """Weights of labels by their place in the hierarchy or by their information, for `label_weight` of estimators.
@@ -193,8 +193,8 @@ class LabelHierarchy:
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels) or None, default=None
             Labels of the training samples, which are closed first, for the information. A label without samples counts
             as with one.
-        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, besides those that are NaN. They count as 0.
+        y_weight : {array-like, sparse matrix} of the shape of Y or None, default=None
+            0 marks unknown entries of Y, besides those that are NaN. They count as 0.
         base : float, default=0.75
             Positive factor from parents to children for "depth". Below 1, labels at the top weigh most.
 
@@ -209,7 +209,7 @@ class LabelHierarchy:
             return self._by_depth(base)
         if Y is None:
             raise ValueError(f"Y must be the labels of the training samples for kind={kind!r}, got None")
-        target = self._labels(Y, y_mask)
+        target = self._labels(Y, y_weight)
         return self._information(self._closed(target.original)[0], None, kind)
 
     def _by_depth(self, base: float) -> Float:
@@ -238,7 +238,7 @@ class LabelHierarchy:
 
     # --- label sets --------------------------------------------------------------------------------------------------
 
-    def closure(self, Y: MatrixLike, *, y_mask: MatrixLike | None = None) -> Any:
+    def closure(self, Y: MatrixLike, *, y_weight: MatrixLike | None = None) -> Any:
         """Close label sets upwards: a sample with a label gets all labels above it.
 
         All labels above one that is known to be 1 become 1. Then all labels below one that is known to be 0 become 0 if
@@ -254,36 +254,37 @@ class LabelHierarchy:
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. NaN in a dense array marks an unknown entry.
-        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, besides those that are NaN.
+        y_weight : {array-like, sparse matrix} of the shape of Y or None, default=None
+            0 marks unknown entries of Y, besides those that are NaN.
 
         Returns
         -------
         closed : {ndarray, CSR matrix} of shape (n_samples, n_labels)
             The closed label sets, a copy; sparse if Y is sparse, and with the dtype of Y. Entries that are still
             unknown are NaN in dense arrays of floats, and 0 otherwise.
-        y_mask : CSR array of shape (n_samples, n_labels) of bool
-            The entries that are still unknown. Only returned if `y_mask` is given.
+        known : {ndarray, CSR array} of shape (n_samples, n_labels) of bool
+            False where entries are still unknown. Only returned if `y_weight` is given, and sparse if it is.
         """
-        target = self._labels(Y, y_mask)
+        target = self._labels(Y, y_weight)
         closed, mask = self._closed(target.original, target.mask)
         assert target.label_format is not None
         found: Any = _built(closed, mask, target.label_format)
-        if y_mask is None:
+        if y_weight is None:
             return found
-        return found, sparse.csr_array(closed.shape, dtype=np.bool_) if mask is None else mask
+        known = np.ones(closed.shape, dtype=np.bool_) if mask is None else ~mask.toarray()
+        return found, sparse.csr_array(known) if is_sparse(y_weight) else known
 
-    def check(self, Y: MatrixLike, *, y_mask: MatrixLike | None = None) -> None:
+    def check(self, Y: MatrixLike, *, y_weight: MatrixLike | None = None) -> None:
         """Check that label sets are closed: a ValueError names a sample, its label, and the label above that is missing.
 
         Parameters
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Labels, 0 or 1. NaN in a dense array marks an unknown entry.
-        y_mask : {array-like, sparse matrix} of the shape of Y or None, default=None
-            True or 1 marks unknown entries of Y, besides those that are NaN, which break no rule.
+        y_weight : {array-like, sparse matrix} of the shape of Y or None, default=None
+            0 marks unknown entries of Y, besides those that are NaN, which break no rule.
         """
-        target = self._labels(Y, y_mask)
+        target = self._labels(Y, y_weight)
         self._check(target.original, target.mask, "Y")
 
     def _check(self, labels: sparse.csr_array, mask: sparse.csr_array | None, what: str) -> None:
@@ -304,8 +305,8 @@ class LabelHierarchy:
             f"{self._shown(above)} above it; LabelHierarchy.closure adds what is missing"
         )
 
-    def _labels(self, Y: MatrixLike, y_mask: MatrixLike | None, what: str = "Y") -> targets.Target:
-        target = targets.labels(Y, what=what, y_mask=y_mask)
+    def _labels(self, Y: MatrixLike, y_weight: MatrixLike | None, what: str = "Y") -> targets.Target:
+        target = targets.labels(Y, what=what, y_weight=y_weight)
         self._check_columns(target.n_outputs, what)
         if (where := frames.different(target.names, self.label_names)) is not None:
             raise ValueError(f"{what} must have {where}: labels must be those of the hierarchy, in the same order")

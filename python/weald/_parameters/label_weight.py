@@ -10,6 +10,7 @@ from scipy import sparse
 
 from weald import _weald
 from weald._input.checks import Float, floats
+from weald._input.masks import Known
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
 from weald._parameters import propensity
@@ -55,7 +56,7 @@ def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float 
 
 
 def that_count(model: BaseModel, target: Target) -> Target:
-    """The y of folds: its engine's form and mask without the labels of weight zero, which choose nothing."""
+    """The y of folds: its engine's form and what is known without the labels of weight zero, which choose nothing."""
     given = getattr(model, "label_weight", None)
     if given is None or isinstance(given, str) or target.kind != "labels":
         return target
@@ -63,8 +64,8 @@ def that_count(model: BaseModel, target: Target) -> Target:
     if len(kept) == target.n_outputs:
         return target
     labels = sparse.csr_array(target.original[:, kept])
-    mask = None if target.mask is None else sparse.csr_array(target.mask[:, kept])
-    return replace(target, engine=(labels.indptr, labels.indices, len(kept)), mask=mask)
+    known = None if target.known is None else target.known.columns(kept)
+    return replace(target, engine=(labels.indptr, labels.indices, len(kept)), known=known)
 
 
 def _checked(given: object, n_labels: int) -> Float:
@@ -87,19 +88,22 @@ def _frequencies(target: Target, weights: Float | None) -> tuple[Float, Float | 
     weights = np.ones(len(ptr) - 1) if weights is None else weights
     of_entries = np.repeat(weights, np.diff(ptr))
     positive = _weald.exact_sums(np.asarray(labels, dtype=np.int64), of_entries, n_labels)
-    if target.mask is not None:
-        return positive, _of_known(target.mask, weights)
+    if target.known is not None:
+        return positive, _of_known(target.known, weights)
     return positive, float(_weald.exact_sums(np.zeros(len(weights), dtype=np.int64), weights, 1)[0])
 
 
-def _of_known(mask: Any, weights: Float) -> Float:
+def _of_known(known: Known, weights: Float) -> Float:
     """The weight of the samples in which each label is known."""
-    columns, n_labels = sparse.csc_array(mask), mask.shape[1]
+    if known.weights is not None:
+        of_cells = np.repeat(weights, np.diff(known.weights.indptr))
+        return _weald.exact_sums(known.weights.indices.astype(np.int64), of_cells, known.shape[1])
+    columns, n_labels = sparse.csc_array(known.mask), known.shape[1]
     found, size = np.empty(n_labels), max(1, _CELLS // max(1, len(weights)))
     for start in range(0, n_labels, size):
-        known = ~columns[:, start : start + size].toarray().T
-        labels, rows = np.nonzero(known)
-        found[start : start + size] = _weald.exact_sums(labels.astype(np.int64), weights[rows], len(known))
+        there = ~columns[:, start : start + size].toarray().T
+        labels, rows = np.nonzero(there)
+        found[start : start + size] = _weald.exact_sums(labels.astype(np.int64), weights[rows], len(there))
     return found
 
 

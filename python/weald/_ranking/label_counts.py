@@ -15,10 +15,10 @@ from weald._ranking import ranks
 
 
 def counts(
-    y_true: MatrixLike | None, y_pred: Matrix, y_mask: MatrixLike | None
+    y_true: MatrixLike | None, y_pred: Matrix, y_weight: MatrixLike | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each label: the number of true positives, and the number of positives plus predicted positives."""
-    labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_pred, of_score="y_pred")
+    labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_pred, of_score="y_pred")
     predicted = predicted_labels(y_pred, labels.shape)
     if mask is not None:
         predicted = ranks.without(predicted, mask)
@@ -29,13 +29,13 @@ def counts(
 
 
 def f1_score(
-    y_true: MatrixLike, y_pred: Any, y_mask: MatrixLike | None, average: str, zero_division: object = 0.0
+    y_true: MatrixLike, y_pred: Any, y_weight: MatrixLike | None, average: str, zero_division: object = 0.0
 ) -> float:
     """The F1 score of all entries together ("micro"), or the mean of those of labels ("macro").
 
     Labels without true or predicted entries have the score `zero_division`, and are left out if that is NaN.
     """
-    n_right, n_cells = counts(y_true, y_pred, y_mask)
+    n_right, n_cells = counts(y_true, y_pred, y_weight)
     zero = check_zero_division(zero_division)
     if average == "micro":
         return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero

@@ -23,8 +23,8 @@ class Ranking:
     ranked: NDArray[np.int64]
     hits: NDArray[np.bool_]
 
-    def __init__(self, y_true: MatrixLike | None, y_score: object, k: Any, y_mask: MatrixLike | None) -> None:
-        self.labels, self.mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
+    def __init__(self, y_true: MatrixLike | None, y_score: object, k: Any, y_weight: MatrixLike | None) -> None:
+        self.labels, self.mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
         self.ranked = ranks.first(y_score, k, self.labels.shape, self.mask)
         self.hits = ranks.are_in(self.labels, self.ranked)
 

@@ -122,7 +122,7 @@ def score(
     y_score: Any,
     average: object,
     sample_weight: object,
-    y_mask: MatrixLike | None,
+    y_weight: MatrixLike | None,
 ) -> tuple[Any, Any]:
     """The averaged measure and what was counted for it: labels, samples or entries.
 
@@ -130,7 +130,7 @@ def score(
     """
     if average is not None and (not isinstance(average, str) or average not in AVERAGES):
         raise ValueError(f"average must be one of {list(AVERAGES)} or None, got {shown(average)}")
-    labels, mask = ranks.known_labels(y_true, y_mask, y_score=y_score)
+    labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
     scores, least = _scores(y_score, labels.shape, measure.of_probabilities)
     w = checks.score_weights(sample_weight, labels.shape[0])
     if (there := checks.rows_there(w)) is not None and w is not None:

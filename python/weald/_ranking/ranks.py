@@ -27,7 +27,7 @@ NONE = np.iinfo(np.uint32).max
 
 def known_labels(
     y_true: MatrixLike | None,
-    y_mask: MatrixLike | None,
+    y_weight: MatrixLike | None,
     name: str = "y_true",
     y_score: Any = None,
     of_score: str = "y_score",
@@ -36,7 +36,8 @@ def known_labels(
 
     `y_score`, called `of_score`, must have the same names in the same order, if both have some.
     """
-    target = targets.labels(y_true, what=name, y_mask=y_mask)
+    target = targets.labels(y_true, what=name, y_weight=y_weight)
+    masks.check_ungraded(target.known, "scores of labels")
     if (where := frames.different(frames.names_of(y_score, of_score), target.names)) is not None:
         raise ValueError(f"{of_score} must have {where}: its columns must be those of {name}, in the same order")
     return target.original, target.mask

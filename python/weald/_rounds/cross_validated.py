@@ -84,7 +84,7 @@ def search(
                 starts,
                 told,
                 scorers,
-                samples.mask,
+                samples.known,
             )
     train, validation, scores, n_stages = found
     curves = {"train": train, "validation": validation, "score": scores}
@@ -106,8 +106,8 @@ def _folds_of(
     for train, test in splits:
         try:
             of_fold = _start_without(boosting, samples, y, train)
-            if target.mask is not None:
-                masks.weights_of_known(target.mask[train], None, target.names)
+            if target.known is not None:
+                masks.weights_of_known(target.known.rows(train), None, target.names)
         except ValueError as error:
             raise ValueError(f"cv must allow a fit without each fold, got {cv!r}: {error}") from error
         if of_fold is not None:

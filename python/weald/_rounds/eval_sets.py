@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weald import _weald
-from weald._input import checks, masks
+from weald._input import checks
 from weald._input.checks import Float
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
@@ -86,14 +86,14 @@ def _checked(
     X = estimator._check_X(given[0], reset=False, fitting=True)
     weights = checks.check_weights(given[2] if len(given) == 3 else None, X.shape[0])
     X, y, weights = checks.without_absent(X, given[1], weights)
-    engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
-    y_mask, n_threads = masks.to_engine(mask), estimator._n_threads()
+    engine, known = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
+    y_weight, n_threads = None if known is None else known.in_engine, estimator._n_threads()
     with checks.renamed(y="its y"):
-        _weald.mean_loss(engine, weights, config, y_mask=y_mask)
+        _weald.mean_loss(engine, weights, config, y_weight=y_weight)
 
     def loss(scores: Float) -> float:
-        found = _weald.mean_loss(engine, weights, config, scores, n_threads, y_mask)
+        found = _weald.mean_loss(engine, weights, config, scores, n_threads, y_weight)
         return np.nan if found is None else found
 
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
-    return EvalSet(*names, Held(X, engine, weights, None, y_mask, y), loss)
+    return EvalSet(*names, Held(X, engine, weights, None, y_weight, y), loss)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from weald import _weald
-from weald._input import masks, warned
+from weald._input import warned
 from weald._input.checks import Float, Matrix, renamed
 from weald._input.sparse import Raw, is_sparse
 from weald._input.sparse_frames import has_sparse_columns, of_sparse_columns
@@ -39,14 +39,14 @@ def of(
         return given(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
     with renamed(n_folds="cv"):
         return _weald.folds_of_samples(
-            _of_engine(X), target.engine, weights, int(cv), seed, masks.to_engine(target.mask), margins
+            _of_engine(X), target.engine, weights, int(cv), seed, target.known_in_engine, margins
         )
 
 
 def held_out(X: Matrix, target: Target, weights: Float | None, share: float, seed: int) -> NDArray[np.uint32]:
     """The sorted indices of the samples to hold out: as large a share of each class or rare label. No class is lost."""
     data = _of_engine(X), target.engine, weights
-    return _weald.held_out_samples(*data, share, seed, masks.to_engine(target.mask))
+    return _weald.held_out_samples(*data, share, seed, target.known_in_engine)
 
 
 def given(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:

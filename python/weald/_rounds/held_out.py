@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix
+from weald._input.masks import Known
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
@@ -41,14 +42,14 @@ class Held:
     weights: Float | None
     # The initial scores.
     margins: Float | None
-    # The unknown values of y.
-    mask: Any
+    # What is known of y, in the engine's form; None if all is known.
+    known: Any
     # y as it was passed, which scorers take.
     given: Any = None
 
     @property
     def in_engine(self) -> tuple[Matrix, _Targets, Float | None, Float | None]:
-        """The samples as an argument of the engine, without the mask."""
+        """The samples as an argument of the engine, without what is known of y."""
         return self.X, self.y, self.weights, self.margins
 
 
@@ -73,12 +74,13 @@ def validation_set(
             if start_val is not None and (rows := checks.rows_there(w_val)) is not None:
                 start_val = start_val[rows]
             X_val, y_val, w_val = checks.without_absent(X_val, y_val, w_val)
-            held, mask = target.like_with_gaps(y_val, X_val.shape[0], type(boosting).__name__)
+            held, known = target.like_with_gaps(y_val, X_val.shape[0], type(boosting).__name__)
         if start is not None and start_val is None:
             raise ValueError("base_margin_val must be given if base_margin and X_val are, got None: pass both")
         if start is None and start_val is not None:
             raise ValueError("base_margin must be given if base_margin_val is, got None: pass both")
-        return weights, Held(X_val, held, w_val, start_val, masks.to_engine(mask), y_val)
+        in_engine = None if known is None else known.in_engine
+        return weights, Held(X_val, held, w_val, start_val, in_engine, y_val)
     for name, value in (("sample_weight_val", w_val), ("base_margin_val", given.margins)):
         if value is not None:
             raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
@@ -105,21 +107,20 @@ def apart(
     rows: NDArray[np.integer],
 ) -> tuple[Float, Held]:
     """The result of `validation_set` for these training samples, in place of others that are drawn."""
-    kept, X_held, held, mask = set_aside(X, target, weights, rows)
+    kept, X_held, held, known = set_aside(X, target, weights, rows)
     y_held = None if boosting.scoring is None else y_of(target, y, rows)
-    if mask is not None:
-        # An output may have known values in the validation samples only.
-        masks.weights_of_known(target.mask, kept, target.names)
-        mask = masks.to_engine(mask) if mask.sum() else None
+    # An output may have known values in the validation samples only.
+    masks.weights_of_known(target.known, kept, target.names)
+    in_engine = None if known is None or known.hides_nothing else known.in_engine
     w_held, start_held = (None if values is None else values[rows] for values in (weights, start))
-    return kept, Held(X_held, held, w_held, start_held, mask, y_held)
+    return kept, Held(X_held, held, w_held, start_held, in_engine, y_held)
 
 
 def y_of(target: Target, y: Raw, rows: NDArray[np.integer]) -> Any:
     """Y of samples as it was passed, with NaN for what is unknown."""
     y_held = safe_indexing(y.tocsr() if is_sparse(y) else y, rows)
-    mask = None if target.mask is None else target.mask[rows]
-    return y_held if mask is None or not mask.sum() else targets.with_gaps(y_held, mask)
+    known = None if target.known is None else target.known.rows(rows)
+    return y_held if known is None or known.hides_nothing else targets.with_gaps(y_held, Known(known.mask))
 
 
 def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.integer]) -> None:
@@ -133,9 +134,9 @@ def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.intege
 
 def set_aside(
     X: Matrix, target: Target, weights: Float | None, rows: NDArray[np.integer]
-) -> tuple[Float, Matrix, Any, Any]:
-    """The weights of all samples, with zeros for those of `rows`, and X, y in the engine's form, and the mask of these."""
+) -> tuple[Float, Matrix, Any, Known | None]:
+    """The weights of all samples, with zeros for those of `rows`, and X, y in the engine's form, and what is known of it."""
     kept = np.ones(X.shape[0]) if weights is None else weights.copy()
     kept[rows] = 0
     X_held = X.tocsr()[rows] if is_sparse(X) else X[rows]
-    return kept, X_held, target.rows(rows), None if target.mask is None else target.mask[rows]
+    return kept, X_held, target.rows(rows), None if target.known is None else target.known.rows(rows)

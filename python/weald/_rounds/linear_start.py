@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _weald
-from weald._input import elementary, masks
+from weald._input import elementary
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import has_nan, is_sparse
 from weald._rounds.held_out import set_aside
@@ -91,7 +91,7 @@ def fold_models(linear: LinearClassifier, samples: Samples, n_folds: int, n_thre
     """Models of `samples`, with the features, strength and calibration of a fitted model."""
     config = linear._config_of_fit()
     data = samples.X, samples.target.engine, samples.row_weights
-    return _weald.fold_models_of_linear(linear._model, *data, config, n_folds, n_threads, samples.mask)
+    return _weald.fold_models_of_linear(linear._model, *data, config, n_folds, n_threads, samples.known)
 
 
 @dataclass(frozen=True)
@@ -111,26 +111,26 @@ class Judged:
     held: NDArray[np.intp]
     # The weights of the other samples, with zeros for those of the fold.
     kept: Float
-    # X, y and weights of the samples of the fold, and their unknown values.
+    # X, y and weights of the samples of the fold, and what is known.
     X: Matrix
     y: _Targets
     weights: Float
-    mask: Any
+    known: Any
 
     @classmethod
     def by_fold(cls, samples: Samples, weights: Float | None, fold: NDArray[np.uint32]) -> Judged | None:
         """None if no samples are left on one of the sides, or none that knows one of the outputs."""
         there = np.ones(samples.X.shape[0]) if weights is None else weights
         held = np.flatnonzero((fold == 0) & (there > 0))
-        kept, X, y, mask = set_aside(samples.X, samples.target, weights, held)
+        kept, X, y, known = set_aside(samples.X, samples.target, weights, held)
         others = np.flatnonzero(kept)
         if len(held) == 0 or len(others) == 0:
             return None
-        if mask is not None:
-            if any(masks.dense(side).all(axis=0).any() for side in (mask, samples.target.mask[others])):
-                return None
-            mask = masks.to_engine(mask)
-        return cls(samples, held, kept, X, y, there[held], mask)
+        whole = samples.target.known
+        sides = [] if known is None or whole is None else [known, whole.rows(others)]
+        if any((side.n_known(0) == 0).any() for side in sides):
+            return None
+        return cls(samples, held, kept, X, y, there[held], None if known is None else known.in_engine)
 
     def start(self, linear: LinearClassifier, scores: Float, n_folds: int, n_threads: int) -> Float:
         """Scores of a linear model for samples to learn from, by models that do not know the held samples either.
@@ -161,14 +161,14 @@ class Judged:
             n_threads,
             base_margin=start,
             observer=observer,
-            y_mask=samples.mask,
-            y_mask_val=self.mask,
+            y_weight=samples.known,
+            y_weight_val=self.known,
         )
         return found
 
     def loss(self, config: _BoostConfig, start: Float, n_threads: int) -> float:
         """The loss of the held samples by the start alone."""
-        found = _weald.mean_loss(self.y, self.weights, config, start[self.held], n_threads, y_mask=self.mask)
+        found = _weald.mean_loss(self.y, self.weights, config, start[self.held], n_threads, y_weight=self.known)
         assert found is not None
         return found
 

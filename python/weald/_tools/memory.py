@@ -19,7 +19,7 @@ def estimate_fit_memory(
     y: MatrixLike,
     *,
     eval_sets: list[Any] | dict[str, Any] | None = None,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
 ) -> int:
     """Estimate the peak memory of `estimator.fit(X, y)`, in addition to X and y, without a fit.
 
@@ -37,7 +37,7 @@ def estimate_fit_memory(
     ----------
     estimator : tree, forest, centroid forest, linear model, boosting or compressed forest of weald
         It need not be fitted, and does not change.
-    X, y, eval_sets, y_mask : as in `fit`
+    X, y, eval_sets, y_weight : as in `fit`
         The training samples.
 
     Returns
@@ -51,8 +51,8 @@ def estimate_fit_memory(
     estimator._check_parameters()
     if eval_sets is not None and "eval_sets" not in signature(estimator.fit).parameters:
         raise TypeError(f"{type(estimator).__name__} does not support eval_sets: it must be None")
-    if y_mask is not None and not estimator._masks_y:
-        raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")
-    conversions, shapes = memory.of_raw(estimator, X, y, y_mask)
+    if y_weight is not None and not estimator._masks_y:
+        raise TypeError(f"{type(estimator).__name__} does not support y_weight: it must be None")
+    conversions, shapes = memory.of_raw(estimator, X, y, y_weight)
     of_fit: int = estimator._memory_of_fit(estimator, shapes)
     return conversions + of_fit + memory.watched(estimator, _eval_sets.named(eval_sets))

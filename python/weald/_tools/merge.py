@@ -35,7 +35,7 @@ def merge(
     y: MatrixLike | None = None,
     sample_weight: ArrayLike | None = None,
     *,
-    y_mask: MatrixLike | None = None,
+    y_weight: MatrixLike | None = None,
 ) -> BaseEstimator:
     """Merge parts of a model that were fitted separately, by `fit(X, y, trees=range(a, b))` or by `labels=range(a, b)`.
 
@@ -54,7 +54,7 @@ def merge(
     parts : sequence of estimators
         Fitted random forests, extra-trees, centroid forests or label trees, or linear models of labels, in any order,
         which differ in `n_jobs` and `verbose` at most.
-    X, y, sample_weight, y_mask : as in `fit`, or None, default=None
+    X, y, sample_weight, y_weight : as in `fit`, or None, default=None
         The training samples, for the out-of-bag scores of parts with `oob_score`.
 
     Returns
@@ -73,7 +73,7 @@ def merge(
     merged._put_together(twins)
     delattr(merged, PART)
     if isinstance(merged, BaseBagging) and merged.oob_score:
-        _set_oob(merged, getattr(first, PART)[2], X, y, sample_weight, y_mask)
+        _set_oob(merged, getattr(first, PART)[2], X, y, sample_weight, y_weight)
     return merged
 
 
@@ -172,7 +172,7 @@ def _set_oob(
     X: MatrixLike | None,
     y: MatrixLike | None,
     sample_weight: ArrayLike | None,
-    y_mask: MatrixLike | None,
+    y_weight: MatrixLike | None,
 ) -> None:
     if X is None or y is None:
         missing = "X" if X is None else "y"
@@ -180,7 +180,7 @@ def _set_oob(
             f"{missing} must be the data that the parts were fitted to, since they have oob_score set, got None: call "
             "merge(parts, X, y, sample_weight)"
         )
-    _, samples, config = merged._of_its_samples(X, y, sample_weight, y_mask)
+    _, samples, config = merged._of_its_samples(X, y, sample_weight, y_weight)
     if _digest.of_data(samples.X, samples.target, samples.weights) != digest:
         raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
     merged._set_oob(samples, config)

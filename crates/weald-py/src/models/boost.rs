@@ -75,16 +75,16 @@ scores! { PyBoosted {
 /// Returns one weight for each sample, the sample weight times the class weight, or `None` if all weights are equal.
 /// Balanced class weights count the samples in which an output is known.
 #[pyfunction]
-#[pyo3(signature = (y, weights, y_mask=None))]
+#[pyo3(signature = (y, weights, y_weight=None))]
 pub(crate) fn weights_by_row<'py>(
     py: Python<'py>,
     y: PyTargets<'py>,
     weights: PyRowWeights<'py>,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
 ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
     let (y, weights) = (y.view()?, weights.contiguous()?);
-    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
-    let by_row = weights.view()?.by_row(&y, y_mask.as_ref()).map_err(raise)?;
+    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let by_row = weights.view()?.by_row(&y, y_weight.as_ref()).map_err(raise)?;
     Ok(by_row.map(|w| output::vector(py, w.into_owned())))
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn exact_sums<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
-    wants_scores=false, wants_models=false, y_mask=None, y_mask_val=None,
+    wants_scores=false, wants_models=false, y_weight=None, y_weight_val=None,
 ))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting<'py>(
@@ -130,8 +130,8 @@ pub(crate) fn fit_boosting<'py>(
     observer: Option<Py<PyAny>>,
     wants_scores: bool,
     wants_models: bool,
-    y_mask: Option<PyMask<'py>>,
-    y_mask_val: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
+    y_weight_val: Option<PyMask<'py>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -142,15 +142,15 @@ pub(crate) fn fit_boosting<'py>(
             Dataset::new(x.view()?, y.view()?)
                 .sample_weight(held_weights.as_deref())
                 .base_margin(margins.as_ref().map(|margins| margins.as_array()))
-                .y_mask(y_mask_val.as_ref().map(PyMask::view).transpose()?),
+                .y_mask(y_weight_val.as_ref().map(PyMask::view).transpose()?),
         ),
         None => None,
     };
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
     let grown = grown.as_ref().map(|model| &*model.get().0);
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask).schema(schema);
+    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_weight).schema(schema);
     let grown = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
         // A fit that goes on has its scores already.
@@ -210,7 +210,7 @@ impl StageObserver for PyObserver<'_> {
 /// Returns the mean loss of samples by their scores, (n_samples, width) float64, in the way of a fit; `None` if no cell of
 /// y is known. Without scores, only y is checked.
 #[pyfunction]
-#[pyo3(signature = (y, sample_weight, config, scores=None, n_threads=1, y_mask=None))]
+#[pyo3(signature = (y, sample_weight, config, scores=None, n_threads=1, y_weight=None))]
 pub(crate) fn mean_loss<'py>(
     py: Python<'py>,
     y: PyTargets<'py>,
@@ -218,23 +218,23 @@ pub(crate) fn mean_loss<'py>(
     config: PyBoostConfig,
     scores: Option<Read2<'py, f64>>,
     n_threads: usize,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
 ) -> PyResult<Option<f64>> {
     let (y, (config, loss)) = (y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
-    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
     let scores = scores.as_ref().map(|scores| scores.as_array());
     let entry = Entry { n_threads, cost: scores.map_or(0, |scores| scores.len()), progress: None };
     let found = entry.run(py, |control| {
         loss.stops(control);
-        config.mean_loss(&y, w.as_deref(), y_mask, scores, control)
+        config.mean_loss(&y, w.as_deref(), y_weight, scores, control)
     });
     loss.unless_raised(found)
 }
 
 /// Returns a model with the trees of `model` and with leaves that are fitted to these data.
 #[pyfunction]
-#[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None, y_mask=None))]
+#[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None, y_weight=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn refit_leaves<'py>(
     py: Python<'py>,
@@ -245,15 +245,15 @@ pub(crate) fn refit_leaves<'py>(
     config: PyBoostConfig,
     n_threads: usize,
     base_margin: Option<Read2<'py, f64>>,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask).schema(schema);
+    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_weight).schema(schema);
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);

@@ -121,7 +121,7 @@ properties! { PyCentroidForest {
 
 /// Grows the trees `config["trees"]` of a centroid forest.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_weight=None))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fit_centroid_forest<'py>(
     py: Python<'py>,
@@ -131,13 +131,13 @@ pub(crate) fn fit_centroid_forest<'py>(
     config: PyCentroidForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
 ) -> PyResult<PyCentroidForest> {
     let trees = config.trees.0..config.trees.1;
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config).saturating_mul(trees.len());
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
     let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), trees.len());
     entry
         .run(py, |control| {

@@ -80,7 +80,7 @@ properties! { PyLabelTree {
 
 /// Fits label trees.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_weight=None))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fit_label_tree<'py>(
     py: Python<'py>,
@@ -90,12 +90,12 @@ pub(crate) fn fit_label_tree<'py>(
     config: PyLabelTreeConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
 ) -> PyResult<PyLabelTree> {
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(config.n_trees), progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
     entry
         .run(py, |control| {
             memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads))?;

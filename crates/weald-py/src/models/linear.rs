@@ -95,7 +95,7 @@ type PyFoldModels<'py> = (Bound<'py, PyArray1<u32>>, Vec<PyLinear>);
 /// Fits a linear model, or its columns from the first of `columns` to before the second. Returns it, the C that it was fitted
 /// with, and `with_folds` the models without each of three folds, with the calibration of the model.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None, columns=None, with_folds=false))]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_weight=None, columns=None, with_folds=false))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fit_linear<'py>(
     py: Python<'py>,
@@ -105,14 +105,14 @@ pub(crate) fn fit_linear<'py>(
     config: PyLinearConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
     columns: Option<(usize, usize)>,
     with_folds: bool,
 ) -> PyResult<(PyLinear, f64, Option<PyFoldModels<'py>>)> {
     let (x, y, weights, (config, grid)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y), progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
     let (first, end) = columns.unwrap_or((0, usize::MAX));
     let (model, c, folds) = entry.run(py, |control| {
         let Some(grid) = grid.or_else(|| with_folds.then(|| Grid::only(&config))) else {
@@ -129,7 +129,7 @@ pub(crate) fn fit_linear<'py>(
 
 /// Fits linear models without each of some folds, with the calibration of `model`.
 #[pyfunction]
-#[pyo3(signature = (model, x, y, weights, config, n_folds, n_threads=1, y_mask=None))]
+#[pyo3(signature = (model, x, y, weights, config, n_folds, n_threads=1, y_weight=None))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fold_models_of_linear<'py>(
     py: Python<'py>,
@@ -140,12 +140,12 @@ pub(crate) fn fold_models_of_linear<'py>(
     config: PyLinearConfig,
     n_folds: usize,
     n_threads: usize,
-    y_mask: Option<PyMask<'py>>,
+    y_weight: Option<PyMask<'py>>,
 ) -> PyResult<PyFoldModels<'py>> {
     let (x, y, weights, (config, _)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(n_folds), progress: None };
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
     let found = entry.run(py, |control| config.fold_models(&data, n_folds, control))?;
     Ok(to_python(py, found.calibrated_as(&model.0)))
 }

@@ -216,7 +216,7 @@ macro_rules! mean_of_trees {
 
             /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
             /// the number of trees that did not draw each sample.
-            #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_mask=None))]
+            #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_weight=None))]
             #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
             fn oob_predict<'py>(
                 &self,
@@ -226,21 +226,21 @@ macro_rules! mean_of_trees {
                 y: $crate::input::PyTargets<'py>,
                 sample_weight: Option<$crate::array::Read1<'py, f64>>,
                 n_threads: usize,
-                y_mask: Option<$crate::input::PyMask<'py>>,
+                y_weight: Option<$crate::input::PyMask<'py>>,
             ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
                 let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
                 let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
-                let y_mask = y_mask.as_ref().map($crate::input::PyMask::view).transpose()?;
+                let y_weight = y_weight.as_ref().map($crate::input::PyMask::view).transpose()?;
                 let entry = self.entry(&x, self.width(), n_threads);
                 let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_weight);
                 let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
                 ($crate::output::array(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }
 
             /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices
             /// uint32, data float64), and the number of trees that did not draw each sample.
-            #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1, y_mask=None))]
+            #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1, y_weight=None))]
             #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
             fn oob_at_least<'py>(
                 &self,
@@ -251,14 +251,14 @@ macro_rules! mean_of_trees {
                 sample_weight: Option<$crate::array::Read1<'py, f64>>,
                 floor: f64,
                 n_threads: usize,
-                y_mask: Option<$crate::input::PyMask<'py>>,
+                y_weight: Option<$crate::input::PyMask<'py>>,
             ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
                 let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
                 let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
-                let y_mask = y_mask.as_ref().map($crate::input::PyMask::view).transpose()?;
+                let y_weight = y_weight.as_ref().map($crate::input::PyMask::view).transpose()?;
                 let entry = self.entry(&x, 1, n_threads);
                 let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_weight);
                 let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
                 ($crate::output::sparse(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }

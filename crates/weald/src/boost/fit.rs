@@ -155,9 +155,11 @@ impl BoostConfig {
         fit: impl FnOnce(&Trees<'_>) -> Result<Boosted>,
     ) -> Result<Boosted> {
         let observed = data.observed()?;
+        let check = |data: &Dataset<'_>| data.known().map_or(Ok(()), |known| known.check_without_factors("by boosting"));
         let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
         let data = &data.with_observed(observed.as_ref());
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
+        check(data).and_then(|()| validation.as_ref().map_or(Ok(()), check))?;
         // Scores are dense, and so are the targets that losses read together with them.
         let restored = data.restored(false)?;
         let restored_validation = validation.as_ref().map(|held| held.restored(false)).transpose()?.flatten();

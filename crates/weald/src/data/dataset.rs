@@ -6,6 +6,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::known::Known;
 use super::row_weights::{ClassWeight, RowWeights};
+use super::sparse_targets::SparseTargets;
 use super::targets::{LabelView, Outputs, Targets};
 use super::train_y::TrainY;
 use super::weights::Weights;
@@ -41,14 +42,18 @@ pub struct Dataset<'a> {
     known: Option<&'a Known>,
 }
 
-/// Marks the cells of y whose values are unknown.
+/// What each cell of y weighs. A cell of weight zero is unknown. Others multiply the weight of their sample.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Mask<'a> {
-    /// `true` for each unknown cell, of shape (n_samples, n_outputs).
+    /// `true` for each unknown cell, of shape (n_samples, n_outputs). Others weigh one.
     Dense(ArrayView2<'a, bool>),
-    /// The unknown outputs of each sample.
+    /// The unknown outputs of each sample. Others weigh one.
     Sparse(LabelView<'a>),
+    /// The weight of each cell, of shape (n_samples, n_outputs).
+    Weights(ArrayView2<'a, f64>),
+    /// The weights of some outputs of each sample. Others are unknown.
+    Stored(SparseTargets<'a>),
 }
 
 impl Mask<'_> {
@@ -56,13 +61,31 @@ impl Mask<'_> {
         match self {
             Mask::Dense(mask) => mask.dim(),
             Mask::Sparse(mask) => (mask.n_samples(), mask.n_labels()),
+            Mask::Weights(weights) => weights.dim(),
+            Mask::Stored(weights) => (weights.n_samples(), weights.n_outputs()),
         }
+    }
+
+    /// Returns an error if a weight is negative or not finite.
+    pub(super) fn check(&self) -> Result<()> {
+        let is_wrong = |weight: &&f64| !(weight.is_finite() && **weight >= 0.0);
+        let wrong = match self {
+            Mask::Dense(_) | Mask::Sparse(_) => None,
+            Mask::Weights(weights) => weights.iter().find(is_wrong),
+            Mask::Stored(weights) => weights.values().iter().find(is_wrong),
+        };
+        wrong.map_or(Ok(()), |wrong| Err(Error::invalid(Y_MASK, wrong, "have finite weights, none of them negative")))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Mask::Dense(mask) => mask.iter().all(|masked| !masked),
             Mask::Sparse(mask) => mask.indices().is_empty(),
+            Mask::Weights(weights) => weights.iter().all(|&weight| weight == 1.0),
+            Mask::Stored(weights) => {
+                let n_cells = weights.n_samples().saturating_mul(weights.n_outputs());
+                weights.values().len() == n_cells && weights.values().iter().all(|&weight| weight == 1.0)
+            }
         }
     }
 
@@ -71,6 +94,8 @@ impl Mask<'_> {
         match self {
             Mask::Dense(mask) => Mask::Dense(mask.view()),
             Mask::Sparse(mask) => Mask::Sparse(mask.view()),
+            Mask::Weights(weights) => Mask::Weights(weights.view()),
+            Mask::Stored(weights) => Mask::Stored(weights.view()),
         }
     }
 }
@@ -306,7 +331,7 @@ impl<'a> Dataset<'a> {
         if got != expected {
             return Err(Error::invalid(Y_MASK, format!("shape {got:?}"), "have the shape of y"));
         }
-        Ok(())
+        mask.check()
     }
 
     pub(crate) fn has_mask(&self) -> bool {
@@ -323,6 +348,11 @@ impl<'a> Dataset<'a> {
         self.y_mask.as_ref().map_or(of_known, |mask| match mask {
             Mask::Dense(mask) => mask.iter().filter(|masked| **masked).count(),
             Mask::Sparse(mask) => mask.indices().len(),
+            Mask::Weights(weights) => weights.iter().filter(|weight| **weight == 0.0).count(),
+            Mask::Stored(weights) => {
+                let n_known = weights.values().iter().filter(|weight| **weight > 0.0).count();
+                weights.n_samples().saturating_mul(weights.n_outputs()).saturating_sub(n_known)
+            }
         })
     }
 
@@ -355,6 +385,7 @@ impl<'a> Dataset<'a> {
     /// Returns y in the form that growth reads. `weights` are the weights of samples, `None` if all are equal.
     pub(crate) fn train_y(&self, weights: Option<&[f64]>) -> Result<TrainY<'_>> {
         let Some(known) = self.known else { return TrainY::new(&self.y) };
+        known.check_without_factors("by trees")?;
         let units = Weights::of_rows(weights, self.n_samples())?;
         TrainY::masked(&self.y, known, |row| units.units(row as usize))
     }

@@ -2,6 +2,7 @@
 
 use ndarray::ArrayView2;
 
+use super::known::Known;
 use super::{LabelView, Mask, Matrix};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rng::{GOLDEN, mix};
@@ -34,7 +35,7 @@ pub fn data_digest(
     weights: Option<&[f64]>,
     classes: &[Vec<String>],
 ) -> Result<String> {
-    let mut parts = vec![of_x(x), of_y(y)?, of_mask(mask), of_weights(weights)];
+    let mut parts = vec![of_x(x), of_y(y)?, of_mask(mask)?, of_weights(weights)];
     for (place, classes) in (0..).zip(classes) {
         for (number, name) in (0..).zip(classes) {
             parts.push(mixed([place, number].into_iter().chain(name.bytes().map(u64::from)), 2 + name.len()));
@@ -93,25 +94,22 @@ fn of_y(y: &Cells<'_>) -> Result<[u64; 2]> {
     Ok(sum.words())
 }
 
-fn of_mask(mask: Option<&Mask<'_>>) -> [u64; 2] {
+fn of_mask(mask: Option<&Mask<'_>>) -> Result<[u64; 2]> {
     let mut sum = CellSum::new(2, (0, 0));
-    match mask {
-        None => {}
-        Some(Mask::Dense(mask)) => {
-            sum.shape = mask.dim();
-            mask.indexed_iter()
-                .filter(|(_, masked)| **masked)
-                .for_each(|((row, column), _)| sum.number(row, column, 1.0));
-        }
-        Some(Mask::Sparse(mask)) => {
-            sum.shape = (mask.n_samples(), mask.n_labels());
-            for row in 0..mask.n_samples() {
-                let masked = &mask.indices()[mask.ptr()[row]..mask.ptr()[row + 1]];
-                masked.iter().for_each(|&column| sum.number(row, column as usize, 1.0));
+    if let Some(mask) = mask {
+        let known = Known::new(mask)?;
+        sum.shape = mask.shape();
+        for row in 0..known.n_rows() as u32 {
+            known.each_masked(row, |output| sum.number(row as usize, output as usize, 1.0));
+            if known.has_factors() {
+                known.each_known(row, |output, factor| match factor {
+                    1.0 => {}
+                    _ => sum.number(row as usize, output as usize, factor),
+                });
             }
         }
     }
-    sum.words()
+    Ok(sum.words())
 }
 
 fn of_weights(weights: Option<&[f64]>) -> [u64; 2] {

@@ -24,6 +24,21 @@ pub(crate) struct Known {
     ptr: Vec<usize>,
     /// The listed outputs of each sample, in increasing order.
     listed: Vec<u32>,
+    /// `None` if all are one.
+    factors: Option<Factors>,
+}
+
+/// The factors by which the known cells of each sample multiply its weight, in the order of outputs.
+#[derive(Clone, Debug)]
+struct Factors {
+    ptr: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Factors {
+    fn of(&self, row: u32) -> &[f64] {
+        &self.values[self.ptr[row as usize]..self.ptr[row as usize + 1]]
+    }
 }
 
 impl Known {
@@ -37,27 +52,67 @@ impl Known {
             mostly: PURPOSE.with_capacity(n)?,
             ptr: PURPOSE.with_capacity(n + 1)?,
             listed: Vec::new(),
+            factors: None,
         };
         known.ptr.push(0);
-        let mut is_masked = PURPOSE.filled(false, n_outputs)?;
+        let mut factors = Factors { ptr: PURPOSE.with_capacity(n + 1)?, values: Vec::new() };
+        factors.ptr.push(0);
+        // One of the two, in increasing order.
+        let (mut unknown, mut there) = (Vec::new(), Vec::new());
         for row in 0..n {
-            match mask {
-                Mask::Dense(mask) => is_masked.iter_mut().zip(mask.row(row)).for_each(|(to, &from)| *to = from),
+            unknown.clear();
+            there.clear();
+            let masked = match mask {
+                Mask::Dense(mask) => {
+                    unknown
+                        .extend((0u32..).zip(mask.row(row)).filter(|(_, masked)| **masked).map(|(output, _)| output));
+                    true
+                }
                 Mask::Sparse(mask) => {
-                    is_masked.fill(false);
-                    let masked = &mask.indices()[mask.ptr()[row]..mask.ptr()[row + 1]];
-                    masked.iter().for_each(|&output| is_masked[output as usize] = true);
+                    unknown.extend_from_slice(&mask.indices()[mask.ptr()[row]..mask.ptr()[row + 1]]);
+                    true
+                }
+                Mask::Weights(weights) => {
+                    let cells = (0u32..).zip(weights.row(row)).filter(|(_, weight)| **weight > 0.0);
+                    for (output, &weight) in cells {
+                        there.push(output);
+                        PURPOSE.push(&mut factors.values, weight)?;
+                    }
+                    false
+                }
+                Mask::Stored(weights) => {
+                    for (output, weight) in weights.entries(row as u32).filter(|(_, weight)| *weight > 0.0) {
+                        there.push(output);
+                        PURPOSE.push(&mut factors.values, weight)?;
+                    }
+                    false
+                }
+            };
+            factors.ptr.push(factors.values.len());
+            known.push(if masked { &unknown } else { &there }, masked)?;
+        }
+        known.factors = factors.values.iter().any(|&factor| factor != 1.0).then_some(factors);
+        Ok(known)
+    }
+
+    /// Adds a sample with these outputs unknown, or with these alone known.
+    fn push(&mut self, outputs: &[u32], are_unknown: bool) -> Result<()> {
+        let n_unknown = if are_unknown { outputs.len() } else { self.n_outputs - outputs.len() };
+        let mostly = 2 * n_unknown <= self.n_outputs;
+        if are_unknown == mostly {
+            outputs.iter().try_for_each(|&output| PURPOSE.push(&mut self.listed, output))?;
+        } else {
+            let mut rest = outputs;
+            for output in 0..self.n_outputs as u32 {
+                match rest {
+                    [first, after @ ..] if *first == output => rest = after,
+                    _ => PURPOSE.push(&mut self.listed, output)?,
                 }
             }
-            let n_masked = is_masked.iter().filter(|masked| **masked).count();
-            let mostly = 2 * n_masked <= n_outputs;
-            for (output, _) in (0u32..).zip(&is_masked).filter(|(_, masked)| **masked == mostly) {
-                PURPOSE.push(&mut known.listed, output)?;
-            }
-            known.mostly.push(mostly);
-            known.ptr.push(known.listed.len());
         }
-        Ok(known)
+        self.mostly.push(mostly);
+        self.ptr.push(self.listed.len());
+        Ok(())
     }
 
     /// Returns the number of samples.
@@ -101,21 +156,44 @@ impl Known {
     /// Visits the known outputs of a sample, in increasing order, with the factors by which their cells multiply the
     /// weight of the sample.
     pub(crate) fn each_known(&self, row: u32, mut visit: impl FnMut(u32, f64)) {
+        let mut factors = self.factors.as_ref().map_or(&[][..], |factors| factors.of(row)).iter();
+        let mut visit = |output: u32| visit(output, factors.next().copied().unwrap_or(1.0));
         let (mostly, mut listed) = self.of(row);
         if !mostly {
-            return listed.iter().for_each(|&output| visit(output, 1.0));
+            return listed.iter().copied().for_each(visit);
         }
         for output in 0..self.n_outputs as u32 {
             match listed {
                 [first, rest @ ..] if *first == output => listed = rest,
-                _ => visit(output, 1.0),
+                _ => visit(output),
             }
         }
     }
 
     /// Returns whether cells have factors other than one.
     pub(crate) fn has_factors(&self) -> bool {
-        false
+        self.factors.is_some()
+    }
+
+    /// Returns an error for a learner to which a cell is known or not, if cells have factors.
+    pub(crate) fn check_without_factors(&self, learner: &'static str) -> Result<()> {
+        if self.has_factors() {
+            return Err(Error::unsupported("y_weight with several weights in a sample", learner));
+        }
+        Ok(())
+    }
+
+    /// Takes the factors of samples whose known cells all have the same one, if all samples are of this kind.
+    fn take_common_factors(&mut self) -> Result<Option<Vec<f64>>> {
+        let n = self.n_rows() as u32;
+        let common = |factors: &Factors, row: u32| match factors.of(row) {
+            [] => Some(1.0),
+            [first, rest @ ..] => rest.iter().all(|factor| factor == first).then_some(*first),
+        };
+        let Some(factors) = self.factors.take_if(|factors| (0..n).all(|row| common(factors, row).is_some())) else {
+            return Ok(None);
+        };
+        PURPOSE.collected((0..n).map(|row| common(&factors, row).unwrap_or(1.0))).map(Some)
     }
 
     /// Visits the unknown outputs of a sample, in increasing order.
@@ -233,15 +311,20 @@ impl Dataset<'_> {
         }
         let (n, row_weights) = (self.n_samples(), self.row_weights());
         Weights::check(row_weights.sample_weight, n)?;
-        let known = Known::new(mask)?;
-        let weight = |row: u32| row_weights.sample_weight.map_or(1.0, |weights| weights[row as usize]);
+        let mut known = Known::new(mask)?;
+        let common = known.take_common_factors()?;
+        let factor = |row: u32| common.as_ref().map_or(1.0, |common| common[row as usize]);
+        let weight = |row: u32| factor(row) * row_weights.sample_weight.map_or(1.0, |weights| weights[row as usize]);
         let is_there = |row: &u32| weight(*row) > 0.0;
         let mut is_output_known = PURPOSE.filled(false, known.n_outputs)?;
         let (mut some_without, mut some_masked) = (false, false);
         for row in (0..n as u32).filter(is_there) {
             match known.n_known(row) {
                 0 => some_without = true,
-                n_known if n_known == known.n_outputs => is_output_known.fill(true),
+                n_known if n_known == known.n_outputs => {
+                    is_output_known.fill(true);
+                    some_masked |= known.has_factors();
+                }
                 _ => {
                     some_masked = true;
                     let (mostly, listed) = known.of(row);
@@ -269,7 +352,7 @@ impl Dataset<'_> {
                 "leave at least one observed cell of each output among the samples of positive weight",
             ));
         }
-        let sample_weight = if some_without {
+        let sample_weight = if some_without || common.is_some() {
             let weights = (0..n as u32).map(|row| if known.n_known(row) == 0 { 0.0 } else { weight(row) });
             Some(PURPOSE.collected(weights)?)
         } else {

@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2, ShapeBuilder};
 
 use super::dataset::Mask;
 use super::targets::{LabelView, Targets};
-use super::{Dataset, Matrix, SparseView};
+use super::{Dataset, Matrix, SparseTargets, SparseView};
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 
@@ -36,6 +36,8 @@ enum Y {
 enum MaskOf {
     Dense(Array2<bool>),
     Sparse(LabelView<'static>),
+    Weights(Array2<f64>),
+    Stored(SparseTargets<'static>),
 }
 
 impl Rows {
@@ -58,6 +60,8 @@ impl Rows {
             None => None,
             Some(Mask::Dense(mask)) => Some(MaskOf::Dense(dense(mask, rows, control)?)),
             Some(Mask::Sparse(mask)) => Some(MaskOf::Sparse(labels(mask, rows)?)),
+            Some(Mask::Weights(weights)) => Some(MaskOf::Weights(dense(weights, rows, control)?)),
+            Some(Mask::Stored(weights)) => Some(MaskOf::Stored(weights.narrowed(rows)?)),
         };
         let base_margin = data.unchecked_margins().map(|margins| dense(margins, rows, control)).transpose()?;
         Ok(Rows { x, y, y_mask, base_margin })
@@ -77,6 +81,8 @@ impl Rows {
         let y_mask = self.y_mask.as_ref().map(|mask| match mask {
             MaskOf::Dense(mask) => Mask::Dense(mask.view()),
             MaskOf::Sparse(mask) => Mask::Sparse(mask.view()),
+            MaskOf::Weights(weights) => Mask::Weights(weights.view()),
+            MaskOf::Stored(weights) => Mask::Stored(weights.view()),
         });
         let margins = self.base_margin.as_ref().map(|margins| margins.view());
         Dataset::new(x, y).schema(data.schema_view()).y_mask(y_mask).base_margin(margins)

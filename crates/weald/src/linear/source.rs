@@ -128,6 +128,7 @@ impl Cells {
 /// Returns the columns whose y is unknown, for each sample; `None` if all are known.
 fn unknown_columns(data: &Dataset<'_>, outputs: &Outputs) -> Result<Option<Lists>> {
     let Some(known) = data.known() else { return Ok(None) };
+    known.check_without_factors("by linear models")?;
     let starts = class_starts(outputs)?;
     let mut unknown = Lists::new()?;
     for row in 0..data.n_samples() as u32 {

@@ -1,0 +1,163 @@
+"""`y_weight`: what its forms mean, what its weights do, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import weald
+from conftest import model_bytes
+from scipy import sparse
+from sklearn.base import clone
+from weald.model_selection import cross_validate
+
+RNG = np.random.default_rng(7)
+X = RNG.random((80, 5), dtype=np.float32)
+NUMBERS = RNG.normal(size=(80, 4)) + X[:, :1]
+LABELS = (NUMBERS > 0.4).astype(float)
+KNOWN = RNG.random(NUMBERS.shape) < 0.6
+KNOWN[:2] = True
+KNOWN[3] = False
+KINDS = {
+    "tree": (weald.DecisionTreeRegressor(max_depth=4, random_state=0), NUMBERS),
+    "forest": (weald.RandomForestRegressor(4, random_state=0), NUMBERS),
+    "boosting": (weald.GradientBoostingRegressor(n_estimators=4, random_state=0), NUMBERS),
+    "tree of labels": (weald.DecisionTreeClassifier(max_depth=4, random_state=0), LABELS),
+    "forest of labels": (weald.ExtraTreesClassifier(4, random_state=0), LABELS),
+    "boosting of labels": (weald.GradientBoostingClassifier(n_estimators=4, random_state=0), LABELS),
+    "linear": (weald.LinearClassifier(random_state=0), LABELS),
+    "centroids": (weald.CentroidForestClassifier(4, random_state=0), LABELS),
+}
+
+
+def stored(y: np.ndarray, known: np.ndarray) -> sparse.csr_array:
+    """Sparse y that stores what is known, zeros too."""
+    rows, columns = np.nonzero(known)
+    return sparse.csr_array((y[known], (rows, columns)), shape=y.shape)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_ways_to_say_what_is_known_give_the_same_bytes(kind: str) -> None:
+    model, y = KINDS[kind]
+    expected = model_bytes(fit(model, np.where(KNOWN, y, np.nan)))
+    junk = np.where(KNOWN, y, 5.0)
+    ways: list[Any] = [KNOWN, KNOWN.astype(int), KNOWN.tolist(), pd.DataFrame(KNOWN), sparse.coo_array(KNOWN)]
+    ways += [sparse.csc_matrix(KNOWN.astype(float)), sparse.csr_array(np.where(KNOWN, 1.0, 0.0))]
+    for weight in ways:
+        assert model_bytes(fit(model, junk, y_weight=weight)) == expected
+    both = np.where(np.arange(4) < 2, np.where(KNOWN, y, np.nan), junk)
+    assert model_bytes(fit(model, both, y_weight=np.where(np.arange(4) < 2, True, KNOWN))) == expected
+    if y is LABELS:
+        given = stored(y, KNOWN)
+        other = fit(model, given, y_weight="stored")
+        np.testing.assert_array_equal(other.predict_proba(X), fit(model, junk, y_weight=KNOWN).predict_proba(X))
+        same = fit(model, sparse.csr_array(np.where(KNOWN, y, 0)), y_weight=sparse.csr_array(KNOWN))
+        assert model_bytes(same) == model_bytes(other)
+    else:
+        found = fit(model, stored(y, KNOWN), y_weight="stored")
+        np.testing.assert_array_equal(found.predict(X), fit(model, junk, y_weight=KNOWN).predict(X))
+
+
+def fit(model: Any, y: Any, *args: Any, **told: Any) -> Any:
+    return clone(model).fit(X, y, *args, **told)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_weight_in_a_sample_is_the_weight_of_the_sample(kind: str) -> None:
+    model, y = KINDS[kind]
+    weight = RNG.integers(0, 4, 80).astype(float)
+    weight[:2] = 1
+    cells = weight[:, None] * np.ones(4)
+    assert model_bytes(fit(model, y, y_weight=cells)) == model_bytes(fit(model, y, weight))
+    assert model_bytes(fit(model, y, y_weight=sparse.csr_array(cells))) == model_bytes(fit(model, y, weight))
+    hidden = np.where(KNOWN, cells, 0)
+    expected = model_bytes(fit(model, y, weight, y_weight=KNOWN))
+    assert model_bytes(fit(model, y, y_weight=hidden)) == expected
+    assert model_bytes(fit(model, y, weight, y_weight=np.where(KNOWN, 1.0, 0.0))) == expected
+    assert model_bytes(fit(model, y, y_weight=np.ones_like(y))) == model_bytes(fit(model, y))
+
+
+def test_a_single_output_has_the_weights_of_its_samples() -> None:
+    weight = RNG.integers(0, 4, 80).astype(float)
+    for model, y in (
+        (weald.DecisionTreeRegressor(random_state=0), NUMBERS[:, 0]),
+        (weald.DecisionTreeClassifier(), LABELS[:, 0]),
+    ):
+        one, other = fit(model, y, y_weight=weight), fit(model, y, weight)
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
+        np.testing.assert_array_equal(fit(model, y, y_weight=weight[:, None]).predict(X), other.predict(X))
+
+
+def test_r2_weighs_what_is_known() -> None:
+    model = KINDS["tree"][0].fit(X, NUMBERS)
+    weight = np.where(KNOWN, RNG.random(KNOWN.shape), 0)
+    scores = []
+    for j, predicted in enumerate(model.predict(X).T):
+        mean = np.average(NUMBERS[:, j], weights=weight[:, j])
+        left, all_ = (np.average((NUMBERS[:, j] - other) ** 2, weights=weight[:, j]) for other in (predicted, mean))
+        scores.append(1 - left / all_)
+    assert model.score(X, NUMBERS, y_weight=weight) == pytest.approx(np.mean(scores))
+    assert model.score(X, NUMBERS, y_weight=3.0 * KNOWN) == pytest.approx(model.score(X, NUMBERS, y_weight=KNOWN))
+    assert model.score(X, NUMBERS, y_weight=weight).n_cells == KNOWN.sum()
+
+
+def test_accuracy_and_ranks_take_weights_of_zero_and_one_alone() -> None:
+    model = KINDS["tree of labels"][0].fit(X, LABELS)
+    with pytest.raises(ValueError, match=r"^y_weight must be 0 or 1 for accuracy"):
+        model.score(X, LABELS, y_weight=KNOWN / 2)
+    with pytest.raises(ValueError, match=r"^y_weight must be 0 or 1 for scores of labels, got other weights$"):
+        weald.metrics.roc_auc(LABELS, model.predict_proba(X), y_weight=KNOWN / 2)
+
+
+def test_folds_carry_what_is_unknown() -> None:
+    model = KINDS["tree"][0]
+    expected = cross_validate(model, X, np.where(KNOWN, NUMBERS, np.nan), cv=3)["test_score"]
+    np.testing.assert_array_equal(cross_validate(model, X, NUMBERS, cv=3, y_weight=KNOWN)["test_score"], expected)
+
+
+BAD = {
+    "negative": (-1.0 * KNOWN, r"^y_weight must be finite and not negative, got -1\.0$"),
+    "negative and sparse": (sparse.csr_array(-1.0 * KNOWN), r"^y_weight must be finite and not negative, got -1\.0$"),
+    "NaN": (np.where(KNOWN, 1.0, np.nan), r"^y_weight must be finite and not negative, got nan$"),
+    "infinity": (np.where(KNOWN, np.inf, 0.0), r"^y_weight must be finite and not negative, got inf$"),
+    "another shape": (KNOWN[:, :3], r"^y_weight must have shape \(80, 4\), that of y, .*, got \(80, 3\)$"),
+    "of samples": (KNOWN[:, 0], r"^y_weight must have shape \(80, 4\), that of y, .*, got \(80,\)$"),
+    "texts": (KNOWN.astype(str), r"^y_weight must be numbers, or True where y is known, got dtype <U5$"),
+    "another word": ("known", r'^y_weight must be weights, or "stored" for sparse y, got \'known\'$'),
+    "stored and dense": ("stored", r'^y_weight must be weights, or "stored" for sparse y, got \'stored\', which is'),
+    "nothing": (np.zeros(KNOWN.shape), r"^y must have a known value in column 0 for a sample of positive weight"),
+    "an output without": (KNOWN * (np.arange(4) != 2), r"^y must have a known value in column 2 for a sample of pos"),
+    "other names": (pd.DataFrame(KNOWN, columns=list("abcx")), r"^y_weight must have the names of the columns of y"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_weights_are_refused_by_name_and_change_nothing(case: str) -> None:
+    model = weald.RandomForestRegressor(2, random_state=0).fit(X, NUMBERS)
+    before = model_bytes(model)
+    weight, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, pd.DataFrame(NUMBERS, columns=list("abcd")) if case == "other names" else NUMBERS, y_weight=weight)
+    assert model_bytes(model) == before
+
+
+def test_entries_of_one_value_are_summed_and_booleans_are_not() -> None:
+    tree = KINDS["tree"][0]
+    rows, columns = np.nonzero(KNOWN)
+    twice = sparse.coo_array((np.full(2 * len(rows), 0.5), (np.tile(rows, 2), np.tile(columns, 2))), shape=KNOWN.shape)
+    assert model_bytes(fit(tree, NUMBERS, y_weight=twice)) == model_bytes(fit(tree, NUMBERS, y_weight=KNOWN))
+    told = sparse.coo_array(
+        (np.ones(2 * len(rows), dtype=bool), (np.tile(rows, 2), np.tile(columns, 2))), shape=KNOWN.shape
+    )
+    assert model_bytes(fit(tree, NUMBERS, y_weight=told)) == model_bytes(fit(tree, NUMBERS, y_weight=KNOWN))
+
+
+def test_models_without_weights_of_values_say_so() -> None:
+    model = weald.InducedForestRegressor(weald.RandomForestRegressor(2), random_state=0)
+    weight = np.ones(NUMBERS.shape)
+    fit(model, NUMBERS, y_weight=weight)
+    weight[0, 0] = 0
+    with pytest.raises(ValueError, match=r"^y_weight must be None, or 1 everywhere: InducedForestRegressor does not"):
+        fit(model, NUMBERS, y_weight=weight)
