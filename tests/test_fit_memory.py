@@ -33,7 +33,7 @@ def gaps(y):
 
 
 def masked_labels(n, d):
-    return labels(n, d), sparse.csr_array(rng.random((n, d)) < 0.02)
+    return labels(n, d), rng.random((n, d)) >= 0.02
 
 
 def compressed():
@@ -121,7 +121,7 @@ cases = {
 model, X, y, *mask = cases[sys.argv[1]]()
 if mask and isinstance(mask[0], str):
     model.set_params(init=mask.pop())
-fit = {"y_weight": unless(mask[0])} if mask else {}
+fit = {"y_weight": mask[0]} if mask else {}
 if sys.argv[1] == "watched":
     fit["eval_sets"] = [(rng.random((40_000, 20)), rng.random((40_000, 100))) for _ in range(2)]
 weald.DecisionTreeRegressor().fit(np.ones((9, 2)), np.ones(9))

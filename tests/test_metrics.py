@@ -584,7 +584,7 @@ def test_matrices_whose_arrays_contradict_each_other_are_refused(form):
         (lambda: precision_at_k(np.eye(4), bad, 1), "y_score"),
         (lambda: coverage_error(np.eye(4), bad), "y_score"),
         (lambda: macro_f1(np.eye(4), bad), "y_pred"),
-        (lambda: ndcg_at_k(np.eye(4), np.eye(4), 1, y_weight=unless(bad)), "y_mask"),
+        (lambda: ndcg_at_k(np.eye(4), np.eye(4), 1, y_weight=bad), "y_weight"),
     ):
         with pytest.raises(ValueError, match=f"{name} is not a valid sparse matrix"):
             call()

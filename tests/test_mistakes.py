@@ -217,9 +217,9 @@ MISTAKES = {
         r"^y_weight must have shape \(60, 3\)",
     ),
     "a mask of weights": (
-        fit(X, Y, fit={"y_weight": unless(Y)}),
+        fit(X, Y, fit={"y_weight": -Y}),
         ValueError,
-        "^y_weight must be True or 1 for unknown entries",
+        "^y_weight must be finite and not negative",
     ),
     "X_val alone": (
         fit(model=GradientBoostingRegressor, fit={"X_val": X}),

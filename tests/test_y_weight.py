@@ -83,7 +83,7 @@ def test_a_single_output_has_the_weights_of_its_samples() -> None:
     weight = RNG.integers(0, 4, 80).astype(float)
     for model, y in (
         (weald.DecisionTreeRegressor(random_state=0), NUMBERS[:, 0]),
-        (weald.DecisionTreeClassifier(), LABELS[:, 0]),
+        (weald.DecisionTreeClassifier(random_state=0), LABELS[:, 0]),
     ):
         one, other = fit(model, y, y_weight=weight), fit(model, y, weight)
         np.testing.assert_array_equal(one.predict(X), other.predict(X))

@@ -26,7 +26,7 @@ from weald._around.ranked import Ranked as Ranked
 from weald._fit.base import keep
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import checks, masks, warned
+from weald._input import checks, warned
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
@@ -559,9 +559,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         names = getattr(self, "target_names_in_", None)
         sizes = [len(found) for found in classes]
         known = Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
-        truth, told = known.read(y, len(sets[0]), type(self).__name__, y_weight=y_weight)
-        masks.check_ungraded(told, "sets of classes")
-        mask = None if told is None else told.mask
+        truth, mask = known.read_plain(y, len(sets[0]), type(self).__name__, "sets of classes", y_weight)
         weights = checks.score_weights(sample_weight, len(sets[0]))
         missed = 1 - measures.by_output(measures.inside_sets(truth, sets, classes, mask), mask, weights)
         n_in_sets = measures.by_output(np.stack([part.sum(axis=1) for part in sets], axis=1), mask, weights)

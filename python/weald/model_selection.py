@@ -40,7 +40,7 @@ from weald._input.checks import (
     named,
 )
 from weald._input.described import described
-from weald._input.masks import Known
+from weald._input.masks import KnownCells
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
@@ -397,7 +397,7 @@ def _prepared(
         # Folds carry what is unknown in y, and weights as a parameter of the fits.
         params = options.get("params") or {}
         options = {**options, "params": {**params, _in_last_step(estimator): known.as_array().weights}}
-        known = Known(known.mask)
+        known = KnownCells(known.mask)
     y = targets.with_gaps(y, known)
     if is_sparse(y):
         y = y.tocsr()

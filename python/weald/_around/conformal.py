@@ -326,9 +326,8 @@ class BaseConformalRegressor(BaseConformal):
     def _truth(self, y: Any, y_weight: MatrixLike | None, n_samples: int) -> tuple[Float, Any]:
         names = getattr(self, "target_names_in_", None)
         known = Target("numbers", None, self.n_outputs_, [], None, names=names)
-        truth, told = known.read(y, n_samples, type(self).__name__, y_weight=y_weight)
-        masks.check_ungraded(told, "intervals")
-        return (truth.toarray() if is_sparse(truth) else truth), None if told is None else told.mask
+        truth, mask = known.read_plain(y, n_samples, type(self).__name__, "intervals", y_weight)
+        return (truth.toarray() if is_sparse(truth) else truth), mask
 
     def _parts_of(self, X: MatrixLike) -> Float:
         return np.moveaxis(self._predicted(X), 1, 0)

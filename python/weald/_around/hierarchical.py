@@ -190,7 +190,7 @@ class HierarchicalLabels(LabelsAround):
                 target = replace(target, names=hierarchy.label_names.copy())
         self.hierarchy_ = hierarchy
         labels, mask = self._closed(target)
-        return replace(target, original=labels, known=None if mask is None else masks.Known(mask))
+        return replace(target, original=labels, known=None if mask is None else masks.KnownCells(mask))
 
     def _closed(self, target: targets.Target, what: str = "y") -> tuple[sparse.csr_array, sparse.csr_array | None]:
         if self.not_closed == "raise":
@@ -356,7 +356,7 @@ class HierarchicalLabels(LabelsAround):
         """
         named = self._named(X)
         truth, mask = self._read(y, y_weight, named.shape[0])
-        told = None if mask is None else masks.Known(mask)
+        told = None if mask is None else masks.KnownCells(mask)
         truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, known=told))
         wrong: Matrix = truth != named
         return masks.accuracy(wrong, mask, checks.score_weights(sample_weight, named.shape[0]))

@@ -113,9 +113,7 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
         """The known labels of other samples, and the pattern of unknown ones."""
         names = getattr(self, "target_names_in_", None)
         target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
-        truth, known = target.read(y, n_samples, type(self).__name__, y_weight=y_weight)
-        masks.check_ungraded(known, "scores of labels")
-        return truth, None if known is None else known.mask
+        return target.read_plain(y, n_samples, type(self).__name__, "scores of labels", y_weight)
 
     @abstractmethod
     def _named(self, X: MatrixLike) -> sparse.csr_array:

@@ -63,9 +63,7 @@ class Predicted:
         if self.intervals is None:
             n, sizes = len(self.sets[0]), [len(found) for found in self.classes]
             known = Target("classes", (None, sizes), len(sizes), self.classes, None)
-            truth, told = known.read(y_true, n, "coverage", what="y_true", y_weight=y_weight)
-            masks.check_ungraded(told, "coverage")
-            mask = None if told is None else told.mask
+            truth, mask = known.read_plain(y_true, n, "coverage", "coverage", y_weight, "y_true")
             return inside_sets(truth, self.sets, self.classes, mask), mask
         n, n_outputs, _ = self.intervals.shape
         target = targets.numbers(

@@ -455,7 +455,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         refitted: Self = fitted
         return refitted
 
-    def _refit_config(self, engine: object, weights: Float | None, known: masks.Known | None) -> _BoostConfig:
+    def _refit_config(self, engine: object, weights: Float | None, known: masks.KnownCells | None) -> _BoostConfig:
         """The parameters of a fit of the existing stages to y in the engine's form, of which this is known."""
         target = replace(self._known_target(), engine=engine, known=known)
         of_labels = label_weight.of_labels(self, target, weights)

@@ -62,9 +62,7 @@ def accuracy_of(
     """The fraction of samples all of whose predicted classes or labels are right."""
     n = predicted.shape[0]
     weights = checks.score_weights(sample_weight, n)
-    known, told = known_target(estimator).read(y, n, type(estimator).__name__, y_weight=y_weight)
-    masks.check_ungraded(told, "accuracy, for which samples are right or wrong")
-    mask = None if told is None else told.mask
+    known, mask = known_target(estimator).read_plain(y, n, type(estimator).__name__, "accuracy", y_weight)
     if estimator._label_format is not None:
         wrong = known != sparse.csr_array(predicted).astype(np.bool_)
     else:

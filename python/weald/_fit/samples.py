@@ -80,7 +80,7 @@ def prepare(
         if target.known.is_graded:
             own = masks.dense(target.known.weights, np.float64)[:, 0]
             weights = own if weights is None else own * weights
-        target = replace(target, known=masks.Known(target.mask) if target.kind == "numbers" else None)
+        target = replace(target, known=masks.KnownCells(target.mask) if target.kind == "numbers" else None)
     if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
         X = schema.of_samples(estimator, given, X, weights > 0, learned=kept is None)
     if weights is not None and not goes_on:

@@ -25,7 +25,7 @@ from weald._input.sparse import Raw, is_sparse
 STORED = "stored"
 
 
-class Known:
+class KnownCells:
     """What is known of y: a mask of the unknown values, or the weights of all values, 0 where they are unknown.
 
     Weights are an array of float64, or CSR whose entries are positive and in canonical form. A fit passes it as the
@@ -58,43 +58,43 @@ class Known:
         """The weights as an array, None if those of known values are one."""
         return None if not self.is_graded else dense(self.weights, np.float64)
 
-    def among(self, is_missing: Any) -> Known:
+    def among(self, is_missing: Any) -> KnownCells:
         """What is known where another mask marks nothing either."""
         if is_missing is None:
             return self
         if self.weights is None:
-            return Known(join(self._mask, is_missing))
+            return KnownCells(join(self._mask, is_missing))
         if not is_sparse(self.weights):
-            return Known(weights=np.where(dense(is_missing), 0.0, self.weights))
+            return KnownCells(weights=np.where(dense(is_missing), 0.0, self.weights))
         kept = sparse.csr_array(self.weights - self.weights.multiply(sparse.csr_array(is_missing)))
         kept.eliminate_zeros()
-        return Known(weights=kept)
+        return KnownCells(weights=kept)
 
-    def rows(self, rows: NDArray[Any]) -> Known:
+    def rows(self, rows: NDArray[Any]) -> KnownCells:
         """What is known of these samples."""
         if self.weights is None:
-            return Known(self._mask[rows])
-        return Known(weights=self.weights[rows])
+            return KnownCells(self._mask[rows])
+        return KnownCells(weights=self.weights[rows])
 
-    def columns(self, columns: NDArray[Any]) -> Known:
+    def columns(self, columns: NDArray[Any]) -> KnownCells:
         """What is known of these outputs."""
         if self.weights is None:
             found = self._mask[:, columns]
-            return Known(sparse.csr_array(found) if is_sparse(found) else found)
+            return KnownCells(sparse.csr_array(found) if is_sparse(found) else found)
         found = self.weights[:, columns]
-        return Known(weights=sparse.csr_array(found) if is_sparse(found) else found)
+        return KnownCells(weights=sparse.csr_array(found) if is_sparse(found) else found)
 
-    def as_array(self) -> Known:
+    def as_array(self) -> KnownCells:
         """The same as arrays."""
-        return Known(dense(self._mask), None if self.weights is None else dense(self.weights, np.float64))
+        return KnownCells(dense(self._mask), None if self.weights is None else dense(self.weights, np.float64))
 
-    def as_csr(self) -> Known:
+    def as_csr(self) -> KnownCells:
         """The same as CSR."""
         if self.weights is not None:
-            return self if is_sparse(self.weights) else Known(weights=sparse.csr_array(self.weights))
+            return self if is_sparse(self.weights) else KnownCells(weights=sparse.csr_array(self.weights))
         mask = sparse.csr_array(self._mask)
         mask.sort_indices()
-        return Known(mask)
+        return KnownCells(mask)
 
     @property
     def hides_nothing(self) -> bool:
@@ -145,13 +145,13 @@ class Score(float):
 
 def check(
     y_weight: Any, shape: tuple[int, int], names: NDArray[np.object_] | None = None, y: Raw = None
-) -> Known | None:
+) -> KnownCells | None:
     """What the checked `y_weight` says to be known; None if it is all of y, with weight one.
 
     `names` are those of the columns of y: a frame with the same names in another order is brought into theirs. `y` is
     sparse y, of which `y_weight="stored"` tells that its entries are what is known.
     """
-    if isinstance(y_weight, Known):
+    if isinstance(y_weight, KnownCells):
         return y_weight
     if isinstance(y_weight, str):
         if y_weight != STORED or not is_sparse(y):
@@ -164,14 +164,14 @@ def check(
     if is_sparse(y_weight):
         if y_weight.shape != shape:
             raise ValueError(_of_shape(y_weight.shape, shape))
+        y_weight = over_same_memory(y_weight, "y_weight", every_entry=True)
         _check_values(_floats(y_weight.tocoo().data))
         # Entries of the same value are summed, those of booleans are one.
-        summed = y_weight if y_weight.dtype == np.bool_ else y_weight.astype(np.float64)
-        entries = canonical(over_same_memory(summed, "y_weight", every_entry=True), "y_weight").tocsr()
+        entries = canonical(y_weight if y_weight.dtype == np.bool_ else y_weight.astype(np.float64), "y_weight").tocsr()
         weights = sparse.csr_array((_floats(entries.data), entries.indices, entries.indptr), shape=shape)
         weights.eliminate_zeros()
         weights.sort_indices()
-        found = Known(weights=weights)
+        found = KnownCells(weights=weights)
         return None if found.hides_nothing else found
     check_collected(y_weight, "y_weight")
     y_weight = _in_order_of(names, y_weight)
@@ -180,12 +180,12 @@ def check(
     if array.shape not in (shape, *([(shape[0],)] if shape[1] == 1 else [])):
         raise ValueError(_of_shape(array.shape, shape))
     if array.dtype == np.bool_:
-        found = Known(~array.reshape(shape))
+        found = KnownCells(~array.reshape(shape))
         return None if found.hides_nothing else found
-    found = Known(weights=_floats(array).reshape(shape))
+    found = KnownCells(weights=_floats(array).reshape(shape))
     _check_values(found.weights)
     if not found.is_graded:
-        found = Known(found.weights == 0)
+        found = KnownCells(found.weights == 0)
     return None if found.hides_nothing else found
 
 
@@ -205,7 +205,7 @@ def rows_of(y_weight: Raw, n_samples: int, rows: NDArray[np.intp] | None) -> Raw
     """The weights of these samples; None are all samples."""
     if y_weight is None or rows is None or isinstance(y_weight, str):
         return y_weight
-    if isinstance(y_weight, Known):
+    if isinstance(y_weight, KnownCells):
         return y_weight.rows(rows)
     with named("y_weight"):
         if (found := num_samples(y_weight)) != n_samples:
@@ -221,7 +221,7 @@ def check_nothing(y_weight: Any, shape: tuple[int, int], name: str, y: Raw = Non
         )
 
 
-def check_ungraded(known: Known | None, name: str) -> None:
+def check_ungraded(known: KnownCells | None, name: str) -> None:
     """Raise for weights other than 0 and 1, where a value is known or not."""
     if known is not None and known.is_graded:
         raise ValueError(f"y_weight must be 0 or 1 for {name}, got other weights")
@@ -278,7 +278,9 @@ def to_engine(mask: Any) -> Any:
     return mask.indptr, mask.indices, mask.shape[1]
 
 
-def weights_of_known(known: Known | None, weights: Float | None, names: NDArray[np.object_] | None) -> Float | None:
+def weights_of_known(
+    known: KnownCells | None, weights: Float | None, names: NDArray[np.object_] | None
+) -> Float | None:
     """Sample weights, which are zero for samples without a known value.
 
     Raises if an output has no known value among the samples with positive weight; the message names the output.
@@ -309,7 +311,7 @@ def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDA
     return filled
 
 
-def r2(y: NDArray[Any], predicted: NDArray[Any], known: Known, weights: object = None) -> Score:
+def r2(y: NDArray[Any], predicted: NDArray[Any], known: KnownCells, weights: object = None) -> Score:
     """R² of the known values of each output, averaged over the outputs that have some."""
     scores, mask, of_cells = [], dense(known.mask), known.of_cells
     for j in range(mask.shape[1]):

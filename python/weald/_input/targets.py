@@ -21,7 +21,7 @@ from weald._input.checks import Float, is_floats, named, rows_there
 from weald._input.columns import as_frame
 from weald._input.described import cut
 from weald._input.frames import different, label_names, names_of
-from weald._input.masks import Known
+from weald._input.masks import KnownCells
 from weald._input.sklearn_private import num_samples
 from weald._input.sparse import Matrix, MatrixLike, Raw, is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
@@ -90,7 +90,7 @@ class Target:
     # Names of the outputs, if y has names.
     names: NDArray[np.object_] | None = None
     # What is known, and its weights; `original` has placeholders elsewhere. None if all is known and weighs one.
-    known: Known | None = None
+    known: KnownCells | None = None
     # For sparse numerical outputs, whether y is a sparse "array" or "matrix"; predictions have the same type.
     container: str | None = None
 
@@ -134,7 +134,7 @@ class Target:
         what: str = "y_val",
         y_weight: MatrixLike | None = None,
         of_classes: bool = False,
-    ) -> tuple[Any, Known | None]:
+    ) -> tuple[Any, KnownCells | None]:
         """The same for y with unknown values, and what is known: by `y_weight`, and no NaN in several columns.
 
         Without `of_classes` and a mask, NaN in classes is an error.
@@ -150,7 +150,7 @@ class Target:
 
     def _like(
         self, y: Raw, n_samples: int, name: str, what: str, *, masks: bool, y_weight: MatrixLike | None = None
-    ) -> tuple[Any, Known | None]:
+    ) -> tuple[Any, KnownCells | None]:
         y, known = self.read(y, n_samples, name, what=what, masks=masks, y_weight=y_weight)
         if self.kind == "numbers":
             return y, known
@@ -176,7 +176,7 @@ class Target:
         what: str = "y",
         masks: bool = True,
         y_weight: Any = None,
-    ) -> tuple[Any, Known | None]:
+    ) -> tuple[Any, KnownCells | None]:
         """The y of other samples, of the same kind and with the same outputs, and what is known of it.
 
         The result is a dense array of numbers or of classes, which may differ from those of the fit, or CSR labels.
@@ -206,6 +206,14 @@ class Target:
                 check_same_kind(column if known is None else column[~known.mask[:, j]], classes, what)
             return found, known
         return self._as_wide(target.original, what), target.known
+
+    def read_plain(
+        self, y: Any, n_samples: int, name: str, score: str, y_weight: Any, what: str = "y"
+    ) -> tuple[Any, Any]:
+        """The y of other samples and the mask of its unknown values, for a score that counts values and does not weigh them."""
+        found, known = self.read(y, n_samples, name, what=what, y_weight=y_weight)
+        _masks.check_ungraded(known, score)
+        return found, None if known is None else known.mask
 
     def _as_wide(self, y: Raw, what: str) -> Matrix:
         if y.shape[1] != self.n_outputs:
@@ -269,7 +277,7 @@ _OF_ONE_OUTPUT = (
 
 def _without_hidden(
     y: Raw, y_weight: Any, n_samples: int, weights: Float | None, names: NDArray[np.object_] | None, what: str
-) -> tuple[Any, Known | None]:
+) -> tuple[Any, KnownCells | None]:
     """Dense y with known values in place of those of weight zero, which are not read, and the checked weights.
 
     Samples of weight zero, which get the y of another sample, get its weights as well.
@@ -293,13 +301,13 @@ def _without_hidden(
 
 def _known_of_dense(
     y: NDArray[Any],
-    told: Known | None,
+    told: KnownCells | None,
     weights: Float | None,
     names: NDArray[np.object_] | None,
     *,
     what: str = "y",
     each_output: bool = True,
-) -> Known | None:
+) -> KnownCells | None:
     """What is known of y: what is not NaN, with checked weights, those of `_without_hidden`.
 
     With `each_output`, raises for outputs without known values.
@@ -307,7 +315,7 @@ def _known_of_dense(
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told.mask).any()):
         raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
-    known = None if missing is None else Known(missing)
+    known = None if missing is None else KnownCells(missing)
     if told is not None:
         known = told.among(missing)
     if each_output:
@@ -413,7 +421,7 @@ def labels(
         found, form = sparse_labels(y, n_samples, weights, what, told), LabelFormat(y.dtype, container)
         if each_output and missing is not None and found.shape[1] == 1:
             _check_told(missing, told, what)
-        known = told.among(missing) if told is not None else None if missing is None else Known(missing)
+        known = told.among(missing) if told is not None else None if missing is None else KnownCells(missing)
         if known is not None:
             known = known.as_csr()
             found = known_entries(found, known)
@@ -423,7 +431,7 @@ def labels(
         missing = _masks.of_missing(y) if masks else None
         if each_output and missing is not None and y.shape[1] == 1:
             _check_told(missing, told, what)
-        known = told.among(missing) if told is not None else None if missing is None else Known(missing)
+        known = told.among(missing) if told is not None else None if missing is None else KnownCells(missing)
         gaps = None if known is None else known.mask
         if y.dtype.kind not in "biuf" or not is_binary(y if gaps is None else np.where(gaps, 0, y)):
             raise ValueError(_not_binary(y if gaps is None else y[~gaps], what))
@@ -433,7 +441,7 @@ def labels(
     return _labels(found, form, known, names)
 
 
-def known_entries(labels: sparse.csr_array, known: Known) -> sparse.csr_array:
+def known_entries(labels: sparse.csr_array, known: KnownCells) -> sparse.csr_array:
     """The labels that are known."""
     if known.weights is not None:
         return sparse.csr_array(labels.multiply(known.weights.astype(np.bool_)).astype(np.bool_))
@@ -444,7 +452,7 @@ class WithGaps(sparse.csr_array):
     """Sparse labels whose entries that are NaN are unknown, for functions of scikit-learn that select rows of y."""
 
 
-def known_of(y: Raw, y_weight: Any) -> Known | None:
+def known_of(y: Raw, y_weight: Any) -> KnownCells | None:
     """The checked weights of the values of y, as arrays for y that is not sparse."""
     if y_weight is None or y is None:
         return None
@@ -488,7 +496,7 @@ def columns_of(y: MatrixLike) -> NDArray[Any]:
     return known_columns(y, None)[0]
 
 
-def known_columns(y: MatrixLike, y_weight: MatrixLike | None) -> tuple[NDArray[Any], Known | None]:
+def known_columns(y: MatrixLike, y_weight: MatrixLike | None) -> tuple[NDArray[Any], KnownCells | None]:
     """The same with known values in place of those of weight zero, and the checked weights."""
     with named("y"):
         n_samples = num_samples(y)
@@ -504,7 +512,7 @@ def filled(y: Raw) -> tuple[Any, NDArray[np.bool_] | None]:
     mask = _masks.of_missing(found)
     if mask is None:
         return y, None
-    _masks.weights_of_known(Known(mask), None, names_of(y))
+    _masks.weights_of_known(KnownCells(mask), None, names_of(y))
     return _masks.fill(found, mask, None), mask
 
 
@@ -519,13 +527,13 @@ def are_labels(y: Raw) -> bool:
     return is_binary(found if mask is None else np.where(mask, 0, found))
 
 
-def _check_told(missing: Any, told: Known | None, what: str) -> None:
+def _check_told(missing: Any, told: KnownCells | None, what: str) -> None:
     """Raise for the unknown values of a single label that have a weight."""
     if told is None or (sparse.csr_array(missing) > sparse.csr_array(told.mask)).nnz:
         raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
 
 
-def _apart(y: NDArray[Any], known: Known | None) -> tuple[sparse.csr_array, LabelFormat, Known | None]:
+def _apart(y: NDArray[Any], known: KnownCells | None) -> tuple[sparse.csr_array, LabelFormat, KnownCells | None]:
     """The labels that are 1 and known, their format, and what is known."""
     ones = sparse.csr_array(y != 0 if known is None else (y != 0) & ~known.mask)
     return ones, LabelFormat(y.dtype, None), None if known is None else known.as_csr()
@@ -547,14 +555,14 @@ def with_label_names(target: Target, names: object, y_weight: Raw = None) -> Tar
     found = label_names(names, target.n_outputs)
     if (where := different(target.names, found)) is not None:
         raise ValueError(f"y must have {where}: label_names must be the names of the columns of y, or None")
-    of_weights = None if isinstance(y_weight, Known) else names_of(y_weight, "y_weight")
+    of_weights = None if isinstance(y_weight, KnownCells) else names_of(y_weight, "y_weight")
     if target.names is None and (where := different(of_weights, found)) is not None:
         raise ValueError(f"y_weight must have {where}: its columns must be those of label_names, in the same order")
     return replace(target, names=found)
 
 
 def _labels(
-    labels: Any, label_format: LabelFormat, known: Known | None = None, names: NDArray[np.object_] | None = None
+    labels: Any, label_format: LabelFormat, known: KnownCells | None = None, names: NDArray[np.object_] | None = None
 ) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from weald import _weald
 from weald._input.checks import Float, floats
-from weald._input.masks import Known
+from weald._input.masks import KnownCells
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
 from weald._parameters import propensity
@@ -93,7 +93,7 @@ def _frequencies(target: Target, weights: Float | None) -> tuple[Float, Float | 
     return positive, float(_weald.exact_sums(np.zeros(len(weights), dtype=np.int64), weights, 1)[0])
 
 
-def _of_known(known: Known, weights: Float) -> Float:
+def _of_known(known: KnownCells, weights: Float) -> Float:
     """The weight of the samples in which each label is known."""
     if known.weights is not None:
         of_cells = np.repeat(weights, np.diff(known.weights.indptr))

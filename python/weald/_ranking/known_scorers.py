@@ -109,7 +109,9 @@ def _r2(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: o
     truth = np.asarray(targets.columns_of(y), dtype=np.float64)
     mask = np.isnan(truth)
     predicted = np.asarray(estimator.predict(X)).reshape(truth.shape)
-    return masks.r2(np.where(mask, 0.0, truth), predicted, masks.Known(mask), score_weights(sample_weight, len(truth)))
+    return masks.r2(
+        np.where(mask, 0.0, truth), predicted, masks.KnownCells(mask), score_weights(sample_weight, len(truth))
+    )
 
 
 _OF_LABELS: dict[str, Callable[..., float]] = {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix
-from weald._input.masks import Known
+from weald._input.masks import KnownCells
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
@@ -120,7 +120,7 @@ def y_of(target: Target, y: Raw, rows: NDArray[np.integer]) -> Any:
     """Y of samples as it was passed, with NaN for what is unknown."""
     y_held = safe_indexing(y.tocsr() if is_sparse(y) else y, rows)
     known = None if target.known is None else target.known.rows(rows)
-    return y_held if known is None or known.hides_nothing else targets.with_gaps(y_held, Known(known.mask))
+    return y_held if known is None or known.hides_nothing else targets.with_gaps(y_held, KnownCells(known.mask))
 
 
 def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.integer]) -> None:
@@ -134,7 +134,7 @@ def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.intege
 
 def set_aside(
     X: Matrix, target: Target, weights: Float | None, rows: NDArray[np.integer]
-) -> tuple[Float, Matrix, Any, Known | None]:
+) -> tuple[Float, Matrix, Any, KnownCells | None]:
     """The weights of all samples, with zeros for those of `rows`, and X, y in the engine's form, and what is known of it."""
     kept = np.ones(X.shape[0]) if weights is None else weights.copy()
     kept[rows] = 0
