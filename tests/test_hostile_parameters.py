@@ -236,35 +236,35 @@ def calls():
     for metric in (metrics.precision_at_k, metrics.recall_at_k, metrics.ndcg_at_k, metrics.label_coverage_at_k):
         yield metric, ranked, ["k", "y_weight"]
     for metric in (metrics.psp_at_k, metrics.psndcg_at_k):
-        yield metric, {**ranked, "propensities": [0.5, 0.6, 0.7]}, ["k", "propensities", "y_mask"]
+        yield metric, {**ranked, "propensities": [0.5, 0.6, 0.7]}, ["k", "propensities", "y_weight"]
     for metric in (metrics.one_error, metrics.coverage_error):
-        yield metric, {"y_true": labels, "y_score": scores}, ["y_true", "y_score", "y_mask"]
+        yield metric, {"y_true": labels, "y_score": scores}, ["y_true", "y_score", "y_weight"]
     for metric in (metrics.micro_f1, metrics.macro_f1):
-        yield metric, {"y_true": labels, "y_pred": labels}, ["y_true", "y_pred", "y_mask", "zero_division"]
+        yield metric, {"y_true": labels, "y_pred": labels}, ["y_true", "y_pred", "y_weight", "zero_division"]
     hierarchy = LabelHierarchy([(1, 0)], n_labels=3)
     for metric in (metrics.hierarchical_precision, metrics.hierarchical_recall, metrics.hierarchical_f1):
-        arguments = ["y_true", "y_pred", "hierarchy", "average", "y_mask", "zero_division"]
+        arguments = ["y_true", "y_pred", "hierarchy", "average", "y_weight", "zero_division"]
         yield metric, {"y_true": labels, "y_pred": labels, "hierarchy": hierarchy}, arguments
     rated = {"y_true": labels, "y_score": scores}
-    yield metrics.fmax, rated, ["y_true", "y_score", "hierarchy", "thresholds", "y_mask"]
-    yield metrics.auprc, rated, ["y_true", "y_score", "average", "y_mask"]
+    yield metrics.fmax, rated, ["y_true", "y_score", "hierarchy", "thresholds", "y_weight"]
+    yield metrics.auprc, rated, ["y_true", "y_score", "average", "y_weight"]
     yield LabelHierarchy, {"edges": [(1, 0)]}, ["edges", "n_labels", "label_names"]
-    inferred = ["Y", "sample_weight", "y_mask", "min_samples", "kind", "label_names"]
+    inferred = ["Y", "sample_weight", "y_weight", "min_samples", "kind", "label_names"]
     yield LabelHierarchy.from_labels, {"Y": labels}, inferred
-    yield hierarchy.closure, {"Y": labels}, ["Y", "y_mask"]
-    yield hierarchy.check, {"Y": hierarchy.closure(labels)}, ["Y", "y_mask"]
-    yield hierarchy.label_weight, {"kind": "information_content", "Y": labels}, ["kind", "Y", "y_mask", "base"]
+    yield hierarchy.closure, {"Y": labels}, ["Y", "y_weight"]
+    yield hierarchy.check, {"Y": hierarchy.closure(labels)}, ["Y", "y_weight"]
+    yield hierarchy.label_weight, {"kind": "information_content", "Y": labels}, ["kind", "Y", "y_weight", "base"]
     yield hierarchy.consistent, {"scores": scores}, ["scores", "method"]
     yield hierarchy.n_violations, {"scores": scores}, ["scores"]
     yield hierarchy.topk, {"scores": scores, "k": 2}, ["scores", "k", "method"]
     for metric in (metrics.roc_auc, metrics.average_precision, metrics.log_loss, metrics.brier):
-        asked = ["y_true", "y_score", "average", "sample_weight", "y_mask", "return_counts"]
+        asked = ["y_true", "y_score", "average", "sample_weight", "y_weight", "return_counts"]
         yield metric, {"y_true": labels, "y_score": scores}, asked
     yield metrics.make_label_scorer, {"metric": "brier"}, ["metric", "greater_is_better"]
     yield metrics.propensities, {"Y": labels}, ["Y", "a", "b"]
     yield metrics.make_topk_scorer, {"metric": "precision_at_k", "k": 1}, ["metric", "k", "greater_is_better"]
     yield conformal.size, {"predicted": scores[:, :2]}, ["predicted", "sample_weight"]
-    yield conformal.coverage, {"y_true": numbers[:, 0], "predicted": scores[:, :2]}, ["y_true", "predicted", "y_mask"]
+    yield conformal.coverage, {"y_true": numbers[:, 0], "predicted": scores[:, :2]}, ["y_true", "predicted", "y_weight"]
     yield conformal.coverage, {"y_true": labels[:, 0], "predicted": labels[:, :2] > 0}, ["classes"]
     hierarchical = HierarchicalLabels(of_labels).fit(X, labels)
     around = (tuned.fit(X, labels), calibrated.fit(X, labels), hierarchical)
@@ -296,13 +296,13 @@ def calls():
     yield forest.fit, {"X": X, "y": y}, ["trees"]
     yield boosted.predict, {"X": X}, ["n_stages", "base_margin"]
     yield boosted.truncated, {"n_stages": 2}, ["n_stages"]
-    yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "y_mask", "base_margin"]
+    yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "y_weight", "base_margin"]
     yield regressor.predict_quantiles, {"X": X, "q": 0.5}, ["q"]
     quantiles = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor")).fit(X, numbers)
     yield quantiles.predict_quantiles, {"X": X, "q": 0.5}, ["X", "q"]
     yield quantiles.score, {"X": X, "y": numbers}, ["y", "sample_weight", "y_weight"]
     held_out = {"X_val": X, "y_val": numbers}
-    yield quantiles.fit, {"X": X, "y": numbers, **held_out}, ["X", "y", "y_mask", "y_val", "sample_weight_val"]
+    yield quantiles.fit, {"X": X, "y": numbers, **held_out}, ["X", "y", "y_weight", "y_val", "sample_weight_val"]
     yield quantiles.fit, {"X": X, "y": numbers}, ["sample_weight", "label_names", "eval_sets"]
     yield regressor.sample_y, {"X": X[:2], "n_samples": 2}, ["n_samples", "random_state"]
     yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight", "y_weight"]
@@ -311,7 +311,7 @@ def calls():
     yield weald.topk, {"estimator": of_labels, "X": X, "k": 2}, ["X", "k", "names", "scores", "min_score", "exclude"]
     in_chunks = {"estimator": forest, "X": X, "k": 2, "chunk_size": 4}
     yield weald.topk, in_chunks, ["X", "k", "chunk_size", "names", "scores", "min_score", "exclude", "verbose"]
-    yield weald.estimate_fit_memory, {"estimator": forest, "X": X, "y": y}, ["estimator", "X", "y", "y_mask"]
+    yield weald.estimate_fit_memory, {"estimator": forest, "X": X, "y": y}, ["estimator", "X", "y", "y_weight"]
     yield compressed.at, {"l1_norm": 0.1}, ["l1_norm"]
     yield export_rules, {"estimator": tree}, ["estimator", "tree", "decimals", "max_depth", "top_k", "feature_names"]
     yield export_rules, {"estimator": forest}, ["class_names"]
@@ -329,7 +329,7 @@ def calls():
     yield (
         inspection.permutation_importance,
         permuted,
-        ["estimator", "X", "y", "n_repeats", "n_jobs", "scoring", "random_state", "y_mask"],
+        ["estimator", "X", "y", "n_repeats", "n_jobs", "scoring", "random_state", "y_weight"],
     )
     yield weald.compression.compact_leaves, {"estimator": forest}, ["top_k", "dtype", "max_change"]
     yield weald.compression.compact_leaves, {"estimator": boosted, "max_change": 0.1, "X": X}, ["max_change"]
@@ -384,17 +384,17 @@ def calls():
     yield model_selection.MultilabelStratifiedKFold, {}, ["n_splits", "shuffle"]
     yield model_selection.MultilabelStratifiedGroupKFold, {}, ["n_splits", "shuffle"]
     of_groups = {"X": X, "y": labels, "groups": np.arange(len(X)) // 2}
-    yield model_selection.MultilabelStratifiedGroupKFold(2).split, of_groups, ["y", "groups", "y_mask"]
+    yield model_selection.MultilabelStratifiedGroupKFold(2).split, of_groups, ["y", "groups", "y_weight"]
     yield model_selection.check_cv, {"y": labels, "classifier": True}, ["cv"]
     folds = {"estimator": forest, "X": X, "y": labels, "cv": 2}
-    yield model_selection.cross_validate, folds, ["cv", "y_mask"]
+    yield model_selection.cross_validate, folds, ["cv", "y_weight"]
     yield model_selection.cross_validate, {**folds, "cv": 2}, ["n_jobs", "scoring"]
     part = {"parts": [clone(forest).fit(X, y, trees=range(forest.n_estimators))]}
     yield weald.merge, part, ["parts"]
-    yield model_selection.cross_val_predict, {**folds, "method": "predict_topk", "k": 1}, ["k", "cv", "y_mask"]
+    yield model_selection.cross_val_predict, {**folds, "method": "predict_topk", "k": 1}, ["k", "cv", "y_weight"]
     yield model_selection.cross_val_predict, folds, ["method", "estimator"]
     of_pairs = {"y_true": labels, "y_score": scores}
-    yield LabelReliabilityDisplay.from_predictions, of_pairs, ["n_bins", "strategy", "labels", "y_mask"]
+    yield LabelReliabilityDisplay.from_predictions, of_pairs, ["n_bins", "strategy", "labels", "y_weight"]
     yield to_onnx, {"estimator": tree}, ["ml_opset"]
     yield to_c, {"estimator": tree}, ["estimator", "name"]
     yield datasets.dump_xmc, {"X": X, "Y": labels, "path_or_buffer": io.BytesIO()}, ["X", "Y"]

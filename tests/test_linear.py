@@ -498,7 +498,7 @@ def test_thresholds_are_tuned_on_the_folds_of_the_fit_itself(params, masked, mon
     inner = found.estimator_
     plain = model(**params).fit(COUNTS, LABELS, y_weight=unless(mask))
     assert inner._model == plain._model
-    samples = prepare(model(), COUNTS, LABELS, None, mask)
+    samples = prepare(model(), COUNTS, LABELS, None, unless(mask))
     engine = samples.X, samples.target.engine, samples.row_weights
     folds = _weald.fold_models_of_linear(inner._model, *engine, inner._config_of_fit(), 3, 1, samples.known)
     scores, fold = linear_start.held_out(samples.X, folds).scores, folds[0]
