@@ -403,6 +403,10 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         check_fitted(self)
         return self._check_X(X, reset=False)
 
+    def _in_columns(self, target: Target) -> Target:
+        """The target with a column for each number that is fitted to an output."""
+        return target
+
     @abstractmethod
     def _known_target(self) -> Target:
         """The description of y at fit, without its samples."""

@@ -446,7 +446,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         engine, mask = known.like_with_gaps(known_y, checked.shape[0], type(self).__name__, what="y", y_mask=y_mask)
         if mask is not None:
             boosting_checks.check_masked(fitted)
-        weights = masks.weights_of_known(mask, weights, known.names)
+        weights = known.weights_of_known(mask, weights)
         config = fitted._refit_config(engine, weights, mask)
         n_threads, gaps = fitted._n_threads(), masks.to_engine(mask)
         fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins, gaps)

@@ -76,7 +76,7 @@ def prepare(
         masks.check_nothing(y_mask, target.original.shape, name)
     mask = None
     if target.mask is not None:
-        weights = masks.weights_of_known(target.mask, weights, target.names)
+        weights = target.weights_of_known(target.mask, weights)
         if target.kind != "numbers" and target.n_outputs == 1:
             # Samples of weight zero are all that is unknown of one output.
             target = replace(target, mask=None)

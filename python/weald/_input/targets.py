@@ -92,11 +92,27 @@ class Target:
     mask: Any = None
     # For sparse numerical outputs, whether y is a sparse "array" or "matrix"; predictions have the same type.
     container: str | None = None
+    # The number of quantiles that are fitted to each numerical output: `engine` and `mask` have a column for each of them.
+    n_levels: int = 1
 
     @property
     def n_columns(self) -> int:
-        """The number of columns of predictions: one for each class of each output of classes."""
-        return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs
+        """The number of columns of predictions: one for each class of each output of classes, and for each quantile."""
+        return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs * self.n_levels
+
+    def with_levels(self, n_levels: int) -> Target:
+        """The same for this number of quantiles of each output."""
+        if n_levels == 1:
+            return self
+        engine, mask = (
+            None if part is None else np.repeat(part, n_levels, axis=1) for part in (self.engine, self.mask)
+        )
+        return replace(self, engine=engine, mask=mask, n_levels=n_levels)
+
+    def weights_of_known(self, mask: Mask, weights: Float | None) -> Float | None:
+        """Weights that are zero for samples without a known value by this mask; raises for an output without any."""
+        narrow = mask if mask is None or self.n_levels == 1 else mask[:, :: self.n_levels]
+        return _masks.weights_of_known(narrow, weights, self.names)
 
     def rows(self, rows: NDArray[np.integer]) -> Any:
         """These samples in the engine's form."""
@@ -130,7 +146,7 @@ class Target:
         """
         masks = of_classes or self.kind != "classes" or y_mask is not None
         found, mask = self._like(y, n_samples, name, what, masks=masks, y_mask=y_mask)
-        if mask is not None and mask.sum() == n_samples * self.n_outputs:
+        if mask is not None and mask.sum() == n_samples * self.n_outputs * self.n_levels:
             unknown = "NaN" if y_mask is None else "NaN or masked entries"
             raise ValueError(
                 f"{what} must have a known value in a sample of positive weight, got {unknown} for all of them"
@@ -142,7 +158,8 @@ class Target:
     ) -> tuple[Any, Any]:
         y, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
         if self.kind == "numbers":
-            return y, mask
+            wide = replace(self, engine=y, mask=mask, n_levels=1).with_levels(self.n_levels)
+            return wide.engine, wide.mask
         if self.kind == "labels":
             return _labels(y, LabelFormat(np.dtype(np.bool_), None)).engine, mask
         codes = np.zeros(y.shape, dtype=np.uint32)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
-from weald._input import masks
 from weald._input.checks import Float
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
@@ -107,7 +106,7 @@ def _folds_of(
         try:
             of_fold = _start_without(boosting, samples, y, train)
             if target.mask is not None:
-                masks.weights_of_known(target.mask[train], None, target.names)
+                target.weights_of_known(target.mask[train], None)
         except ValueError as error:
             raise ValueError(f"cv must allow a fit without each fold, got {cv!r}: {error}") from error
         if of_fold is not None:

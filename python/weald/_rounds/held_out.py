@@ -109,7 +109,7 @@ def apart(
     y_held = None if boosting.scoring is None else y_of(target, y, rows)
     if mask is not None:
         # An output may have known values in the validation samples only.
-        masks.weights_of_known(target.mask, kept, target.names)
+        target.weights_of_known(target.mask, kept)
         mask = masks.to_engine(mask) if mask.sum() else None
     w_held, start_held = (None if values is None else values[rows] for values in (weights, start))
     return kept, Held(X_held, held, w_held, start_held, mask, y_held)
@@ -118,7 +118,7 @@ def apart(
 def y_of(target: Target, y: Raw, rows: NDArray[np.integer]) -> Any:
     """Y of samples as it was passed, with NaN for what is unknown."""
     y_held = safe_indexing(y.tocsr() if is_sparse(y) else y, rows)
-    mask = None if target.mask is None else target.mask[rows]
+    mask = None if target.mask is None else target.mask[rows, :: target.n_levels]
     return y_held if mask is None or not mask.sum() else targets.with_gaps(y_held, mask)
 
 
