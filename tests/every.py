@@ -66,7 +66,7 @@ class Entry:
     def is_meta(self) -> bool:
         """Whether the estimator is around others, whose models it holds."""
         around = TunedThresholds | CalibratedLabels | HierarchicalLabels | BaseConformal | ConformalLabels
-        return issubclass(self.cls, around | BaseVoting | weald.QuantileBoostingRegressor)
+        return issubclass(self.cls, around | BaseVoting)
 
 
 @dataclass
@@ -280,21 +280,14 @@ def _table() -> dict[str, Entry]:
         "quantile",
         params={**quantile, "estimator": lambda: _small_forest(True, n_estimators=8, keep_rows=True)},
     )
-    boosting = {"estimator": lambda: weald.GradientBoostingRegressor(**boosted)}
-    table.add(weald.QuantileBoostingRegressor, params=boosting)
-
-    def joint() -> Any:
-        return weald.GradientBoostingRegressor(**boosted, output_strategy="joint", subsample=0.8)
-
-    def joint_quantiles() -> Any:
-        return weald.QuantileBoostingRegressor(joint(), quantiles=[0.85, 0.5, 0.15])
-
-    joint_levels = {"estimator": joint, "quantiles": [0.85, 0.5, 0.15]}
-    table.add(weald.QuantileBoostingRegressor, "joint", params=joint_levels)
+    levels = {**boosted, "loss": weald.loss.Quantile([0.85, 0.5, 0.15])}
+    joint = {**levels, "output_strategy": "joint", "subsample": 0.8}
+    table.add(weald.GradientBoostingRegressor, "quantiles", params=levels)
+    table.add(weald.GradientBoostingRegressor, "joint quantiles", params=joint)
     table.add(
         ConformalRegressor,
         "boosted quantiles",
-        params={**quantile, "estimator": joint_quantiles},
+        params={**quantile, "estimator": lambda: weald.GradientBoostingRegressor(**joint)},
     )
     linear = {"missing": False, "categories": False}
     table.add(

@@ -140,9 +140,10 @@ def test_losses_far_out_are_those_of_the_engine(loss):
     np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], model.validation_score_, rtol=rtol)
 
 
-def test_each_output_has_its_quantile():
+@pytest.mark.parametrize("loss", [Quantile([0.1, 0.9]), Huber([0.1, 0.5, 2.0])], ids=repr)
+def test_each_column_has_its_loss(loss):
     X, y = data(REGRESSOR, "several")
-    model = make(REGRESSOR, loss=Quantile([0.1, 0.5, 0.9]))
+    model = make(REGRESSOR, loss=loss)
     model.fit(X, y, X_val=X, y_val=y, eval_sets=[(X, y)])
     # The tolerance is that of regressors, with its reason at `TOLERANCE`.
     np.testing.assert_allclose(

@@ -135,9 +135,9 @@ def test_frames_pipelines_and_quantiles():
         model = make_pipeline(FunctionTransformer(), boosting).set_output(transform="pandas").fit(frame, y)
         plain = search(REGRESSOR, n_estimators=model[-1].n_estimators_).fit(frame, y)
         np.testing.assert_array_equal(model.predict(frame), plain.predict(frame))
-        quantiles = weald.QuantileBoostingRegressor(boosting, quantiles=(0.2, 0.8)).fit(X, y)
-        n = quantiles.estimator_.n_estimators_
-        plain = weald.QuantileBoostingRegressor(search(REGRESSOR, n_estimators=n), quantiles=(0.2, 0.8)).fit(X, y)
+        loss = weald.loss.Quantile([0.2, 0.8])
+        quantiles = search(REGRESSOR, loss=loss, **way).fit(X, y)
+        plain = search(REGRESSOR, loss=loss, n_estimators=quantiles.n_estimators_).fit(X, y)
         np.testing.assert_array_equal(quantiles.predict_quantiles(X), plain.predict_quantiles(X))
 
 

@@ -139,25 +139,23 @@ def test_quantiles_are_those_of_scikit_learn(alpha):
 @pytest.mark.parametrize(
     "params", [{}, {"output_strategy": Projected(relabel_leaves=False)}, {"output_strategy": "joint"}]
 )
-def test_a_quantile_for_each_output(params, leaf_estimation):
+def test_several_quantiles_of_each_output(params, leaf_estimation):
     X, Y = make_data(NAME, outputs="several", n=200)
     w = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
     params = {"leaf_estimation": leaf_estimation, "n_estimators": 20, **params}
     quantiles = [0.2, 0.5, 0.9]
     model = make(NAME, loss=Quantile(quantiles), **params).fit(X, Y, sample_weight=w, X_val=X, y_val=Y)
-    starts = [
-        np.quantile(y.repeat(w.astype(int)), q, method="inverted_cdf") for y, q in zip(Y.T, quantiles, strict=True)
-    ]
+    pairs = [(y, q) for y in Y.T for q in quantiles]
+    starts = [np.quantile(y.repeat(w.astype(int)), q, method="inverted_cdf") for y, q in pairs]
     np.testing.assert_array_equal(model.start_, starts)
     losses = [
-        mean_pinball_loss(y, f, sample_weight=w, alpha=q)
-        for y, f, q in zip(Y.T, model.predict(X).T, quantiles, strict=True)
+        mean_pinball_loss(y, f, sample_weight=w, alpha=q) for (y, q), f in zip(pairs, model._scores(X).T, strict=True)
     ]
     # Means of a few hundred numbers, summed in another order.
     np.testing.assert_allclose(model.train_score_[-1], np.mean(losses), rtol=1e-12)
     assert (np.diff(model.train_score_) <= 0).all()
-    # Equal quantiles for all outputs are the same as a single quantile.
-    same = make(NAME, loss=Quantile([0.3] * 3), **params).fit(X, Y, sample_weight=w)
+    # A list of one level is that level.
+    same = make(NAME, loss=Quantile([0.3]), **params).fit(X, Y, sample_weight=w)
     assert model_bytes(same) == model_bytes(make(NAME, loss=Quantile(0.3), **params).fit(X, Y, sample_weight=w))
     # Threads, weights and layouts do not change the model.
     threads = make(NAME, loss=Quantile(np.array(quantiles)), n_jobs=2, **params)
@@ -169,7 +167,7 @@ def test_a_quantile_for_each_output(params, leaf_estimation):
 
 
 @pytest.mark.parametrize("leaf_estimation", LEAVES)
-def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_estimation):
+def test_quantiles_that_share_nothing_are_those_of_models_apart(leaf_estimation):
     X, Y = make_data(NAME, outputs="several", n=200)
     # Trees of a single output and of one among several outputs have different seeds, which decide between splits that
     # tie: here no two features and no two sums of weights are equal.
@@ -179,29 +177,14 @@ def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_
     params = {"leaf_estimation": leaf_estimation, "output_strategy": "single_target"}
     params |= {"max_depth": 2, "min_samples_leaf": 20, "max_bins": None, **WHOLE}
     model = make(NAME, loss=Quantile(quantiles), **params).fit(X, Y, sample_weight=w)
-    apart = [make(NAME, loss=Quantile(q), **params).fit(X, y, w) for y, q in zip(Y.T, quantiles, strict=True)]
-    np.testing.assert_array_equal(model.predict(X), np.column_stack([part.predict(X) for part in apart]))
+    apart = [make(NAME, loss=Quantile(q), **params).fit(X, y, w) for y in Y.T for q in quantiles]
+    np.testing.assert_array_equal(model._scores(X), np.column_stack([part.predict(X) for part in apart]))
     model = make(NAME, loss=Quantile(quantiles), **params).fit(X, Y)
     warm = make(NAME, loss=Quantile(quantiles), warm_start=True, n_estimators=2, **params).fit(X, Y)
     warm.set_params(n_estimators=5).fit(X, Y)
     assert model_bytes(warm) == model_bytes(model)
     warm.set_params(loss=Quantile([0.2, 0.5, 0.8]), n_estimators=6)
     check_refused(warm, ValueError, r"loss must be .* with warm_start=True, .*got .*\(0.2, 0.5, 0.8\)", X, Y)
-
-
-def test_sorted_quantiles_of_one_output_do_not_cross_and_have_no_larger_loss():
-    """What docs/boosting.md says of a column of y for each level."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 6))
-    y, levels = X[:, 0] + rng.normal(size=200), [0.4, 0.5, 0.6]
-    found = make(NAME, loss=Quantile(levels), n_estimators=30).fit(X, np.column_stack([y] * 3)).predict(X)
-    assert (np.diff(found, axis=1) < 0).any()
-    losses = [
-        sum(np.maximum(q * (y - f), (q - 1) * (y - f)) for q, f in zip(levels, columns.T, strict=True))
-        for columns in (found, np.sort(found, axis=1))
-    ]
-    # The sums have the same terms up to rounding where nothing crosses.
-    assert (losses[1] <= losses[0] + 1e-12).all()
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile"])

@@ -73,8 +73,8 @@ CASES = {
     ),
     "boosted quantiles": (
         ConformalRegressor(
-            weald.QuantileBoostingRegressor(
-                weald.GradientBoostingRegressor(n_estimators=3, random_state=0), quantiles=(0.05, 0.5, 0.95)
+            weald.GradientBoostingRegressor(
+                loss=weald.loss.Quantile([0.05, 0.5, 0.95]), n_estimators=3, random_state=0
             ),
             conformity_score="quantile",
             cv=3,
@@ -388,13 +388,6 @@ class Failing(Ridge):
         (TunedThresholds(FOREST), LABELS, {"n_parts": 0}, ValueError, "n_parts must be a positive integer or None"),
         (TunedThresholds(FOREST), LABELS, {"timeout": 0}, ValueError, "timeout must be a positive number of seconds"),
         (TunedThresholds(weald.RandomForestClassifier(0, random_state=0)), LABELS, {}, ValueError, "n_estimators"),
-        (
-            weald.QuantileBoostingRegressor(),
-            NUMBERS,
-            {},
-            TypeError,
-            "estimator must be one of forests, .* or the estimators around another one of .* got a Quantile",
-        ),
         (weald.VotingClassifier([("forest", FOREST)]), LABELS, {}, TypeError, "got a VotingClassifier"),
     ],
 )

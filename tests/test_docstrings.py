@@ -27,8 +27,7 @@ PUBLIC += [weald.multilabel.LabelHierarchy, weald.multilabel.HierarchicalLabels]
 PUBLIC += [weald.conformal.ConformalRegressor, weald.conformal.ConformalClassifier, weald.conformal.ConformalLabels]
 PUBLIC += [weald.projection.KernelProjection]
 ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
-# Modules and parameters that are about to go.
-LATER = ("weald.quantiles",)
+# Parameters that are about to go.
 LONG = {
     *itertools.product(
         ("GradientBoostingClassifier", "GradientBoostingRegressor"), ("cv", "init_cv", "refit", "step_dtype")
@@ -80,7 +79,7 @@ def test_estimators_with_parameters_of_another_name_what_differs(estimator):
 def test_every_parameter_is_described_below_an_example(estimator):
     doc = inspect.getdoc(estimator)
     before = doc.partition("Parameters\n----------")[0]
-    assert ">>> " in before or ("Examples\n--------" in doc and estimator.__module__ in LATER)
+    assert ">>> " in before
     described = inspect.getdoc(AS_IN.get(estimator, estimator))
     for parameter in inspect.signature(estimator).parameters:
         assert parameter in described, parameter

@@ -182,7 +182,6 @@ def meta_estimators():
     yield conformal.ConformalClassifier, {"estimator": of_labels}, X, labels[:, 0]
     yield conformal.ConformalRegressor, {"estimator": of_numbers}, X, y
     boosting = make("GradientBoostingRegressor", n_estimators=2)
-    yield weald.QuantileBoostingRegressor, {"estimator": boosting}, X, y
     yield weald.VotingRegressor, {"estimators": [("a", of_numbers), ("b", boosting)]}, X, y
 
 
@@ -298,8 +297,8 @@ def calls():
     yield boosted.truncated, {"n_stages": 2}, ["n_stages"]
     yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "y_weight", "base_margin"]
     yield regressor.predict_quantiles, {"X": X, "q": 0.5}, ["q"]
-    quantiles = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor")).fit(X, numbers)
-    yield quantiles.predict_quantiles, {"X": X, "q": 0.5}, ["X", "q"]
+    quantiles = make("GradientBoostingRegressor", loss=weald.loss.Quantile([0.1, 0.5, 0.9])).fit(X, numbers)
+    yield quantiles.predict_quantiles, {"X": X, "q": 0.5}, ["X", "q", "n_stages", "base_margin"]
     yield quantiles.score, {"X": X, "y": numbers}, ["y", "sample_weight", "y_weight"]
     held_out = {"X_val": X, "y_val": numbers}
     yield quantiles.fit, {"X": X, "y": numbers, **held_out}, ["X", "y", "y_weight", "y_val", "sample_weight_val"]
@@ -556,7 +555,7 @@ def numerical():
     scores = np.abs(Y) / np.abs(Y).max()
     regressor = make("RandomForestRegressor", keep_rows=True).fit(X, Y)
     boosted = make("GradientBoostingRegressor").fit(X, y)
-    quantiles = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor")).fit(X, y)
+    quantiles = make("GradientBoostingRegressor", loss=weald.loss.Quantile([0.1, 0.5, 0.9])).fit(X, y)
     hierarchy = LabelHierarchy([(1, 0)], n_labels=3)
     of_kernel = projection.KernelProjection("linear").fit(Y)
     mean = weald.VotingRegressor([("a", make("DecisionTreeRegressor")), ("b", make("DecisionTreeRegressor"))])
@@ -581,7 +580,7 @@ def numerical():
     yield "base_margin", lambda m: make("GradientBoostingRegressor").fit(X, y, base_margin=m), ones
     yield "q", lambda q: regressor.predict_quantiles(X, q), few / 4
     yield "q", lambda q: quantiles.predict_quantiles(X, q), few[:1] / 2
-    yield "quantiles", lambda q: clone(quantiles).set_params(quantiles=q).fit(X, y), few[:1] / 2
+    yield "quantile", weald.loss.Quantile, few[:1] / 2
     for name in ("output_weights", "output_scaling"):
         yield name, lambda v, n=name: make("RandomForestRegressor", n_estimators=2, **{n: v}).fit(X, Y), few
         given = {"output_strategy": "joint", "n_estimators": 2}

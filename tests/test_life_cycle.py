@@ -289,6 +289,7 @@ def grown_again(model, X, y):
         yield "compact_leaves", weald.compression.compact_leaves(model, dtype="float16")[0]
     # Samples that are apart have no linear start, which is refused in words.
     in_parts = isinstance(model, BaseBoosting) and model.estimator is None and model.init is None
+    in_parts = in_parts and isinstance(model.loss, str)
     if in_parts and not model._patience():
         fitted = distribute.fit_part(copy.copy(model), X, y, lambda buffer, op: None, n_samples=len(X))
         yield "fit_part", fitted
@@ -342,7 +343,7 @@ def uses(model, X, y):
     if isinstance(innermost(model)[0], BaseModel):
         found["Predictor"] = lambda m: weald.Predictor(m).predict(X[0])
         found["feature_importances"] = weald.inspection.feature_importances
-    if isinstance(model, BaseModel):
+    if isinstance(model, BaseModel) and not hasattr(getattr(model, "loss", None), "quantile"):
         found["to_json"] = weald.export.to_json
     return found | {"score": lambda m: m.score(X, y), "dumps": weald.dumps, "copy": copy.copy, "len": len}
 

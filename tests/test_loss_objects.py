@@ -158,8 +158,11 @@ def test_what_is_no_loss_is_refused():
         get(3)
     with pytest.raises(ValueError, match="y must be at least 0 with loss='poisson', got -1"):
         Poisson().loss([-1.0], [0.0])
-    with pytest.raises(ValueError, match=r"y must have 2 columns, one for each output of Quantile.*got \(3,\)"):
-        Quantile([0.1, 0.9]).loss(np.zeros(3), np.zeros(3))
+    with pytest.raises(ValueError, match=r"y must have 2 columns, one for each output of Huber.*got \(2, 4\)"):
+        Huber([0.1, 0.9]).loss(np.zeros((2, 4)), np.zeros((2, 4)))
+    for shape in ((3,), (2, 3), (2, 0)):
+        with pytest.raises(ValueError, match=r"y must have 2 columns, one for each level of Quantile.*got \("):
+            Quantile([0.1, 0.9]).loss(np.zeros(shape), np.zeros(shape))
     for params, message in [
         ({"name": "huber"}, "name must be a string that is not the name of a loss of weald, got 'huber'"),
         ({"name": ""}, "name must be a string"),

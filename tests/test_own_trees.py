@@ -263,6 +263,6 @@ def test_one_fold_is_told(capsys):
 
 def test_quantiles_count_as_outputs():
     X, Y = data(90, 4)
-    found = weald.QuantileBoostingRegressor(boosting()).fit(X, Y)
-    assert strategy(found.estimator_) == "single_target"
-    assert found.estimator_.n_estimators_ <= 200
+    found = boosting(loss=weald.loss.Quantile([0.1, 0.5, 0.9])).fit(X, Y)
+    assert strategy(found) == "single_target"
+    assert found.n_estimators_ <= 200

@@ -84,13 +84,6 @@ def test_every_estimator_warns_at_fit_and_at_no_prediction():
         assert said(lambda codes=codes, estimator=estimator: small(estimator).fit(codes[:, None], y)) == []
 
 
-def test_quantiles_warn_as_the_boosting_within():
-    X, y = with_ids(), np.arange(60.0)
-    model = weald.QuantileBoostingRegressor(make("GradientBoostingRegressor"))
-    assert len(said(lambda: model.fit(X, y))) == 1
-    assert said(lambda: model.predict(X)) == []
-
-
 def test_weak_models_get_float64():
     X, y = with_ids(), np.arange(60.0)
     assert (
@@ -213,7 +206,6 @@ def test_columns_that_are_looked_at_in_every_layout(rows):
 def test_estimators_named_by_the_package_are_covered():
     assert {name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))} == {
         *(name.rpartition(" ")[2] for name in EVERY),
-        "QuantileBoostingRegressor",
         "VotingClassifier",
         "VotingRegressor",
     }

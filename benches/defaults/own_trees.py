@@ -72,7 +72,7 @@ def error(loss: str, parameters: dict[str, Any], X: Any, y: np.ndarray, fitted: 
     boosting = weald.GradientBoostingRegressor(random_state=0, n_jobs=1, **parameters)
     X_fitted, y_fitted, X_held, y_held = taken(X, fitted), y[fitted], taken(X, held), y[held]
     if loss == "quantiles":
-        model = weald.QuantileBoostingRegressor(boosting, quantiles=list(LEVELS)).fit(X_fitted, y_fitted)
+        model = boosting.set_params(loss=weald.loss.Quantile(LEVELS)).fit(X_fitted, y_fitted)
         found = model.predict_quantiles(X_held)
         pinball = [mean_pinball_loss(y_held, found[..., i], alpha=level) for i, level in enumerate(LEVELS)]
         return float(np.mean(pinball))

@@ -14,8 +14,6 @@ Modules
     Random projections of the outputs.
 `weald.voting`
     Estimators that average what others predict.
-`weald.quantiles`
-    Several quantiles of each output by boosting.
 `weald.multilabel`
     Tuned decision thresholds and calibrated probabilities for many labels; hierarchies of labels.
 `weald.conformal`
@@ -82,7 +80,6 @@ from weald.forest import (
     RandomForestRegressor,
 )
 from weald.linear import LinearClassifier
-from weald.quantiles import QuantileBoostingRegressor
 from weald.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -109,7 +106,6 @@ __all__ = [
     "InducedForestRegressor",
     "LinearClassifier",
     "Predictor",
-    "QuantileBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "VotingClassifier",

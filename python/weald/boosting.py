@@ -13,16 +13,19 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald import loss as losses
+from weald._fit import stored_samples
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
 from weald._fit.named_outputs import has_labels
-from weald._fit.predictions import BaseClassifier, BaseRegressor, label_probabilities
+from weald._fit.predictions import BaseClassifier, BaseRegressor, known_target, label_probabilities
 from weald._fitted.at_once import of_one_fit
+from weald._fitted.proof import check_fitted
 from weald._input import checks
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import HasMethods, StrOptions
 from weald._input.sparse import has_nan
+from weald._input.targets import Target
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
 from weald._parameters.projections import derived_seed
@@ -53,14 +56,25 @@ if TYPE_CHECKING:
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
 
-def _has_probabilities(estimator: BaseBoosting) -> bool:
+def _loss_of(estimator: BaseBoosting) -> losses.Loss:
     try:
-        loss = estimator._loss if hasattr(estimator, "_shared") else losses.get(estimator.loss)
+        return estimator._loss if hasattr(estimator, "_shared") else losses.get(estimator.loss)
     except (TypeError, ValueError) as error:
         raise AttributeError(str(error)) from error
+
+
+def _has_probabilities(estimator: BaseBoosting) -> bool:
+    loss = _loss_of(estimator)
     if loss.link != "half_logit":
         known = " or ".join(repr(name) for name in losses.names("labels") if losses.get(name).link == "half_logit")
         raise AttributeError(f"loss={loss.name!r} has no probabilities: loss must be {known}")
+    return True
+
+
+def _has_levels(estimator: BaseBoosting) -> bool:
+    loss = _loss_of(estimator)
+    if not loss._levels:
+        raise AttributeError(f"loss={loss.name!r} has no quantiles: loss must be weald.loss.Quantile(...)")
     return True
 
 
@@ -268,6 +282,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     ) -> Prediction:
         """Predict numerical outputs: the scores, or their exponentials for losses with the link "log".
 
+        Of several quantiles they are the median, or the one whose level is nearest to 0.5, of two the lower.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -300,12 +316,73 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         """
         yield from map(self._numbers, self._staged(X))
 
+    @available_if(_has_levels)
+    @of_one_fit
+    def predict_quantiles(
+        self,
+        X: MatrixLike,
+        q: ArrayLike | None = None,
+        *,
+        n_stages: int | None = None,
+        base_margin: ArrayLike | None = None,
+    ) -> Float:
+        """Predict the quantiles of `loss=weald.loss.Quantile(...)`, which do not cross.
+
+        They are the scores of a sample for all levels of an output in increasing order, which never increases the sum
+        of their losses (Chernozhukov, Fernández-Val and Galichon, Econometrica 2010). See
+        `docs/intervals.md#quantiles-by-boosting`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        q : float, array-like of shape (n_quantiles,) or None, default=None
+            Levels among those of the loss, from which they may differ by 1e-9. None: all of them, in increasing order.
+        n_stages : int or None, default=None
+            Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns) or None, default=None
+            Initial scores of these samples, which are added to the scores of the stages; see `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs, n_quantiles), float64
+            The quantiles in the order of `q`, without the axis of a single output or of a `q` that is a number.
+        """
+        check_fitted(self)
+        fitted = np.array(self._loss._levels)
+        levels = fitted if q is None else stored_samples.check_quantiles(q)
+        distances = np.abs(np.atleast_1d(levels)[:, np.newaxis] - fitted)
+        if len(missing := np.atleast_1d(levels)[distances.min(axis=1) > losses.SAME_LEVEL]):
+            raise ValueError(f"q must be among the fitted quantiles {fitted.tolist()}, got {missing[0]:g}")
+        found = self._by_level(self._scores(X, n_stages=n_stages, base_margin=base_margin))
+        found = found[:, :, distances.argmin(axis=1)]
+        found = found[:, :, 0] if levels.ndim == 0 else found
+        return found[:, 0] if self.n_outputs_ == 1 else found
+
+    def _by_level(self, scores: Float) -> Float:
+        """The quantiles of scores, of shape (n_samples, n_outputs, n_levels)."""
+        return np.sort(scores.reshape(len(scores), self.n_outputs_, -1), axis=2)
+
+    def _lacks(self, levels: list[float]) -> bool:
+        """Whether the parameter `loss` lacks one of these levels."""
+        own = np.array(losses.get(self.loss)._levels)
+        return bool((np.abs(np.array(levels)[:, np.newaxis] - own).min(axis=1) > losses.SAME_LEVEL).any())
+
     def _numbers(self, scores: Float) -> Float:
         numbers = self._of_scores(scores)
         return numbers[:, 0] if self.n_outputs_ == 1 else numbers
 
     def _of_scores(self, scores: Float) -> Float:
+        if len(levels := self._loss._levels) > 1:
+            # The level nearest to that of the median; of two, the lower.
+            return self._by_level(scores)[:, :, np.abs(np.array(levels) - 0.5).round(9).argmin()]
         return self._model.to_predictions(scores) if self._model.has_log_link else scores
+
+    def _in_columns(self, target: Target) -> Target:
+        return target.with_levels(len(losses.get(self.loss)._levels) or 1)
+
+    def _known_target(self) -> Target:
+        return known_target(self).with_levels(len(self._loss._levels) or 1)
 
 
 class GradientBoostingClassifier(BaseBoosting, BaseClassifier):

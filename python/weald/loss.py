@@ -42,6 +42,7 @@ array([0.9, 0.1])
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections.abc import Mapping
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
 
 _METHODS = ("loss", "gradient_hessian")
 _LINKS = (None, "identity", "log", "half_logit")
+# Levels of quantiles that differ by less are the same one: 1 - 0.1 / 2 and 0.95 are.
+SAME_LEVEL = 1e-9
 # The largest absolute value of y, as in the engine.
 _LARGEST_Y = 1e150
 # For each domain: whether y may be numbers, whether it may be labels, and the lower bound of numbers with whether they
@@ -87,6 +90,15 @@ class Loss:
     domain: str
     link: str | None
     targets: tuple[str, ...]
+
+    @property
+    def _levels(self) -> tuple[float, ...]:
+        """The levels of the quantiles of each output, in increasing order; none for other losses."""
+        return ()
+
+    def _of_columns(self, shape: tuple[int, ...]) -> float | tuple[float, ...] | None:
+        """The parameter for y of this shape, one for each column if it is a tuple; None for a loss without one."""
+        return None
 
     def loss(self, y: ArrayLike, scores: ArrayLike) -> Float:
         """Compute the loss of each pair of a target and a score.
@@ -147,6 +159,7 @@ class EngineLoss(registry.Value, Loss):
     def __post_init__(self) -> None:
         if (parameter := self._row["parameter"]) is not None:
             value = _checked(parameter, getattr(self, parameter["name"]))
+            value = _increasing(value) if self.name == "quantile" and isinstance(value, tuple) else value
             object.__setattr__(self, parameter["name"], value)
 
     @property
@@ -155,6 +168,22 @@ class EngineLoss(registry.Value, Loss):
         parameter = self._row["parameter"]
         value: float | tuple[float, ...] | None = None if parameter is None else getattr(self, parameter["name"])
         return value
+
+    @property
+    def _levels(self) -> tuple[float, ...]:
+        value: Any = self._parameter if self.name == "quantile" else ()
+        return value if isinstance(value, tuple) else (value,)
+
+    def _of_columns(self, shape: tuple[int, ...]) -> float | tuple[float, ...] | None:
+        value = self._parameter
+        if not isinstance(value, tuple):
+            return value
+        n_columns = shape[1] if len(shape) == 2 else 0
+        n_times = n_columns // len(value) if self._levels else 1
+        if not n_columns or n_columns != n_times * len(value):
+            one = "level" if self._levels else "output"
+            raise ValueError(f"y must have {len(value)} columns, one for each {one} of {self!r}, got {shape}")
+        return value * n_times
 
     def _values(self, y: ArrayLike, scores: ArrayLike) -> Float:
         return self._cells(y, scores)[0]
@@ -167,13 +196,11 @@ class EngineLoss(registry.Value, Loss):
         cells = _broadcast(y, scores)
         if (refused := self._refused(cells[0])) is not None:
             raise ValueError(f"y must be {refused[1]} with loss={self.name!r}, got {refused[0]:g}")
-        value = self._parameter
+        value = self._of_columns(cells[0].shape)
         if not isinstance(value, tuple):
             found = _weald.loss_cells(self.name, value, *(part.ravel() for part in cells))
             first, gradient, hessian = (part.reshape(cells[0].shape) for part in found)
             return first, gradient, hessian
-        if cells[0].ndim != 2 or cells[0].shape[1] != len(value):
-            raise ValueError(f"y must have {len(value)} columns, one for each output of {self!r}, got {cells[0].shape}")
         columns = [_weald.loss_cells(self.name, one, *(c[:, j] for c in cells)) for j, one in enumerate(value)]
         first, gradient, hessian = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
         return first, gradient, hessian
@@ -348,9 +375,18 @@ def _checked(parameter: _LossParameter, value: Any) -> float | tuple[float, ...]
     elif fits(value):
         return float(value)
     raise ValueError(
-        f"{parameter['name']} must {parameter['must']}: a number, or a list with one for each output, got "
-        f"{shown(value)}"
+        f"{parameter['name']} must {parameter['must']}: a number, or a list with "
+        f"{'several levels' if parameter['name'] == 'quantile' else 'one for each output'}, got {shown(value)}"
     )
+
+
+def _increasing(levels: tuple[float, ...]) -> tuple[float, ...]:
+    """Different levels of quantiles in increasing order."""
+    found = tuple(sorted(levels))
+    for one, other in itertools.pairwise(found):
+        if other - one <= SAME_LEVEL:
+            raise ValueError(f"quantile must have different levels, got {other:g} twice")
+    return found
 
 
 def _made(row: _LossRow) -> type[EngineLoss]:
@@ -358,8 +394,10 @@ def _made(row: _LossRow) -> type[EngineLoss]:
     parameter = row["parameter"]
     about = _text(row["about"])
     if parameter is not None:
-        value = f"{parameter['name']} : float or array-like of shape (n_outputs,), default={parameter['default']}"
-        said = f"{_text(parameter['about'])} A list or an array has a value for each output."
+        of_levels = row["name"] == "quantile"
+        shape = "n_levels" if of_levels else "n_outputs"
+        value = f"{parameter['name']} : float or array-like of shape ({shape},), default={parameter['default']}"
+        said = _text(parameter["about"]) + " A list or an array has a value for each output." * (not of_levels)
         about += f"\n\nParameters\n----------\n{value}\n{textwrap.indent(textwrap.fill(said, 116), '    ')}\n"
     own_fields = [] if parameter is None else [(parameter["name"], Any, field(default=parameter["default"]))]
     targets = ("numbers",) * row["of_numbers"] + ("labels",) * row["of_labels"]

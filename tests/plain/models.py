@@ -40,7 +40,7 @@ def of(name: str, **parameters: Any) -> Callable[[], Any]:
 
 
 def quantiles() -> Any:
-    return weald.QuantileBoostingRegressor(weald.GradientBoostingRegressor(random_state=0), quantiles=scores.LEVELS)
+    return weald.GradientBoostingRegressor(loss=weald.loss.Quantile(scores.LEVELS), random_state=0)
 
 
 def around(kind: Any, name: str | None) -> Callable[[], Any]:

@@ -103,6 +103,7 @@ SHARED_TEXTS = {
     },
     "boosting.py": {
         "GradientBoostingRegressor.predict": "X n_stages_and_margin",
+        "GradientBoostingRegressor.predict_quantiles": "X_as_in_predict n_stages_and_margin",
         "GradientBoostingRegressor.staged_predict": "X_as_in_predict",
         "GradientBoostingClassifier.predict": "X n_stages_and_margin of_the_type_of_y",
         "GradientBoostingClassifier.predict_proba": "X_as_in_predict n_stages_and_margin probabilities",
@@ -156,12 +157,6 @@ SHARED_TEXTS = {
         "CalibratedLabels.predict": "X_of_estimator",
         "CalibratedLabels.score": "scored",
         "CalibratedLabels.decision_function": "X_of_estimator",
-    },
-    "quantiles.py": {
-        "QuantileBoostingRegressor.fit": "label_names",
-        "QuantileBoostingRegressor.predict_quantiles": "X_of_estimator",
-        "QuantileBoostingRegressor.predict": "X_of_estimator",
-        "QuantileBoostingRegressor.score": "X_of_estimator y_weight_of_score",
     },
     "tree.py": {
         "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",

@@ -21,8 +21,8 @@ from weald._fit.samples import Samples
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.fits import Read
 from weald._input import checks, masks, targets, warned
-from weald._input.checks import Float
-from weald._input.described import described, kind_of
+from weald._input.checks import Float, shown
+from weald._input.described import kind_of
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
@@ -246,15 +246,15 @@ class BaseConformalRegressor(BaseConformal):
         if self.conformity_score == "quantile":
             if not hasattr(final, "predict_quantiles"):
                 raise TypeError(
-                    "conformity_score='quantile' requires a forest of weald or a QuantileBoostingRegressor, which has "
-                    f"predict_quantiles, got {type(final).__name__}"
+                    "conformity_score='quantile' requires a forest of weald, or boosting with loss=weald.loss.Quantile(...), "
+                    f"which has predict_quantiles, got {type(final).__name__}"
                 )
             low, high = self._quantile_levels
             levels = [low, 0.5, high]
             if hasattr(final, "_lacks") and final._lacks(levels):
                 raise ValueError(
                     f"conformity_score='quantile' with alpha={self.alpha:g} requires the quantiles {levels}, but "
-                    f"{type(final).__name__} has quantiles={described(final.quantiles)}"
+                    f"{type(final).__name__} has loss={shown(final.loss)}"
                 )
             if not getattr(final, "keep_rows", True):
                 raise ValueError(

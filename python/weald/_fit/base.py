@@ -403,6 +403,10 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         check_fitted(self)
         return self._check_X(X, reset=False)
 
+    def _in_columns(self, target: Target) -> Target:
+        """The target with a column for each number that is fitted to an output."""
+        return target
+
     @abstractmethod
     def _known_target(self) -> Target:
         """The description of y at fit, without its samples."""
@@ -419,9 +423,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
             X, y_val, weights = checks.without_absent(X, y_val, weights)
             target, name = self._known_target(), type(self).__name__
             y, known = target.like_with_gaps(y_val, X.shape[0], name, y_weight=y_weight, of_classes=True)
-        return self._forest.prune_reduced_error(
-            X, y, weights, self._n_threads(), None if known is None else known.in_engine
-        )
+        return self._forest.prune_reduced_error(X, y, weights, self._n_threads(), target.in_engine(known))
 
     def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Matrix:
         """CSR of the results of `build` for blocks of checked samples."""

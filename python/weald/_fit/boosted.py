@@ -152,7 +152,7 @@ class BoostedModel(BaseEnsemble):
 
     def _margins_of_init(self, init: BaseEstimator, X: Matrix, width: int) -> Float:
         with checks.named("init"):
-            found = self._margins_of(init, X)
+            found = np.repeat(self._margins_of(init, X), len(self._loss._levels) or 1, axis=1)
         if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
             raise ValueError(
                 f"init must predict finite numbers of shape {(X.shape[0], width)}, got an array of shape "

@@ -448,7 +448,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
             boosting_checks.check_masked(fitted)
         weights = masks.weights_of_known(known, weights, target.names)
         config = fitted._refit_config(engine, weights, known)
-        n_threads, told = fitted._n_threads(), None if known is None else known.in_engine
+        n_threads, told = fitted._n_threads(), target.in_engine(known)
         fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins, told)
         fitted.__dict__.pop("_curves", None)
         fitted.__dict__.pop("_eval_curves", None)

@@ -93,7 +93,7 @@ def loss_of(boosting: BoostingParameters) -> Loss:
     """The loss of a fit, after a check that its parameters are those of all outputs or of each."""
     loss = get(boosting.loss)
     values = getattr(loss, "_parameter", None)
-    if isinstance(values, tuple) and len(values) != boosting.n_outputs_:
+    if isinstance(values, tuple) and not loss._levels and len(values) != boosting.n_outputs_:
         raise ValueError(
             f"loss must have one value for all outputs, or {boosting.n_outputs_} of them, one for each output, got "
             f"{len(values)} in {loss!r}"

@@ -7,6 +7,7 @@ from inspect import isclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
 
 from weald import _weald
@@ -195,8 +196,8 @@ class BoostingParameters(BoostedModel):
 
     def _asks_for(self, target: Target, *, may_search: bool) -> _Asked:
         can_differ = target.kind != "classes" or target.n_outputs > 1 or len(target.classes[0]) > 1
-        n_columns = self._n_columns(target)
-        return self._asks(target.kind, target.n_outputs, n_columns, may_search=may_search and can_differ)
+        n_outputs, n_columns = target.n_outputs * target.n_levels, self._n_columns(target)
+        return self._asks(target.kind, n_outputs, n_columns, may_search=may_search and can_differ)
 
     def _lets_folds_decide(self) -> bool:
         """Whether the number of stages is "auto", and no other parameter says when to stop."""
@@ -277,13 +278,15 @@ class BoostingParameters(BoostedModel):
         tree["max_features"], tree["max_leaf_nodes"] = self.max_features_, self.max_leaf_nodes_
         if of_labels is not None:
             tree["output_weights"] = of_labels.tolist()
+        if target.n_levels > 1:
+            self._repeat(tree, target)
         loss = boosting_checks.loss_of(self)
         return {
             "tree": tree,
             "n_estimators": self._most_stages(),
             "learning_rate": self._shared["learning_rate"],
             "loss": loss if isinstance(loss, CustomLoss) else loss.name,
-            "loss_parameter": getattr(loss, "_parameter", None),
+            "loss_parameter": loss._of_columns((0, target.n_columns)),
             "strategy": strategy,
             "output_projection": projection,
             "relabel": self._relabels(),
@@ -295,3 +298,15 @@ class BoostingParameters(BoostedModel):
             "n_iter_no_change": self._patience(),
             "tol": float(self.tol),
         }
+
+    @staticmethod
+    def _repeat(tree: Any, target: Target) -> None:
+        """Repeat what is given for each output, for each of its levels."""
+        for name in ("output_scaling", "output_weights"):
+            if isinstance(values := tree[name], list):
+                if len(values) != target.n_outputs:
+                    of_each = f"{target.n_outputs} value(s), one for each output"
+                    raise ValueError(f"{name} must have {of_each}, got {len(values)}")
+                tree[name] = np.repeat(values, target.n_levels).tolist()
+        if (signs := tree["monotonic_cst"]) is not None and len(signs[0]) > 1:
+            tree["monotonic_cst"] = np.repeat(signs, target.n_levels, axis=1).tolist()

@@ -229,7 +229,7 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: MatrixLike | N
         # Codes, and the values of one column at a time; arrays of objects become float64.
         n_bytes += 4 * n * len(categories) + 8 * n + (8 * n * p if isinstance(X, np.ndarray) else 0)
     target, n_entries, is_dense, n_unknown = _columns_of(estimator, y, y_weight)
-    n_cells = n * target.n_outputs
+    n_cells = n * target.n_outputs * target.n_levels
     n_bytes += (8 if is_dense else 12) * n_entries
     if n_unknown:
         # Booleans for all values, and for classes and labels a copy of y without unknown values; not for sparse y.
@@ -257,8 +257,9 @@ def _columns_of(estimator: BaseModel, y: Raw, y_weight: MatrixLike | None) -> tu
     n, width = map(int, columns.shape)
     if not is_classifier(estimator):
         entries = _entries_of_numbers(estimator, columns, n_unknown)
-        target = Target("numbers", None, width, [], None, names=names)
-        return target, n * width if entries is None else entries, entries is None, n_unknown
+        target = estimator._in_columns(Target("numbers", None, width, [], None, names=names))
+        n_cells = n * target.n_columns if entries is None else entries
+        return target, n_cells, entries is None, n_unknown * target.n_levels
     labels = Target("labels", None, width, [], None, names=names)
     if is_sparse(columns):
         return labels, int(columns.nnz), False, n_unknown

@@ -86,7 +86,8 @@ class BaseRegressor(RegressorMixin, BaseModel):
             "masks": self._masks_y,
             "y_weight": y_weight,
         }
-        return targets.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
+        name = type(self).__name__
+        return self._in_columns(targets.numbers(y, n_samples, name, **rules, keeps_sparse=self._keeps_sparse_y))
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)

@@ -110,6 +110,11 @@ class BoostedProof(Proof):
     }
     of_training = frozenset({"_curves", "_eval_curves", "_init", "_weak"})
 
+    def n_levels(self) -> int:
+        shared = self.state["_shared"]
+        loss = shared.get("loss") if type(shared) is dict else None
+        return len(loss._levels) or 1 if isinstance(loss, EngineLoss) else 1
+
     def of_kind(self) -> None:
         shared, weak = self.state["_shared"], self.state["_weak"]
         self.loss(shared["loss"])
@@ -133,5 +138,5 @@ class BoostedProof(Proof):
         same = same and self.model.has_log_link == (loss.link == "log")
         self.need(same, "_shared", f"must have the loss of the model, got {loss.name!r}")
         values = getattr(loss, "_parameter", None)
-        fits = not isinstance(values, tuple) or len(values) == self.model.n_outputs
+        fits = not isinstance(values, tuple) or loss._levels or len(values) == self.model.n_outputs
         self.need(fits, "_shared", f"must have a loss for each of {self.model.n_outputs} outputs, got {loss!r:.80}")

@@ -95,10 +95,6 @@ def _features(names: Any, model: Any) -> str | None:
     return texts(names, model.n_features, "feature")
 
 
-def _outputs(names: Any, model: Any) -> str | None:
-    return texts(names, model.n_outputs, "output")
-
-
 def _is_transform(value: Any, _: object) -> bool:
     is_known = type(value) is dict and set(value) <= {"transform"}
     return is_known and all(type(of) is str and of in ("default", *CONTAINERS) for of in value.values())
@@ -107,9 +103,9 @@ def _is_transform(value: Any, _: object) -> bool:
 _ONE_OF = must(f"be one of {', '.join(CONTAINERS)}", lambda value, _: type(value) is str and value in CONTAINERS)
 _OF_ALL: dict[str, Row] = {
     "n_features_in_": (True, equal("n_features")),
-    "n_outputs_": (True, equal("n_outputs")),
+    "n_outputs_": (True,),  # which `Proof.outputs` checks, with names
     "feature_names_in_": (False, _features),
-    "target_names_in_": (False, _outputs, must("have distinct names", lambda names, _: len(set(names)) == len(names))),
+    "target_names_in_": (False, must("have distinct names", lambda names, _: len(set(names)) == len(names))),
     "categories_": (False,),  # which `schema.prove` checks
     schema.LABELS: (False, _features),
     OUTPUT: (False, _ONE_OF),
@@ -190,6 +186,7 @@ class Proof:
         for attribute, (always, *_) in rows.items():
             self.need(not always or attribute in state, attribute, f"is missing, but {self.attribute} is given")
         self.of_engine()
+        self.outputs()
         self.check(_OF_ALL)
         if classifier:
             self.classes()
@@ -222,6 +219,20 @@ class Proof:
         self.model = model
         accepted = ("classes", "labels") if self.classifier else ("numbers",)
         self.need(model.kind in accepted, self.attribute, f"must predict {' or '.join(accepted)}, got {model.kind}")
+
+    def n_levels(self) -> int:
+        """The number of quantiles that the model has of each output."""
+        return 1
+
+    def outputs(self) -> None:
+        """Check the number of outputs, and their names."""
+        n_outputs, rest = divmod(self.model.n_outputs, self.n_levels())
+        found = self.state["n_outputs_"]
+        must_be = f"must be {n_outputs}, as in the model, got {described(found)}"
+        self.need(type(found) is int and found == n_outputs and not rest, "n_outputs_", must_be)
+        if "target_names_in_" in self.state:
+            fault = texts(self.state["target_names_in_"], n_outputs, "output")
+            self.need(fault is None, "target_names_in_", fault)
 
     def of_kind(self) -> None:
         """Check the attributes of this kind of model that depend on each other."""

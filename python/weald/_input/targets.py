@@ -93,6 +93,8 @@ class Target:
     known: KnownCells | None = None
     # For sparse numerical outputs, whether y is a sparse "array" or "matrix"; predictions have the same type.
     container: str | None = None
+    # The number of quantiles that are fitted to each numerical output: `engine` has a column for each of them.
+    n_levels: int = 1
 
     @property
     def mask(self) -> Any:
@@ -102,12 +104,22 @@ class Target:
     @property
     def known_in_engine(self) -> Any:
         """What is known, in the engine's form."""
-        return None if self.known is None else self.known.in_engine
+        return self.in_engine(self.known)
 
     @property
     def n_columns(self) -> int:
-        """The number of columns of predictions: one for each class of each output of classes."""
-        return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs
+        """The number of columns of predictions: one for each class of each output of classes, and for each quantile."""
+        return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs * self.n_levels
+
+    def with_levels(self, n_levels: int) -> Target:
+        """The same for this number of quantiles of each output."""
+        return self if n_levels == 1 else replace(self, engine=_repeated(self.engine, n_levels), n_levels=n_levels)
+
+    def in_engine(self, known: KnownCells | None) -> Any:
+        """What is known of y of this kind, in the engine's form."""
+        if known is None or self.n_levels == 1:
+            return None if known is None else known.in_engine
+        return known.columns(np.repeat(np.arange(self.n_outputs), self.n_levels)).in_engine
 
     def rows(self, rows: NDArray[np.integer]) -> Any:
         """These samples in the engine's form."""
@@ -153,7 +165,7 @@ class Target:
     ) -> tuple[Any, KnownCells | None]:
         y, known = self.read(y, n_samples, name, what=what, masks=masks, y_weight=y_weight)
         if self.kind == "numbers":
-            return y, known
+            return _repeated(y, self.n_levels), known
         if self.kind == "labels":
             return _labels(y, LabelFormat(np.dtype(np.bool_), None)).engine, known
         codes = np.zeros(y.shape, dtype=np.uint32)
@@ -219,6 +231,10 @@ class Target:
         if y.shape[1] != self.n_outputs:
             raise ValueError(f"{what} must have {self.n_outputs} outputs, as in the fit, got {y.shape[1]}")
         return y
+
+
+def _repeated(columns: Any, n_levels: int) -> Any:
+    return columns if columns is None or n_levels == 1 else np.repeat(columns, n_levels, axis=1)
 
 
 def numbers(

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
 from weald._fit.base import BaseModel
+from weald._fit.boosted import BoostedModel
 from weald._input import checks, frames
 from weald._input.checks import Float, Matrix, is_integer
 from weald._input.sparse import csr_of, is_sparse
@@ -214,6 +215,9 @@ def _unit_and_threshold(model: BaseModel) -> tuple[float, float]:
 def _score_names(model: BaseModel) -> list[str]:
     """A name for each column of scores."""
     outputs = frames.output_names(model)
+    levels = model._loss._levels if isinstance(model, BoostedModel) else ()
+    if len(levels) > 1:
+        return [f"{output}={level:g}" for output in outputs for level in levels]
     if not is_classifier(model) or model._label_format is not None:
         return outputs
     if model.n_outputs_ > 1:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
-from weald._input import masks
 from weald._input.checks import Float
+from weald._input.masks import weights_of_known
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters import label_weight
@@ -107,7 +107,7 @@ def _folds_of(
         try:
             of_fold = _start_without(boosting, samples, y, train)
             if target.known is not None:
-                masks.weights_of_known(target.known.rows(train), None, target.names)
+                weights_of_known(target.known.rows(train), None, target.names)
         except ValueError as error:
             raise ValueError(f"cv must allow a fit without each fold, got {cv!r}: {error}") from error
         if of_fold is not None:

@@ -87,7 +87,7 @@ def _checked(
     weights = checks.check_weights(given[2] if len(given) == 3 else None, X.shape[0])
     X, y, weights = checks.without_absent(X, given[1], weights)
     engine, known = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
-    y_weight, n_threads = None if known is None else known.in_engine, estimator._n_threads()
+    y_weight, n_threads = target.in_engine(known), estimator._n_threads()
     with checks.renamed(y="its y"):
         _weald.mean_loss(engine, weights, config, y_weight=y_weight)
 

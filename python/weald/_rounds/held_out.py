@@ -79,8 +79,7 @@ def validation_set(
             raise ValueError("base_margin_val must be given if base_margin and X_val are, got None: pass both")
         if start is None and start_val is not None:
             raise ValueError("base_margin must be given if base_margin_val is, got None: pass both")
-        in_engine = None if known is None else known.in_engine
-        return weights, Held(X_val, held, w_val, start_val, in_engine, y_val)
+        return weights, Held(X_val, held, w_val, start_val, target.in_engine(known), y_val)
     for name, value in (("sample_weight_val", w_val), ("base_margin_val", given.margins)):
         if value is not None:
             raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
@@ -111,7 +110,7 @@ def apart(
     y_held = None if boosting.scoring is None else y_of(target, y, rows)
     # An output may have known values in the validation samples only.
     masks.weights_of_known(target.known, kept, target.names)
-    in_engine = None if known is None or known.hides_nothing else known.in_engine
+    in_engine = None if known is None or known.hides_nothing else target.in_engine(known)
     w_held, start_held = (None if values is None else values[rows] for values in (weights, start))
     return kept, Held(X_held, held, w_held, start_held, in_engine, y_held)
 
@@ -127,7 +126,7 @@ def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.intege
     """Raise for known numbers of these samples for which the loss is not defined."""
     if target.kind != "numbers":
         return
-    loss, y = boosting._loss, target.rows(rows)
+    loss, y = boosting._loss, target.original[rows] if target.container is None else target.rows(rows)
     if (refused := loss._refused(y if target.mask is None else y[~target.mask[rows]])) is not None:
         raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
 

@@ -130,7 +130,7 @@ class Judged:
         sides = [] if known is None or whole is None else [known, whole.rows(others)]
         if any((side.n_known(0) == 0).any() for side in sides):
             return None
-        return cls(samples, held, kept, X, y, there[held], None if known is None else known.in_engine)
+        return cls(samples, held, kept, X, y, there[held], samples.target.in_engine(known))
 
     def start(self, linear: LinearClassifier, scores: Float, n_folds: int, n_threads: int) -> Float:
         """Scores of a linear model for samples to learn from, by models that do not know the held samples either.

@@ -163,6 +163,11 @@ def fitted_of(model: BaseEstimator, exporter: str) -> BaseModel:
             f"{exporter} does not support {name} with init=: its scores start from those of another model, "
             f'{type(fitted._init).__name__}; fit it with init=None or init="linear", or pickle it'
         )
+    if len(fitted._loss._levels) > 1:
+        raise ValueError(
+            f"{exporter} does not support {name} with several levels of quantiles, which it sorts: fit a model for each "
+            "level, or use weald.save and weald.load"
+        )
     return fitted
 
 

@@ -28,8 +28,7 @@ impl LossKind {
 impl Quantile {
     pub(super) const PARAMETER: LossParameter = LossParameter {
         name: "quantile",
-        about: "Level of the quantile. To predict several quantiles of one target, pass it as several equal outputs, \
-                with a level for each; the predicted quantiles may cross.",
+        about: "Level of the quantile, or several different levels of each output, which are kept in increasing order.",
         default: 0.5,
         above: 0.0,
         below: 1.0,
