@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import isclass
+from math import fsum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -43,6 +44,8 @@ _PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
 _LEAVES = 31
 # What names stand for.
 _PROJECTED, _STOPS = Projected(), EarlyStopping()
+# The minimum weight of leaves with quantiles is at most this share of the weight of all samples.
+_MOST_OF_LEAF = 0.05
 # What `n_estimators="auto"` stands for at most.
 _MOST_STAGES = 1000
 
@@ -215,7 +218,22 @@ class BoostingParameters(BoostedModel):
             counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
         else:  # nothing about them depends on the samples
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True
-        self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
+        plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
+        if (levels := losses.get(self.loss)._levels) and self.estimator is None:
+            plan["min_weight_leaf"] = self._least_of_quantiles(levels, asked, samples)
+
+    def _least_of_quantiles(self, levels: tuple[float, ...], asked: _Asked, samples: Samples) -> float:
+        """The minimum weight of a leaf: so that `min_weight_leaf` of it is expected on either side of each quantile.
+
+        Where rows repeat, small leaves are groups of equal rows, whose quantiles are theirs.
+        """
+        least, free = float(self.min_weight_leaf), asked.copy()
+        free.update(kept=None, n_estimators=None, patience=None, is_free=True)
+        of_y = samples.target.engine, samples.weights, self._seed, masks.to_engine(samples.target.mask)
+        _, n_rows, n_different, _ = _weald.counts_of_plan(free, samples.X, *of_y)
+        total = samples.n if samples.weights is None else fsum(samples.weights)
+        of_levels = round(least / min(levels[0], 1 - levels[-1]), 6)
+        return least if 2 * n_different <= n_rows else max(least, min(of_levels, _MOST_OF_LEAF * total))
 
     def _keep_plan(self) -> None:
         """Keep what "auto" stands for in the fit that ends as `plan_`; the next fit decides anew."""
@@ -277,6 +295,8 @@ class BoostingParameters(BoostedModel):
                 )
         tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
         tree["max_features"], tree["max_leaf_nodes"] = self.max_features_, self.max_leaf_nodes_
+        if self._plan is not None:
+            tree["min_weight_leaf"] = self._plan.get("min_weight_leaf", tree["min_weight_leaf"])
         if of_labels is not None:
             tree["output_weights"] = of_labels.tolist()
         if target.n_levels > 1:
