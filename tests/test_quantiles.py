@@ -246,14 +246,14 @@ def test_leaves_expect_the_minimum_weight_beyond_each_quantile() -> None:
         fitted = of_levels(levels, subsample=1.0, max_leaf_nodes=None, max_depth=9, **params).fit(X, y)
         return min(int(tree.tree_.n_node_samples.min()) for tree in fitted.estimators_)
 
-    assert [smallest(X, levels) for levels in ([0.1, 0.5, 0.9], [0.2, 0.5], 0.5, [0.5, 0.8])] == [20, 10, 4, 10]
-    assert smallest(X, min_weight_leaf=1.0) == 10
-    assert smallest(X, min_weight_leaf=0.0) == 1
+    assert [smallest(X, levels) for levels in ([0.1, 0.5, 0.9], [0.2, 0.5], 0.5, [0.5, 0.8])] == [18, 8, 2, 8]
+    assert smallest(X, min_weight_leaf=1.5) == 14
+    assert smallest(X, min_weight_leaf=1.0) == 1
     # At most a twentieth of the samples, and only where rows differ.
     assert smallest(X[:200]) == 10
     assert smallest(X[:20]) == 2
-    assert smallest(np.repeat(X[:300], 2, axis=0).round(0)) < 20
-    assert smallest(X, n_jobs=2, early_stopping=True) == 20
+    assert smallest(np.repeat(X[:300], 2, axis=0)) == 2
+    assert smallest(X, n_jobs=2, n_iter_no_change=3) >= 18
 
 
 def test_what_stages_start_from() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import isclass
-from math import fsum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -28,7 +27,7 @@ from weald._parameters.types import (
     InteractionCst,
     RandomState,
 )
-from weald._rounds import progress
+from weald._rounds import folds, progress
 from weald._rounds.early_stopping import EarlyStopping
 from weald.loss import CustomLoss
 from weald.projection import Projected
@@ -220,20 +219,18 @@ class BoostingParameters(BoostedModel):
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True
         plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
         if (levels := losses.get(self.loss)._levels) and self.estimator is None:
-            plan["min_weight_leaf"] = self._least_of_quantiles(levels, asked, samples)
+            plan["min_weight_leaf"] = self._least_of_quantiles(min(levels[0], 1 - levels[-1]), samples)
 
-    def _least_of_quantiles(self, levels: tuple[float, ...], asked: _Asked, samples: Samples) -> float:
-        """The minimum weight of a leaf: so that `min_weight_leaf` of it is expected on either side of each quantile.
+    def _least_of_quantiles(self, rarer: float, samples: Samples) -> float:
+        """The minimum weight of a leaf of quantiles, of which the outermost have the share `rarer` on one side.
 
-        Where rows repeat, small leaves are groups of equal rows, whose quantiles are theirs.
+        Where rows repeat, so that the mean weight of equal rows is the minimum, leaves may be groups of equal rows.
         """
-        least, free = float(self.min_weight_leaf), asked.copy()
-        free.update(kept=None, n_estimators=None, patience=None, is_free=True)
-        of_y = samples.target.engine, samples.weights, self._seed, masks.to_engine(samples.target.mask)
-        _, n_rows, n_different, _ = _weald.counts_of_plan(free, samples.X, *of_y)
-        total = samples.n if samples.weights is None else fsum(samples.weights)
-        of_levels = round(least / min(levels[0], 1 - levels[-1]), 6)
-        return least if 2 * n_different <= n_rows else max(least, min(of_levels, _MOST_OF_LEAF * total))
+        least, weights = float(self.min_weight_leaf), samples.weights
+        total = samples.n if weights is None else _weald.exact_sums(np.zeros(samples.n, dtype=np.int64), weights, 1)[0]
+        if total >= least * len(folds.different(samples.X, weights)):
+            return least
+        return max(least, min(least * round((1 - rarer) / rarer, 6), _MOST_OF_LEAF * float(total)))
 
     def _keep_plan(self) -> None:
         """Keep what "auto" stands for in the fit that ends as `plan_`; the next fit decides anew."""
