@@ -69,7 +69,13 @@ def test_trees_of_single_targets_are_those_of_separate_models(weighted: bool) ->
 @pytest.mark.parametrize("strategy", ["joint", "projected", "single_target"])
 def test_quantiles_are_the_sorted_scores_whose_loss_is_never_larger(strategy: str) -> None:
     X, Y = problem()
-    params = {"output_strategy": strategy, "n_estimators": 30, "learning_rate": 0.1, "subsample": 1.0}
+    params = {
+        "output_strategy": strategy,
+        "n_estimators": 30,
+        "learning_rate": 0.1,
+        "subsample": 1.0,
+        "min_weight_leaf": 0,
+    }
     model = of_levels([0.4, 0.5, 0.6], **params).fit(X, Y)
     raw, found = model._scores(X), model.predict_quantiles(X)
     np.testing.assert_array_equal(found, np.sort(raw.reshape(80, 2, 3), axis=2))
@@ -230,6 +236,25 @@ def test_parameters_of_outputs_have_a_value_for_each_output() -> None:
             of_levels(**params, **{name: [1.0, 2.0]}).fit(X, Y[:, 0])
     with pytest.raises(ValueError, match=r"monotonic_cst must have shape .*one column for each"):
         of_levels(**params, monotonic_cst=np.zeros((4, 6), dtype=int)).fit(X, Y)
+
+
+def test_leaves_expect_the_minimum_weight_beyond_each_quantile() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+
+    def smallest(X: np.ndarray, levels: Any = LEVELS, **params: Any) -> int:
+        y = X[:, 0] + np.random.default_rng(1).normal(size=len(X))
+        fitted = of_levels(levels, subsample=1.0, max_leaf_nodes=None, max_depth=9, **params).fit(X, y)
+        return min(int(tree.tree_.n_node_samples.min()) for tree in fitted.estimators_)
+
+    assert [smallest(X, levels) for levels in ([0.1, 0.5, 0.9], [0.2, 0.5], 0.5, [0.5, 0.8])] == [18, 8, 2, 8]
+    assert smallest(X, min_weight_leaf=1.5) == 14
+    assert smallest(X, min_weight_leaf=1.0) == 1
+    # At most a twentieth of the samples, and only where rows differ.
+    assert smallest(X[:200]) == 10
+    assert smallest(X[:20]) == 2
+    assert smallest(np.repeat(X[:300], 2, axis=0)) == 2
+    assert smallest(X, n_jobs=2, n_iter_no_change=3) >= 18
 
 
 def test_what_stages_start_from() -> None:

@@ -197,6 +197,8 @@ class _Plan(TypedDict):
     # Whether it depends on how many samples differ; more than `most_counted` are all the same to it.
     counts_different: bool
     most_counted: int
+    # That of quantiles, which Python adds.
+    min_weight_leaf: NotRequired[float]
 
 @type_check_only
 class _ProjectionFamily(TypedDict):

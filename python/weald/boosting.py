@@ -163,7 +163,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if
         weights are so small that this decides the model. In trees of one column with Newton steps, samples count by
         their second derivatives, and a leaf with less than a 2000th of it adds nothing. See
-        `docs/determinism.md#sample-weights-are-counts`.
+        `docs/determinism.md#sample-weights-are-counts`, and of quantiles `docs/intervals.md#quantiles-by-boosting`.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0
@@ -460,7 +460,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if
         weights are so small that this decides the model. In trees of one column with Newton steps, samples count by
         their second derivatives, and a leaf with less than a 2000th of it adds nothing. See
-        `docs/determinism.md#sample-weights-are-counts`.
+        `docs/determinism.md#sample-weights-are-counts`, and of quantiles `docs/intervals.md#quantiles-by-boosting`.
     min_weight_fraction_leaf : float, default=0.0
         Minimum fraction of the total sample weight on either side of a split.
     min_impurity_decrease : float, default=0.0

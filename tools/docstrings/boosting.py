@@ -78,7 +78,8 @@ max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
 min_weight_leaf : float, default={default}
     Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if weights are so
     small that this decides the model. In trees of one column with Newton steps, samples count by their second derivatives,
-    and a leaf with less than a 2000th of it adds nothing. See `docs/determinism.md#sample-weights-are-counts`.
+    and a leaf with less than a 2000th of it adds nothing. See `docs/determinism.md#sample-weights-are-counts`, and
+    of quantiles `docs/intervals.md#quantiles-by-boosting`.
 
 early_stopping : bool, "auto" or EarlyStopping, default={default}
     Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.

@@ -26,7 +26,7 @@ from weald._parameters.types import (
     InteractionCst,
     RandomState,
 )
-from weald._rounds import progress
+from weald._rounds import folds, progress
 from weald._rounds.early_stopping import EarlyStopping
 from weald.loss import CustomLoss
 from weald.projection import Projected
@@ -42,6 +42,8 @@ _PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
 _LEAVES = 31
 # What names stand for.
 _PROJECTED, _STOPS = Projected(), EarlyStopping()
+# The minimum weight of leaves with quantiles is at most this share of the weight of all samples.
+_MOST_OF_LEAF = 0.05
 # What `n_estimators="auto"` stands for at most.
 _MOST_STAGES = 1000
 
@@ -214,7 +216,20 @@ class BoostingParameters(BoostedModel):
             counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
         else:  # nothing about them depends on the samples
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True
-        self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
+        plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
+        if (levels := losses.get(self.loss)._levels) and self.estimator is None:
+            plan["min_weight_leaf"] = self._least_of_quantiles(min(levels[0], 1 - levels[-1]), samples)
+
+    def _least_of_quantiles(self, rarer: float, samples: Samples) -> float:
+        """The minimum weight of a leaf of quantiles, of which the outermost have the share `rarer` on one side.
+
+        Where rows repeat, so that the mean weight of equal rows is the minimum, leaves may be groups of equal rows.
+        """
+        least, weights = float(self.min_weight_leaf), samples.weights
+        total = samples.n if weights is None else _weald.exact_sums(np.zeros(samples.n, dtype=np.int64), weights, 1)[0]
+        if total >= least * len(folds.different(samples.X, weights)):
+            return least
+        return max(least, min(least * round((1 - rarer) / rarer, 6), _MOST_OF_LEAF * float(total)))
 
     def _keep_plan(self) -> None:
         """Keep what "auto" stands for in the fit that ends as `plan_`; the next fit decides anew."""
@@ -276,6 +291,8 @@ class BoostingParameters(BoostedModel):
                 )
         tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
         tree["max_features"], tree["max_leaf_nodes"] = self.max_features_, self.max_leaf_nodes_
+        if self._plan is not None:
+            tree["min_weight_leaf"] = self._plan.get("min_weight_leaf", tree["min_weight_leaf"])
         if of_labels is not None:
             tree["output_weights"] = of_labels.tolist()
         if target.n_levels > 1:
