@@ -141,12 +141,6 @@ def test_what_auto_stands_for_depends_on_the_number_of_classes(n_classes, rate):
     assert model_bytes(found) == model_bytes(same)
 
 
-def test_features_of_regressors_have_no_auto():
-    X, y = make_data(REGRESSOR)
-    with pytest.raises(ValueError, match=r"'max_features' parameter of GradientBoostingRegressor must be.*Got 'auto'"):
-        make(REGRESSOR, max_features="auto").fit(X, y)
-
-
 def test_parameters_that_scikit_learn_has_are_its(name):
     theirs = getattr(sklearn.ensemble, name)
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(weald, name), theirs))
@@ -154,8 +148,8 @@ def test_parameters_that_scikit_learn_has_are_its(name):
     assert set(there) - set(here) == {"criterion", "ccp_alpha"} | ({"alpha"} if name == REGRESSOR else set())
     # Two defaults are those of scikit-learn's histogram gradient boosting, the others are chosen by a study (benches/defaults).
     others = {"max_depth": None, "tol": 1e-7}
-    others |= dict.fromkeys(("learning_rate", "n_estimators", "max_leaf_nodes"), "auto")
-    others |= {"max_features": "half", "subsample": 0.7} if name == REGRESSOR else {"max_features": "auto"}
+    others |= dict.fromkeys(("learning_rate", "n_estimators", "max_leaf_nodes", "max_features"), "auto")
+    others["subsample"] = 0.7 if name == REGRESSOR else "auto"
     for parameter in set(here) & set(there):
         assert here[parameter].default == others.get(parameter, there[parameter].default), parameter
 

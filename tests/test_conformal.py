@@ -52,6 +52,12 @@ def numbers(n=80, d=3, seed=0):
     return X, X[:, :d] + rng.normal(size=(n, d)) * (0.2 + np.abs(X[:, [3]]))
 
 
+def test_the_forest_in_the_place_of_none_has_300_trees():
+    X, y = numbers(40, 1)
+    for around, target in ((ConformalRegressor, y[:, 0]), (ConformalClassifier, y[:, 0] > 0)):
+        assert len(around(random_state=0).fit(X, target).estimator_.estimators_) == 300
+
+
 def labels(n=120, d=8, seed=0):
     X, _ = numbers(n, 1, seed)
     score = X @ np.random.default_rng(1).normal(size=(5, d))

@@ -184,7 +184,8 @@ def test_calibrated_probabilities_have_less_loss_than_margins_have():
     y = (score > 0.5).astype(int)
     losses = {}
     for calibrate in (True, False):
-        fitted = model(C=0.1, features="standardized", calibrate=calibrate).fit(X[:1500], y[:1500])
+        fitted = model(C=0.1, loss="squared_hinge", features="standardized", calibrate=calibrate)
+        fitted.fit(X[:1500], y[:1500])
         losses[calibrate] = log_loss(y[1500:], fitted.predict_proba(X[1500:]))
     # A line that is fitted to held-out margins of 1500 samples is near the best one: far better than none.
     assert losses[True] < 0.95 * losses[False]
@@ -245,6 +246,11 @@ def test_choices_of_log_loss_are_among_its_own_strengths():
     assert fitted.C_ in (1.0, 3.0, 10.0, 30.0, 100.0)
     again = model(C=fitted.C_, loss="log_loss", features=fitted.features_, calibrate=False).fit(COUNTS, LABELS)
     np.testing.assert_array_equal(again._model.arrays()[2], fitted._model.arrays()[2])
+
+
+@pytest.mark.parametrize(("y", "loss", "tol"), [(LABELS, "squared_hinge", 0.1), (LABELS[:, 0], "log_loss", 0.01)])
+def test_loss_is_that_of_classes_or_labels(y, loss, tol):
+    assert model_bytes(model().fit(COUNTS, y)) == model_bytes(model(loss=loss, tol=tol).fit(COUNTS, y))
 
 
 def test_files_from_before_log_loss_are_of_the_squared_hinge(tmp_path):

@@ -76,7 +76,7 @@ def test_what_is_around_a_model_knows_the_strategy():
 @pytest.mark.parametrize(
     ("strategy", "params", "message"),
     [
-        ("tree", {"loss": "log_loss"}, "loss must be 'squared_hinge', since it has no effect with strategy='tree'"),
+        ("tree", {"loss": "log_loss"}, "loss must be 'auto', since it has no effect with strategy='tree'"),
         (
             "tree",
             {"calibrate": False},

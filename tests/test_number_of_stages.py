@@ -23,9 +23,10 @@ from weald.distribute import fit_part
 FOUND = {
     "n_estimators": 1000,
     "early_stopping": EarlyStopping(cv=5),
-    "learning_rate": 0.1,
+    "learning_rate": 0.07,
     "max_leaf_nodes": 8,
     "max_features": "half",
+    "subsample": 0.7,
 }
 OF_NUMBERS = {"n_estimators": 1000, "early_stopping": EarlyStopping(cv=5), "learning_rate": 0.07, "max_leaf_nodes": 8}
 # And where they do not, for a few classes or numbers.
@@ -57,17 +58,17 @@ def data(n_classes: int = 2, n: int = 90, seed: int = 0) -> tuple[np.ndarray, np
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
-@pytest.mark.parametrize("params", [{}, {"output_strategy": "joint"}, {"class_weight": "balanced", "subsample": 0.7}])
+@pytest.mark.parametrize("params", [{}, {"output_strategy": "joint"}, {"class_weight": "balanced", "subsample": 0.6}])
 def test_the_number_is_that_of_five_folds_of_few_samples(n_classes, params):
     X, y = data(n_classes)
     found = boosting(**params).fit(X, y)
-    same = boosting(**FOUND, **params).fit(X, y)
+    same = boosting(**FOUND | params).fit(X, y)
     assert model_bytes(found) == model_bytes(same)
     assert found.n_estimators_ == same.n_estimators_ < 200
-    assert found.learning_rate_ == 0.1
+    assert found.learning_rate_ == 0.07
     np.testing.assert_array_equal(found.validation_score_, same.validation_score_)
     assert max(tree.get_n_leaves() for tree in found.estimators_) <= 8
-    again = boosting(**{**FOUND, "early_stopping": "auto", "n_estimators": found.n_estimators_}, **params).fit(X, y)
+    again = boosting(**FOUND | {"early_stopping": "auto", "n_estimators": found.n_estimators_} | params).fit(X, y)
     assert model_bytes(again) == model_bytes(found)
 
 
@@ -424,7 +425,7 @@ def test_stages_after_it_files_and_copies():
     assert weald.dumps(loaded) == weald.dumps(model)
     assert "_n_in_folds" not in vars(model)
     first = model.decision_function(X)
-    model.set_params(warm_start=True, n_estimators=n + 3, learning_rate=0.1).fit(X, y)
+    model.set_params(warm_start=True, n_estimators=n + 3, learning_rate=0.07).fit(X, y)
     assert model.n_estimators_ == n + 3
     np.testing.assert_array_equal(model.decision_function(X, n_stages=n), first)
     with pytest.raises(ValueError, match=f"n_estimators must be at least {n + 3} with warm_start=True.*got {n}"):
@@ -526,6 +527,35 @@ def test_callbacks_and_messages_tell_both_fits(capsys):
     assert "GradientBoostingClassifier, 5 folds" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("make", "n_useful", "drawn"), [(boosting, 2, None), (of_numbers, 2, None), (of_numbers, 30, "half")]
+)
+def test_folds_say_whether_half_of_the_features_are_drawn(make, n_useful, drawn):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 30))
+    y = X[:, :n_useful].sum(axis=1) + 0.3 * rng.normal(size=240)
+    y = y > 0 if make is boosting else y
+    found, same = make().fit(X, y), make(max_features=drawn).fit(X, y)
+    assert model_bytes(found) == model_bytes(same)
+    assert (found.max_features_, found.plan_["max_features"]) == (same.max_features_, drawn)
+    np.testing.assert_array_equal(found.validation_score_, same.validation_score_)
+    more = {"warm_start": True, "n_estimators": found.n_estimators_ + 3}
+    assert model_bytes(found.set_params(**more).fit(X, y)) == model_bytes(same.set_params(**more).fit(X, y))
+    told = []
+
+    class Watch:
+        def on_round(self, n: int, train_loss: float, validation_loss: float | None) -> bool:
+            told.append(n)
+            return self.ends and n == 4
+
+    for ends, features in ((False, drawn), (True, "half")):
+        Watch.ends = ends
+        watched = make(callbacks=Watch()).fit(X, y)
+        assert watched.plan_["max_features"] == features
+        assert told == list(range(len(told)))
+        told.clear()
+
+
 @pytest.mark.parametrize("value", ["many", 0, 2.5, None])
 def test_other_values_are_refused(value):
     X, y = data()
@@ -538,8 +568,8 @@ def test_other_values_are_refused(value):
 def test_the_plan_is_printed_and_stands_in_the_model(capsys):
     X, y = data(3)
     found = boosting(verbose=1).fit(X, y)
-    plan = {"output_strategy": "single_target", "learning_rate": 0.1, "max_leaf_nodes": 8, "max_features": "half"}
-    plan |= {"n_estimators": 1000, "n_iter_no_change": 30, "cv": 5}
+    plan = {"output_strategy": "single_target", "learning_rate": 0.07, "max_leaf_nodes": 8, "max_features": "half"}
+    plan |= {"subsample": 0.7, "n_estimators": 1000, "n_iter_no_change": 30, "cv": 5}
     assert found.plan_ == plan
     first = capsys.readouterr().out.splitlines()[0]
     assert first == "GradientBoostingClassifier: " + ", ".join(f"{name}={value!r}" for name, value in plan.items())

@@ -188,12 +188,15 @@ class _Plan(TypedDict):
     learning_rate: float
     max_leaf_nodes: int | None
     max_features: Literal["half"] | None
+    subsample: float
     # The largest number with a patience.
     n_estimators: int
     n_iter_no_change: int | None
     # The folds that find the number of stages, and how many of them are grown.
     cv: int | None
     n_grown: int | None
+    # By what share of the loss of the folds with half of the features all of them must be better to be taken.
+    all_gain: float | None
     # Whether it depends on how many samples differ; more than `most_counted` are all the same to it.
     counts_different: bool
     most_counted: int

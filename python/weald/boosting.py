@@ -151,10 +151,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
         parameter forbids the split. "auto": 31, and other numbers for some kinds of y and numbers of samples, see
         `docs/boosting.md#how-many-stages`; `max_leaf_nodes_` is the choice.
-    max_features : int, float, {"sqrt", "log2", "half"} or None, default="half"
+    max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from those of the tree: a number, a fraction, their square
-        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. Features that are
-        constant in the node do not count.
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for
+        numbers and one output of up to ten classes, unless folds say that all are better, and otherwise all. See
+        `docs/boosting.md#how-many-stages`.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1
@@ -254,7 +255,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
-        max_features: MaxFeatures = "half",
+        max_features: MaxFeatures | Literal["auto"] = "auto",
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
         min_weight_leaf: float = 2.0,
@@ -404,9 +405,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         scores)` and `gradient_hessian(y, scores)`, of which files have no code. Classes that share trees have the
         softmax, and others are fitted each against the rest.
     learning_rate : float or "auto", default="auto"
-        Factor by which the contribution of each stage is multiplied; the initial constant is not. "auto": 0.05 or 0.07,
-        and 0.1 for up to ten classes if held-out samples find the number of stages. See
-        `docs/boosting.md#how-many-stages`.
+        Factor by which the contribution of each stage is multiplied; the initial constant is not. "auto": 0.05 or 0.07.
+        See `docs/boosting.md#how-many-stages`.
     n_estimators : int or "auto", default="auto"
         Number of stages, of one tree each, or of one for each column of scores ("single_target"). "auto", or with early
         stopping: what held-out samples find, up to 1000. Else "auto" is 200. See `docs/boosting.md#how-many-stages`.
@@ -436,9 +436,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
         small weight take shorter steps. For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and
         LightGBM. It has no effect for "hinge".
-    subsample : float, default=1.0
+    subsample : float or "auto", default="auto"
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
-        64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
+        64 on average are counts, of which some may be drawn. Other weights do not matter to the draw. "auto": 0.7 for
+        one output of up to ten classes if held-out samples find the number of stages, and otherwise 1.
     max_bins : int or None, default=255
         Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories,
         are split exactly; None: all are.
@@ -450,8 +451,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `docs/boosting.md#how-many-stages`; `max_leaf_nodes_` is the choice.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from those of the tree: a number, a fraction, their square
-        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for one
-        output of up to ten classes, and otherwise all.
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for
+        numbers and one output of up to ten classes, unless folds say that all are better, and otherwise all. See
+        `docs/boosting.md#how-many-stages`.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1
@@ -541,9 +543,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "loss": [StrOptions(set(losses.names("labels"))), HasMethods(["loss", "gradient_hessian"])],
         "init": [StrOptions({"linear", "auto"}), HasMethods(["fit", "predict"]), None],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        "subsample": [*BaseBoosting._parameter_constraints["subsample"], StrOptions({"auto"})],
         **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
-        "max_features": [*BaseBoosting._parameter_constraints["max_features"], StrOptions({"auto"})],
     }
 
     def __init__(
@@ -558,7 +560,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         init: BaseEstimator | Literal["linear", "auto"] | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
-        subsample: float = 1.0,
+        subsample: float | Literal["auto"] = "auto",
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
@@ -845,7 +847,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _linear_model(self, seed: int = 0) -> LinearClassifier:
         same = {name: getattr(self, name) for name in ("class_weight", "multi_label", "n_jobs")}
-        return LinearClassifier(strategy="one_vs_rest", random_state=seed, **same)
+        return LinearClassifier(strategy="one_vs_rest", loss="squared_hinge", random_state=seed, **same)
 
     def _linear_init(
         self, samples: Samples, y: Any, sample_weight: Any, y_weight: Any, *, base_margin: object

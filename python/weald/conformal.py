@@ -64,8 +64,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
     ----------
     estimator : regressor, Pipeline or None, default=None
         Any regressor of weald or scikit-learn, or a pipeline that ends with one. None is a
-        `weald.RandomForestRegressor`. A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs samples that it
-        was not fitted to.
+        `weald.RandomForestRegressor` of 300 trees. A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs
+        samples that it was not fitted to.
     alpha : float, default=0.1
         The fraction of samples that intervals and regions may miss, above 0 and below 1. Methods take other values.
     conformity_score : {"absolute", "normalized", "quantile"}, default="absolute"
@@ -373,8 +373,8 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
     ----------
     estimator : classifier, Pipeline or None, default=None
         Any classifier of weald or scikit-learn with `predict_proba`, or a pipeline that ends with one. None is a
-        `weald.RandomForestClassifier`. A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs samples that it
-        was not fitted to.
+        `weald.RandomForestClassifier` of 300 trees. A `sklearn.frozen.FrozenEstimator` is not refitted: `fit` needs
+        samples that it was not fitted to.
     alpha : float, default=0.1
         The fraction of samples whose set may miss the true class, above 0 and below 1. `predict_sets` takes other
         values.

@@ -72,11 +72,11 @@ class LinearClassifier(BaseLinear):
         one output, and fits models of clusters and of labels to the samples near them: many labels take far less time.
         "auto" is "tree" for more than 20,000 labels. Setting a parameter that has no effect with the strategy raises a
         ValueError: see `docs/linear.md`.
-    loss : {"squared_hinge", "log_loss"}, default="squared_hinge"
+    loss : {"auto", "squared_hinge", "log_loss"}, default="auto"
         What a sample loses by its margin m, the score if it has the label and the negative score otherwise: max(0, 1 -
-        m)², or ln(1 + exp(-m)), which is logistic regression, whose margins are log-odds without calibration.
-        "log_loss" has better probabilities of text as a rule, and its best label is right a little less often. Only
-        with "one_vs_rest".
+        m)², or ln(1 + exp(-m)), which is logistic regression. "log_loss" has better probabilities, also of rare
+        classes, and the best label of text is right a little less often. "auto" is "log_loss" for classes and
+        "squared_hinge" for labels. Only with "one_vs_rest".
     features : {"auto", "given", "normalized", "tfidf", "standardized"}, default="auto"
         What is done with X, in `fit` and in predictions: nothing, samples are divided by their length, counts of words
         become tf-idf and are then divided, or features are standardised, for which X becomes dense in the fit (not in
@@ -102,7 +102,7 @@ class LinearClassifier(BaseLinear):
     tol : float or "auto", default="auto"
         A label is fitted when the gradient of no sample is larger than this; with `loss` "log_loss", when the duality
         gap, a bound of what the objective is above its least value, is at most this times the loss of the samples.
-        "auto" is 0.1, and 0.3 in trees.
+        "auto" is 0.1, 0.01 with the log loss of classes, and 0.3 in trees.
     max_iter : int, default=1000
         Maximum number of passes over the samples for each label. If it does not suffice, `fit` warns.
     min_weight : float, default=0.01
@@ -162,7 +162,7 @@ class LinearClassifier(BaseLinear):
         C: float | Literal["auto"] = "auto",
         *,
         strategy: Literal["auto", "one_vs_rest", "tree"] = "auto",
-        loss: Literal["squared_hinge", "log_loss"] = "squared_hinge",
+        loss: Literal["auto", "squared_hinge", "log_loss"] = "auto",
         features: Literal["auto", "given", "normalized", "tfidf", "standardized"] = "auto",
         n_estimators: int = 1,
         max_children: int = 100,

@@ -70,10 +70,10 @@ max_leaf_nodes : int, "auto" or None, default={default}
     forbids the split. "auto": 31, and other numbers for some kinds of y and numbers of samples, see
     `docs/boosting.md#how-many-stages`; `max_leaf_nodes_` is the choice.
 
-max_features : int, float, {"sqrt", "log2", "half"} or None, default={default}
+max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default={default}
     Number of features that each node draws at random from those of the tree: a number, a fraction, their square root, their
-    binary logarithm, or "half" of them, rounded up and at least four. None: all. Features that are constant in the node do
-    not count.
+    binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for numbers and one output
+    of up to ten classes, unless folds say that all are better, and otherwise all. See `docs/boosting.md#how-many-stages`.
 
 min_weight_leaf : float, default={default}
     Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if weights are so
@@ -153,7 +153,7 @@ init : estimator, "linear", "auto" or None, default={default}
 """,
     losses='"log_loss", "exponential", "hinge" or "squared_error"',
     link="Classes that share trees have the softmax, and others are fitted each against the rest.",
-    rate="0.05 or 0.07, and 0.1 for up to ten classes if held-out samples find the number of stages",
+    rate="0.05 or 0.07",
     else_="200",
     few="",
     unit='For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge".',
@@ -162,8 +162,8 @@ init : estimator, "linear", "auto" or None, default={default}
     where="search for splits and in the losses",
     more="Only for labels. Leaf values and probabilities are unweighted. Not with `estimator`.",
 )
-BOOSTING_CLASSIFIERS["attributes"] = BOOSTING["attributes"] + " classes_"
-BOOSTING_CLASSIFIERS["max_features"] = (
-    BOOSTING["max_features"].replace('"half"} or None', '"half", "auto"} or None').partition("Features that")[0]
-    + '"auto": "half" for one output of up to ten classes, and otherwise all.'
+BOOSTING_CLASSIFIERS["subsample"] = (
+    BOOSTING["subsample"].replace(" : float,", ' : float or "auto",')
+    + ' "auto": 0.7 for one output of up to ten classes if held-out samples find the number of stages, and otherwise 1.'
 )
+BOOSTING_CLASSIFIERS["attributes"] = BOOSTING["attributes"] + " classes_"

@@ -11,10 +11,11 @@ strategy : {"auto", "one_vs_rest", "tree"}, default={default}
     "tree" for more than 20,000 labels. Setting a parameter that has no effect with the strategy raises a ValueError: see
     `docs/linear.md`.
 
-loss : {"squared_hinge", "log_loss"}, default={default}
+loss : {"auto", "squared_hinge", "log_loss"}, default={default}
     What a sample loses by its margin m, the score if it has the label and the negative score otherwise: max(0, 1 - m)², or
-    ln(1 + exp(-m)), which is logistic regression, whose margins are log-odds without calibration. "log_loss" has better
-    probabilities of text as a rule, and its best label is right a little less often. Only with "one_vs_rest".
+    ln(1 + exp(-m)), which is logistic regression. "log_loss" has better probabilities, also of rare classes, and the best
+    label of text is right a little less often. "auto" is "log_loss" for classes and "squared_hinge" for labels. Only with
+    "one_vs_rest".
 
 C : float or "auto", default={default}
     Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto" is 0.2 in
@@ -50,8 +51,8 @@ intercept_scaling : float, default={default}
 
 tol : float or "auto", default={default}
     A label is fitted when the gradient of no sample is larger than this; with `loss` "log_loss", when the duality gap, a
-    bound of what the objective is above its least value, is at most this times the loss of the samples. "auto" is 0.1, and
-    0.3 in trees.
+    bound of what the objective is above its least value, is at most this times the loss of the samples. "auto" is 0.1,
+    0.01 with the log loss of classes, and 0.3 in trees.
 
 max_iter : int, default={default}
     Maximum number of passes over the samples for each label. If it does not suffice, `fit` warns.

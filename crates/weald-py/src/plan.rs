@@ -114,10 +114,12 @@ pub(crate) fn plan_of_boosting(py: Python<'_>, asked: PyAsked, counts: PyCounts)
     found.set_item("learning_rate", plan.learning_rate)?;
     found.set_item("max_leaf_nodes", (plan.max_leaf_nodes > 0).then_some(plan.max_leaf_nodes))?;
     found.set_item("max_features", plan.draws_half.then_some("half"))?;
+    found.set_item("subsample", plan.subsample)?;
     found.set_item("n_estimators", plan.n_stages)?;
     found.set_item("n_iter_no_change", plan.patience)?;
     found.set_item("cv", plan.search.map(|search| search.n_folds))?;
     found.set_item("n_grown", plan.search.map(|search| search.n_grown))?;
+    found.set_item("all_gain", plan.search.and_then(|search| search.all_gain))?;
     found.set_item("counts_different", asked.counts_different())?;
     found.set_item("most_counted", MOST_COUNTED)?;
     Ok(found)

@@ -244,7 +244,16 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
             config = self._config_of_rounds(whole)
             known = None if score is None else (scoring, score)
             data = self, samples, given.y, whole.start
-            n_rounds, search = _cross_validated.search(*data, config, callbacks, known)
+            n_rounds, search, is_ended = _cross_validated.search(*data, config, callbacks, known)
+            assert self._plan is not None
+            gain = self._plan["all_gain"] if self._plans_features() and not is_ended else None
+            if gain is not None:
+                config["tree"]["max_features"] = self.n_features_in_
+                n_all, with_all, _ = _cross_validated.search(*data, config, (), known)
+                least = search["validation"].min()
+                if with_all["validation"].min() < least - gain * abs(least):
+                    n_rounds, search = n_all, with_all
+                    self.max_features_, self._plan["max_features"] = self.n_features_in_, None
         else:
             stages = replace(whole, samples=replace(samples, row_weights=(weights, None)), validation=held)
             if score is not None:
@@ -338,8 +347,10 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         """Set the attributes of outputs, features and leaves; return the parameters that all stages share."""
         assert self._plan is not None
         self._set_outputs(target)
-        is_auto = isinstance(self.max_features, str) and self.max_features == "auto"
-        max_features = self._plan["max_features"] if is_auto else self.max_features
+        if self._goes_on():  # with what folds have found
+            self._plan["max_features"] = self.plan_["max_features"]
+            self._plan["subsample"] = self.plan_.get("subsample", 1.0)
+        max_features = self._plan["max_features"] if self._plans_features() else self.max_features
         self.max_features_ = n_drawn_features(max_features, self.n_features_in_)
         self.max_leaf_nodes_ = self._plan["max_leaf_nodes"]
         return {

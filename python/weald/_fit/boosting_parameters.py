@@ -61,7 +61,7 @@ class BoostingParameters(BoostedModel):
     output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected
     leaf_estimation: Literal["newton", "line_search"]
     l2_regularization: float
-    subsample: float
+    subsample: float | Literal["auto"]
     max_bins: int | None
     min_weight_leaf: float
     early_stopping: bool | Literal["auto"] | EarlyStopping
@@ -89,6 +89,7 @@ class BoostingParameters(BoostedModel):
         "subsample": [Number(Real, 0.0, 1.0, closed="right")],
         **BINS_CONSTRAINTS,
         "max_leaf_nodes": [*BaseModel._parameter_constraints["max_leaf_nodes"], StrOptions({"auto"})],
+        "max_features": [*BaseModel._parameter_constraints["max_features"], StrOptions({"auto"})],
         "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
         "early_stopping": ["boolean", StrOptions({"auto"}), EarlyStopping],
         "scoring": [str, callable, None],
@@ -254,6 +255,10 @@ class BoostingParameters(BoostedModel):
             return self._plan["n_estimators"]
         return _MOST_STAGES if self.n_estimators == "auto" else int(self.n_estimators)
 
+    def _plans_features(self) -> bool:
+        """Whether the plan says how many features a node draws."""
+        return isinstance(self.max_features, str) and self.max_features == "auto"
+
     def _folds(self) -> Any:
         """What folds early stopping has: those of its `cv`, or of "auto"."""
         return self._stops().cv if self._plan is None or self._plan["cv"] is None else self._plan["cv"]
@@ -297,7 +302,7 @@ class BoostingParameters(BoostedModel):
             tree["output_weights"] = of_labels.tolist()
         if target.n_levels > 1:
             self._repeat(tree, target)
-        loss = boosting_checks.loss_of(self)
+        loss, planned = boosting_checks.loss_of(self), self.plan_ if self._plan is None else self._plan
         return {
             "tree": tree,
             "n_estimators": self._most_stages(),
@@ -307,7 +312,7 @@ class BoostingParameters(BoostedModel):
             "strategy": strategy,
             "output_projection": projection,
             "relabel": self._relabels(),
-            "subsample": float(self.subsample),
+            "subsample": planned["subsample"] if self.subsample == "auto" else float(self.subsample),
             "leaf_estimation": self.leaf_estimation,
             "l2_regularization": float(self.l2_regularization),
             "min_sum_hessian_in_leaf": boosting_checks.HESSIAN_PER_WEIGHT * float(self.min_weight_leaf),

@@ -47,6 +47,8 @@ ONLY: dict[Strategy, tuple[str, ...]] = {
 # What "auto" is in trees, and the tolerance of both.
 _C_OF_TREES = 0.2
 _TOLERANCES: dict[Strategy, float] = {"one_vs_rest": 0.1, "tree": 0.3}
+# The tolerance of the log loss of classes, whose margins rank samples of a rare class.
+_TOLERANCE_OF_CLASSES = 0.01
 # With less weight times C, the penalty holds most weights of features near zero.
 _LEAST_LOSSES = 30.0
 
@@ -92,7 +94,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "strategy": [StrOptions({"auto", "one_vs_rest", "tree"})],
         "C": [StrOptions({"auto"}), Number(Real, 1e-9, 1e9, closed="both")],
-        "loss": [StrOptions({"squared_hinge", "log_loss"})],
+        "loss": [StrOptions({"auto", "squared_hinge", "log_loss"})],
         "features": [StrOptions({"auto", "given", "normalized", "tfidf", "standardized"})],
         "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
         "max_children": [Interval(Integral, 2, 2**16, closed="both")],
@@ -112,7 +114,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
     }
     strategy: Literal["auto", "one_vs_rest", "tree"]
     C: float | Literal["auto"]
-    loss: Literal["squared_hinge", "log_loss"]
+    loss: Literal["auto", "squared_hinge", "log_loss"]
     features: Literal["auto", "given", "normalized", "tfidf", "standardized"]
     n_estimators: int
     max_children: int
@@ -224,13 +226,25 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         config = self._config_of_trees(self._seed, features, part)
         self._model, self.C_ = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.known), config["c"]
 
+    def _has_classes(self) -> bool:
+        """Whether y has classes, and not labels; it must have been seen."""
+        return getattr(self, "_label_format", True) is None
+
+    def _loss(self) -> Literal["squared_hinge", "log_loss"]:
+        if self.loss == "auto":
+            return "log_loss" if self._has_classes() else "squared_hinge"
+        return self.loss
+
     def _tol(self, strategy: Strategy) -> float:
-        return _TOLERANCES[strategy] if isinstance(self.tol, str) else float(self.tol)
+        if not isinstance(self.tol, str):
+            return float(self.tol)
+        of_classes = strategy == "one_vs_rest" and self._has_classes() and self._loss() == "log_loss"
+        return _TOLERANCE_OF_CLASSES if of_classes else _TOLERANCES[strategy]
 
     def _config(self, seed: int) -> _LinearConfig:
         """The parameters in the engine's form."""
         return {
-            "loss": self.loss,
+            "loss": self._loss(),
             "c": None if isinstance(self.C, str) else float(self.C),
             "features": None if self.features == "auto" else self.features,
             "calibration": bool(self.calibrate),

@@ -49,12 +49,15 @@ def search(
     config: _BoostConfig,
     callbacks: tuple[Any, ...],
     scoring: tuple[str, _ScoreOf] | None,
-) -> tuple[int, dict[str, Float]]:
-    """The number of stages, and the mean losses and scores of the folds after each stage up to the end of the search."""
+) -> tuple[int, dict[str, Float], bool]:
+    """The number of stages, the mean losses and scores of the folds after each stage up to the end of the search, and
+    whether callbacks have ended it.
+    """
     name, score_of = ("score", None) if scoring is None else scoring
     splits, starts, scorers = _folds_of(boosting, samples, y, start, score_of)
     share = 0.0 if boosting.n_iter_no_change is not None else float(boosting._stops().patience_share)
     n_rounds, n_parts = config["n_estimators"], len(splits)
+    is_ended = False
     title = f"{type(boosting).__name__}, {n_parts} fold{'s' * (n_parts > 1)}"
     with Progress(title, "round", n_rounds, boosting.verbose) as progress:
         lines = progress if progress.has_lines else None
@@ -62,7 +65,9 @@ def search(
         rounds = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring=name)
 
         def observer(stage: int, train: float, held: float, score: float | None) -> bool:
-            return rounds.after(stage, train, held, None, score)
+            nonlocal is_ended
+            is_ended = rounds.after(stage, train, held, None, score)
+            return is_ended
 
         told = observer if callbacks or lines else None
         told_bar = bar and (lambda n_done: bar(n_done // n_parts))
@@ -88,7 +93,7 @@ def search(
             )
     train, validation, scores, n_stages = found
     curves = {"train": train, "validation": validation, "score": scores}
-    return n_stages, {curve: values for curve, values in curves.items() if len(values)}
+    return n_stages, {curve: values for curve, values in curves.items() if len(values)}, is_ended
 
 
 def _folds_of(

@@ -79,7 +79,7 @@ impl BoostConfig {
             .n_iter_no_change(plan.patience)
             .max_leaf_nodes((plan.max_leaf_nodes > 0).then_some(plan.max_leaf_nodes))
             .max_features(if plan.draws_half { MaxFeatures::Half } else { MaxFeatures::All })
-            .subsample(if kind == Kind::Numbers { 0.7 } else { 1.0 })
+            .subsample(plan.subsample)
             .tol(1e-7)
             .seed(seed);
         Ok(AutoBoost { config, plan })
@@ -88,7 +88,7 @@ impl BoostConfig {
 
 impl AutoBoost {
     /// Fits the model to the data that the plan was made for. Where folds find the number of stages, this costs a fit for
-    /// each of them, and one to all samples.
+    /// each of them, or two where they try all features, and one to all samples.
     ///
     /// # Errors
     /// The same as for [`BoostConfig::fit_controlled`].
@@ -101,13 +101,22 @@ impl AutoBoost {
     /// # Errors
     /// The same as for [`BoostConfig::fit_controlled`].
     pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
-        let (data, mut n_stages) = (&data.into(), self.config.n_estimators);
-        if let Some(search) = self.plan.search {
-            let mut folds = splits(data, search.n_folds, self.config.seed, control)?;
-            folds.truncate(search.n_grown);
-            let search = StageSearch { folds: &folds, patience_share: search.patience_share, ..StageSearch::default() };
-            n_stages = self.config.search(data, &search, &mut Unobserved, control)?.n_stages;
+        let (data, mut config) = (&data.into(), self.config.clone());
+        if let Some(planned) = self.plan.search {
+            let mut folds = splits(data, planned.n_folds, config.seed, control)?;
+            folds.truncate(planned.n_grown);
+            let search =
+                StageSearch { folds: &folds, patience_share: planned.patience_share, ..StageSearch::default() };
+            let mut found = config.search(data, &search, &mut Unobserved, control)?;
+            if let Some(gain) = planned.all_gain {
+                let all = config.clone().max_features(MaxFeatures::All);
+                let with_all = all.search(data, &search, &mut Unobserved, control)?;
+                if with_all.least() < found.least() - gain * found.least().abs() {
+                    (config, found) = (all, with_all);
+                }
+            }
+            config.n_estimators = found.n_stages;
         }
-        self.config.clone().n_estimators(n_stages).n_iter_no_change(None).fit_controlled(data, control)
+        config.n_iter_no_change(None).fit_controlled(data, control)
     }
 }

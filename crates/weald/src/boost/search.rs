@@ -266,6 +266,11 @@ impl BoostConfig {
 }
 
 impl Search {
+    /// Returns the least loss of the samples of the folds.
+    pub(super) fn least(&self) -> f64 {
+        self.held_out.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     /// Returns what decides, as losses.
     fn judged(&self) -> impl ExactSizeIterator<Item = f64> + Clone {
         let (values, sign) = if self.scores.is_empty() { (&self.held_out, 1.0) } else { (&self.scores, -1.0) };

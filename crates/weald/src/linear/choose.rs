@@ -151,6 +151,10 @@ const COMPARED_PART: usize = 16;
 /// decides between kinds on a few hundred samples.
 const CLEARLY: f64 = 0.99;
 
+/// A larger strength of log loss is better if held-out samples together lose less by what so many of them lose: of few samples
+/// that can be told apart, the largest one would be chosen by chance, and be too sure.
+const BY_CHANCE: f64 = 5.0;
+
 /// Other strengths that a search tries, as a rule.
 const MORE: usize = 2;
 
@@ -158,7 +162,7 @@ impl LinearConfig {
     /// Chooses features and strength from `grid`, by the log loss of held-out samples; features for more than 256 columns by
     /// the normalised discounted cumulative gain of their five best columns.
     ///
-    /// First, the kinds of features are compared, with the C that is nearest 0.3, or 3 for log loss. Then larger values of C are tried for
+    /// First, the kinds of features are compared, with the C that is nearest 0.3, or 1 for log loss. Then larger values of C are tried for
     /// the best kind as long as they are better, or else smaller ones. Folds depend on the content of samples, so that the
     /// choice does not depend on their order, on the layout of X, or on threads. Of more than 256 columns, 256 or a
     /// sixteenth of them are looked at: half of these the most frequent ones, and half of them spread over the others.
@@ -216,8 +220,12 @@ impl LinearConfig {
                     chosen.0 = features;
                 }
             }
+            let share = match self.loss {
+                LinearLoss::SquaredHinge => 1.0,
+                LinearLoss::LogLoss => 1.0 - BY_CHANCE / search.weight().max(BY_CHANCE),
+            };
             for &c in &strengths[first + 1..] {
-                if !search.is_best(chosen.0, c, 1.0, |tried| tried.loss)? {
+                if !search.is_best(chosen.0, c, share, |tried| tried.loss)? {
                     break;
                 }
                 chosen.1 += 1;

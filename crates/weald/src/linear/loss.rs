@@ -27,7 +27,10 @@ impl LinearLoss {
 
     /// Returns the strength with which kinds of features are compared.
     pub(super) fn first_strength(self) -> f64 {
-        self.strengths()[1]
+        match self {
+            LinearLoss::SquaredHinge => self.strengths()[1],
+            LinearLoss::LogLoss => self.strengths()[0],
+        }
     }
 
     /// Returns the log-odds of margins where no samples say anything else.

@@ -4,7 +4,7 @@
 //!
 //! | row | suits | trees of a stage | rate | leaves | stages |
 //! |---|---|---|--:|---|---|
-//! | few, searched | [`FEW`] numbers or classes, [`SEARCHED`] samples | one each | .07, classes .1 | 8, 15, 31 by samples | up to 1 000, by five or three folds |
+//! | few, searched | [`FEW`] numbers or classes, [`SEARCHED`] samples | one each | .07 | 8, 15, 31 by samples | up to 1 000, by five or three folds |
 //! | few | so many, other samples | one each | .05 | 31 | 300, classes 200 |
 //! | own trees | up to [`MOST_WITH_OWN_TREES`] numbers, [`OWN_TREES`] different samples | one each | .07 | 8, 15, 31 by different samples | up to 200, by one of three folds |
 //! | few labelled samples | labels, [`FEW_LABELLED`] samples, fewer features | one each, of more than [`FEW`] one together | .05 | 8 | up to 400, by five or three folds |
@@ -14,6 +14,11 @@
 //! Labels up to [`FEW`] have a tree each, as well. Where at most half of the samples differ in X, folds judge what leaves of
 //! few different samples say: in the first row there are 31 leaves, in the third one 127. Each number has its study in
 //! `benches/defaults` or `benches/tables`.
+//!
+//! Trees of numbers, and those of classes in the first row, are grown on seven tenths of the samples, others on all.
+//!
+//! The trees of the first two rows draw half of the features at each split. Where few features of many are useful, all of them
+//! are better: the folds of up to [`TRIED`] samples grow trees with all of them, too, and the better ones are taken.
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +46,8 @@ pub const FEW_LABELLED: RangeInclusive<usize> = 30..=500;
 /// Trees that at most so many columns share get more leaves for more samples: in all leaves, more columns would take much
 /// memory.
 pub const MOST_IN_LARGE_TREES: usize = 100;
+/// The samples of which folds say whether splits draw half of the features or all: of more, another search takes long.
+pub const TRIED: usize = 2000;
 /// With more different samples than that, their number makes no difference.
 pub const MOST_COUNTED: usize = 5000;
 
@@ -48,6 +55,13 @@ pub const MOST_COUNTED: usize = 5000;
 const PATIENCE: usize = 30;
 /// The share of the best number of stages so far that a search waits, if that is more (see `benches/tables`).
 const PATIENCE_SHARE: f64 = 0.2;
+/// All features are taken if their mean loss is less than that with half of them by this share of its magnitude: with less,
+/// chance decides.
+const ALL_GAIN: f64 = 0.03;
+/// The share of the samples that trees are grown on where they are not all.
+const SUBSAMPLE: f64 = 0.7;
+/// Half of so many features are all of them.
+const HALF_IS_ALL: usize = 4;
 /// The largest number of stages.
 const MOST_STAGES: usize = 1000;
 /// The folds of a search, those of few samples, and how many samples are few.
@@ -207,6 +221,9 @@ pub struct Search {
     pub n_grown: usize,
     /// The share of the best number of stages so far that the search waits, if that is more than its patience.
     pub patience_share: f64,
+    /// By what share of the least mean loss with half of the features all of them must be better to be taken; none: they
+    /// are not tried.
+    pub all_gain: Option<f64>,
 }
 
 /// What a fit of boosting does where nothing else is given.
@@ -219,8 +236,10 @@ pub struct Plan {
     pub learning_rate: f64,
     /// The number of leaves of a tree; 0 is no limit.
     pub max_leaf_nodes: usize,
-    /// Whether each split draws half of the features, and not all.
+    /// Whether each split draws half of the features, and not all, unless folds find that all are better.
     pub draws_half: bool,
+    /// The share of the samples that each tree is grown on.
+    pub subsample: f64,
     /// The number of stages, or the largest one where a search or validation samples end the fit.
     pub n_stages: usize,
     /// The rounds without improvement that end the fit.
@@ -330,7 +349,7 @@ impl Plan {
             (0.07, n_leaves, if searches { 200 } else { 100 })
         } else if few && searches {
             let n_leaves = if repeats { 31 } else { leaves(counts.n_rows, [1000, 5000]) };
-            (if is_numbers { 0.07 } else { 0.1 }, n_leaves, MOST_STAGES)
+            (0.07, n_leaves, MOST_STAGES)
         } else if few {
             (0.05, 31, of_fixed)
         } else if searches {
@@ -360,12 +379,14 @@ impl Plan {
             learning_rate: asked.learning_rate.unwrap_or(rate),
             max_leaf_nodes: asked.max_leaf_nodes.unwrap_or(n_leaves),
             draws_half: few || is_numbers,
+            subsample: if is_numbers || (few && searches) { SUBSAMPLE } else { 1.0 },
             n_stages: asked.n_stages.unwrap_or(most),
             patience,
             search: searches.then_some(Search {
                 n_folds,
                 n_grown: if has_own { 1 } else { n_folds },
                 patience_share: PATIENCE_SHARE,
+                all_gain: (few && asked.n_features > HALF_IS_ALL && counts.n_rows <= TRIED).then_some(ALL_GAIN),
             }),
         }
     }

@@ -21,7 +21,7 @@ fn each_row_of_the_table_has_its_plan() {
     let of = |kind, n_outputs, n_columns, n| row(&asked(kind, n_outputs, n_columns), &Counts::of(n));
     assert_eq!(of(Kind::Numbers, 1, 1, 100), (SingleTarget, 0.07, 8, 1000, Some(5)));
     assert_eq!(of(Kind::Numbers, 10, 10, 5000), (SingleTarget, 0.07, 15, 1000, Some(3)));
-    assert_eq!(of(Kind::Classes, 1, 10, 20_000), (SingleTarget, 0.1, 31, 1000, Some(3)));
+    assert_eq!(of(Kind::Classes, 1, 10, 20_000), (SingleTarget, 0.07, 31, 1000, Some(3)));
     assert_eq!(of(Kind::Numbers, 1, 1, 29), (SingleTarget, 0.05, 31, 300, None));
     assert_eq!(of(Kind::Classes, 1, 2, 20_001), (SingleTarget, 0.05, 31, 200, None));
     assert_eq!(of(Kind::Numbers, 11, 11, 30), (SingleTarget, 0.07, 8, 200, Some(3)));
@@ -48,6 +48,30 @@ fn rows_that_repeat_and_labels_of_wide_x_are_told_apart() {
     let gaps = Counts { knows_all: false, ..Counts::of(100) };
     assert_eq!(Plan::new(&asked(Kind::Numbers, 3, 3), &gaps).search, None);
     assert_eq!(Plan::new(&asked(Kind::Numbers, 20, 20), &Counts::of(100)).search.unwrap().n_grown, 1);
+}
+
+#[test]
+fn half_and_all_features_are_compared_where_they_differ_and_samples_are_few() {
+    let gain = |kind, n_features, n| {
+        let asked = Asked { n_features, ..asked(kind, 1, 1) };
+        Plan::new(&asked, &Counts::of(n)).search.unwrap().all_gain
+    };
+    assert_eq!(gain(Kind::Numbers, 5, TRIED), Some(ALL_GAIN));
+    assert_eq!(gain(Kind::Classes, 5, 30), Some(ALL_GAIN));
+    assert_eq!(gain(Kind::Numbers, 5, TRIED + 1), None);
+    assert_eq!(gain(Kind::Classes, 4, 30), None);
+    assert_eq!(Plan::new(&asked(Kind::Numbers, 20, 20), &Counts::of(100)).search.unwrap().all_gain, None);
+}
+
+#[test]
+fn trees_of_numbers_and_of_classes_with_a_search_are_grown_on_some_samples() {
+    let share = |kind, n_columns, n| Plan::new(&asked(kind, n_columns, n_columns), &Counts::of(n)).subsample;
+    assert_eq!(share(Kind::Numbers, 1, 10), SUBSAMPLE);
+    assert_eq!(share(Kind::Numbers, 200, 10), SUBSAMPLE);
+    assert_eq!(share(Kind::Labels, 5, 100), 1.0);
+    assert_eq!(row(&asked(Kind::Classes, 1, 3), &Counts::of(100)).4, Some(5));
+    let of_classes = |n| Plan::new(&asked(Kind::Classes, 1, 3), &Counts::of(n)).subsample;
+    assert_eq!((of_classes(29), of_classes(30), of_classes(20_001)), (1.0, SUBSAMPLE, 1.0));
 }
 
 proptest! {
