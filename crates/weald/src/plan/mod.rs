@@ -55,9 +55,10 @@ pub const MOST_COUNTED: usize = 5000;
 const PATIENCE: usize = 30;
 /// The share of the best number of stages so far that a search waits, if that is more (see `benches/tables`).
 const PATIENCE_SHARE: f64 = 0.2;
-/// All features are taken if their mean loss is less than that with half of them by this share of its magnitude: with less,
-/// chance decides.
+/// All features are taken if their mean loss is less than that with half of them by this share of its magnitude, and by what
+/// so many of the samples lose: with less, chance decides.
 const ALL_GAIN: f64 = 0.03;
+const BY_CHANCE: f64 = 5.0;
 /// The share of the samples that trees are grown on where they are not all.
 const SUBSAMPLE: f64 = 0.7;
 /// Half of so many features are all of them.
@@ -386,7 +387,8 @@ impl Plan {
                 n_folds,
                 n_grown: if has_own { 1 } else { n_folds },
                 patience_share: PATIENCE_SHARE,
-                all_gain: (few && asked.n_features > HALF_IS_ALL && counts.n_rows <= TRIED).then_some(ALL_GAIN),
+                all_gain: (few && asked.n_features > HALF_IS_ALL && counts.n_rows <= TRIED)
+                    .then_some(ALL_GAIN.max(BY_CHANCE / counts.n_rows as f64)),
             }),
         }
     }
