@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import weald
-from conftest import unless
 from scipy import sparse
 from weald.multilabel import CalibratedLabels, TunedThresholds
 from weald.projection import Projected
@@ -117,8 +116,8 @@ fit("forest, sparse labels", rf, "sparse_labels", X="words")
 fit("forest, numbers with weights", numbers, "numbers", sample_weight="weights")
 fit("forest, missing values", numbers, "numbers", X="missing")
 fit("forest, categories", partial(numbers, categorical_features=[0]), "numbers", X="categories")
-fit("forest, masked labels", partial(rf, criterion="entropy"), "labels", y_weight=unless("mask"))
-fit("forest, masked numbers", numbers, "numbers", y_weight=unless("mask"))
+fit("forest, masked labels", partial(rf, criterion="entropy"), "labels", y_weight="known")
+fit("forest, masked numbers", numbers, "numbers", y_weight="known")
 fit("forest, bins", partial(numbers, max_bins=16), "numbers")
 for name, projection in {
     "Gaussian": weald.projection.GaussianProjection(),
@@ -129,7 +128,7 @@ for name, projection in {
 fit("boosting, two classes", boost, "binary")
 fit("boosting, softmax", boost, "classes")
 fit("boosting, labels", boost, "labels", sample_weight="weights")
-fit("boosting, masked labels", boost, "labels", y_weight=unless("mask"))
+fit("boosting, masked labels", boost, "labels", y_weight="known")
 fit("boosting, line search", partial(boost, leaf_estimation="line_search"), "labels")
 fit(
     "boosting, low rank",

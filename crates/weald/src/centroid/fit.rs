@@ -149,15 +149,15 @@ impl CentroidForestConfig {
         let Some(weights) = &self.output_weights else { return Ok(None) };
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let factors = Purpose("the weights of outputs").collected(weights.iter().map(|weight| weight / largest))?;
-        Ok(match (targets, data.y()) {
-            (TrainY::Slots(_), Targets::Labels(y)) if self.output_projection.is_some() => {
+        Ok(match (targets, data.y(), data.known()) {
+            (TrainY::Slots(_), Targets::Labels(y), _) if self.output_projection.is_some() => {
                 let numbers = SparseNumbers::new(SparseTargets::of_labels(y)?);
                 Some(TrainY::SparseReal(numbers.times(factors)))
             }
-            (TrainY::MaskedSlots(_), Targets::Labels(_)) if self.output_projection.is_some() => {
-                Some(data.labels_as_numbers(overall)?.times(factors))
+            (TrainY::MaskedSlots(_), Targets::Labels(_), Some(known)) if self.output_projection.is_some() => {
+                Some(data.labels_as_numbers(known, overall)?.times(factors))
             }
-            (TrainY::Slots(_) | TrainY::MaskedSlots(_), _) => None,
+            (TrainY::Slots(_) | TrainY::MaskedSlots(_), ..) => None,
             _ => Some(data.train_y(overall)?.times(factors)),
         })
     }

@@ -263,10 +263,7 @@ impl<'a, 'g> Growth<'a, 'g> {
                 };
                 rows.iter().all(|&row| found.iter().all(|&slot| agrees(row, slot)))
             }
-            TrainY::MaskedReal(y) => (0..y.n_outputs()).all(|output| {
-                let mut known = rows.iter().map(|&row| y.of(row)[output]).filter(|value| !value.is_nan());
-                known.next().is_none_or(|first| known.all(|value| value == first))
-            }),
+            TrainY::MaskedReal(y) => y.are_equal(rows)?,
         })
     }
 

@@ -10,6 +10,7 @@
 //! them only in the slots of the sample, by w t_j and w (2 m_j + w). The cost is therefore the number of labels of the
 //! sample, never the total number of labels.
 
+use super::cells::CellsVariance;
 use super::masked_counts::{GiniOfClasses, GiniOfLabels, MaskedCounts};
 use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics, TargetKind};
 use super::{NodeCriterion, NodeStats, Units, is_below, least_weight};
@@ -47,6 +48,10 @@ impl CriterionKind for GiniIndex {
                 Some(_) => taker.take(MaskedCounts::<U, GiniOfClasses>::new(y, data.units)?.with_workers(data.workers)),
                 None => taker.take(MaskedCounts::<U, GiniOfLabels>::new(y, data.units)?.with_workers(data.workers)),
             },
+            TrainY::MaskedReal(y) if y.are_labels() => {
+                let variance = CellsVariance::new(y, data.units, data.exact_weights, data.control)?;
+                taker.take(variance.gini_of_labels())
+            }
             TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
         }
     }

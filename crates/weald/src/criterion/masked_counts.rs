@@ -10,7 +10,7 @@
 //! labels at a time, and features that move few samples by another one, which has none (see [`bounds`]).
 //!
 //! The impurity of a node is the sum over outputs, divided by the weight of the node and by the mean number of known
-//! cells of a sample at the root: see [`super::masked_variance`].
+//! cells of a sample at the root: see [`super::cells`].
 
 mod bounds;
 mod outputs;

@@ -22,14 +22,14 @@
 //! | [`poisson`] | numerical outputs that are not negative | outputs | outputs |
 //! | [`absolute_error`] | numerical outputs | outputs × log of the node's samples | outputs × log of the node's samples |
 //! | [`masked_counts`] | classes and labels with unknown cells | its labels, and its outputs that are unlike the majority, 64 at a time if these are many | slots in the node |
-//! | [`masked_variance`] | numerical outputs with unknown cells | outputs | outputs |
+//! | [`cells`] | numerical outputs with unknown cells | its known cells | 1 |
 
 pub(crate) mod absolute_error;
+pub(crate) mod cells;
 mod copied;
 pub(crate) mod counts;
 pub(crate) mod entropy;
 pub(crate) mod masked_counts;
-pub(crate) mod masked_variance;
 pub(crate) mod moved_sums;
 pub(crate) mod poisson;
 pub(crate) mod sparse_variance;

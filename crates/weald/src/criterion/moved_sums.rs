@@ -35,8 +35,6 @@ pub(crate) trait MovedSums: std::fmt::Debug + Sized + Send + Sync {
     /// Visits m_j of each output j.
     fn for_each(&self, local: &Self::Local, visit: impl FnMut(u32, f64));
     fn weight(local: &Self::Local) -> f64;
-    /// Writes m_j of each output j.
-    fn totals(&self, local: &Self::Local, out: &mut [f64]);
     /// Returns Σ_j m_j² and Σ_j (total_j − m_j)².
     fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
 
@@ -107,11 +105,6 @@ impl MovedSums for One {
     }
 
     #[inline]
-    fn totals(&self, local: &[f64; 2], out: &mut [f64]) {
-        out[0] = local[1];
-    }
-
-    #[inline]
     fn squares(&self, local: &[f64; 2], total: &[f64]) -> (f64, f64) {
         let rest = total[0] - local[1];
         (local[1] * local[1], rest * rest)
@@ -150,16 +143,6 @@ pub(crate) struct Many(Vec<f64>);
 impl Many {
     pub(crate) fn new(n_outputs: usize) -> Result<Self> {
         Ok(Many(OUTPUTS.filled(0.0, n_outputs)?))
-    }
-
-    /// Returns m_j of each output j.
-    pub(crate) fn sums(&self) -> &[f64] {
-        &self.0
-    }
-
-    /// Adds to m_j.
-    pub(crate) fn add_to(&mut self, j: u32, sum: f64) {
-        self.0[j as usize] += sum;
     }
 }
 
@@ -221,11 +204,6 @@ impl MovedSums for Many {
     #[inline]
     fn weight(weight: &f64) -> f64 {
         *weight
-    }
-
-    #[inline]
-    fn totals(&self, _: &f64, out: &mut [f64]) {
-        out.copy_from_slice(&self.0);
     }
 
     #[inline]

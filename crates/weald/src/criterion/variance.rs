@@ -18,8 +18,8 @@ use std::slice;
 
 pub(crate) use mover::Mover;
 
+use super::cells::CellsVariance;
 use super::counts::GiniIndex;
-use super::masked_variance::MaskedVariance;
 use super::moved_sums::OUTPUTS;
 pub(crate) use super::moved_sums::{Many, MovedSums, One};
 use super::sparse_variance::SparseVariance;
@@ -54,7 +54,8 @@ impl CriterionKind for VarianceOfNumbers {
                 taker.take_variance(AnyVariance::Many(variance.with_workers(workers)))
             }
             TrainY::SparseReal(y) => taker.take(SparseVariance::new(y, units, exact, control)?.with_workers(workers)),
-            TrainY::MaskedReal(y) => taker.take(MaskedVariance::new(y, units, exact, control)?.with_workers(workers)),
+            // There is only one worker if cells are unknown.
+            TrainY::MaskedReal(y) => taker.take(CellsVariance::new(y, units, exact, control)?),
             // For columns of 0 and 1, the variance is a multiple of the Gini index.
             TrainY::Slots(_) | TrainY::MaskedSlots(_) => GiniIndex::statistics(data, taker),
         }

@@ -387,13 +387,13 @@ impl<'a> Dataset<'a> {
         let Some(known) = self.known else { return TrainY::new(&self.y) };
         known.check_without_factors("by trees")?;
         let units = Weights::of_rows(weights, self.n_samples())?;
-        TrainY::masked(&self.y, known, |row| units.units(row as usize))
+        TrainY::masked(self, known, |row| units.units(row as usize))
     }
 
-    /// Returns labels as numbers, 0 and 1, with their unknown cells: see [`Dataset::train_y`].
-    pub(crate) fn labels_as_numbers(&self, weights: Option<&[f64]>) -> Result<TrainY<'static>> {
+    /// Returns labels with these known cells as numbers, 0 and 1: see [`Dataset::train_y`].
+    pub(crate) fn labels_as_numbers(&self, known: &Known, weights: Option<&[f64]>) -> Result<TrainY<'static>> {
         let units = Weights::of_rows(weights, self.n_samples())?;
-        TrainY::of_numbers_with_gaps(self.numbers_with_gaps(0.0)?, |row| units.units(row as usize))
+        TrainY::numbers(self, known, |row| units.units(row as usize))
     }
 
     /// Returns a view of the same data set.

@@ -8,11 +8,15 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::dataset::{Dataset, Mask};
+use super::sparse_targets::SparseTargets;
 use super::targets::{LabelView, Targets, starts};
 use super::weights::Weights;
 use crate::error::{Error, Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the mask of y");
+
+/// The number of cells of which at most one is known, if known cells are few. It is set by hand.
+const MANY_TO_ONE: u128 = 4;
 
 /// Which cells of y are known. For each sample, the outputs that differ from the majority of its outputs are listed;
 /// these are at most half of them.
@@ -153,6 +157,16 @@ impl Known {
         (0..self.n_rows() as u32).map(|row| self.n_outputs - self.n_known(row)).sum()
     }
 
+    /// Returns whether so few cells are known that a list of them is faster than tables of outputs. A sample of weight 2
+    /// counts as two samples.
+    pub(crate) fn are_few(&self, weights: &Weights) -> bool {
+        let total = |n: &dyn Fn(u32) -> usize| {
+            let rows = 0..self.n_rows() as u32;
+            rows.map(|row| u128::from(weights.units(row as usize)) * n(row) as u128).sum::<u128>()
+        };
+        MANY_TO_ONE * total(&|row| self.n_known(row)) <= total(&|_| self.n_outputs)
+    }
+
     /// Visits the known outputs of a sample, in increasing order, with the factors by which their cells multiply the
     /// weight of the sample.
     pub(crate) fn each_known(&self, row: u32, mut visit: impl FnMut(u32, f64)) {
@@ -196,6 +210,39 @@ impl Known {
         PURPOSE.collected((0..n).map(|row| common(&factors, row).unwrap_or(1.0))).map(Some)
     }
 
+    /// Returns the known cells of numerical outputs, of which zeros are not stored.
+    fn only(&self, y: &Targets<'_>) -> Result<SparseTargets<'static>> {
+        let mut ptr = PURPOSE.with_capacity(self.n_rows() + 1)?;
+        let (mut outputs, mut values) = (Vec::new(), Vec::new());
+        ptr.push(0);
+        for row in 0..self.n_rows() {
+            let mut pushed = Ok(());
+            self.each_known(row as u32, |output, _| {
+                let value = y.number(row, output);
+                if value != 0.0 && pushed.is_ok() {
+                    pushed = PURPOSE.push(&mut outputs, output).and_then(|()| PURPOSE.push(&mut values, value));
+                }
+            });
+            pushed?;
+            ptr.push(values.len());
+        }
+        SparseTargets::try_new(ptr, outputs, values, self.n_outputs)
+    }
+
+    /// Replaces unknown numbers by the smallest known one of their output. `is_there` returns whether a sample has a
+    /// positive weight.
+    pub(super) fn hide(&self, values: &mut Array2<f64>, is_there: impl Fn(&u32) -> bool) -> Result<()> {
+        let known_of = |output: usize| {
+            let rows = (0u32..).zip(values.column(output)).filter(|(row, _)| is_there(row));
+            let known = rows.filter(|(row, _)| self.is_known(*row, output as u32));
+            let least = known.map(|(_, &y)| y).fold(f64::INFINITY, f64::min);
+            if least.is_finite() { least } else { 1.0 }
+        };
+        let least = PURPOSE.collected((0..self.n_outputs).map(known_of))?;
+        replace(values.as_slice_mut().expect("in rows"), self, |output| least[output]);
+        Ok(())
+    }
+
     /// Visits the unknown outputs of a sample, in increasing order.
     pub(crate) fn each_masked(&self, row: u32, mut visit: impl FnMut(u32)) {
         let (mostly, mut listed) = self.of(row);
@@ -217,33 +264,27 @@ enum Values {
     Real(Array2<f64>),
     Classes(Array2<u32>, Vec<u32>),
     Labels(LabelView<'static>),
+    SparseReal(SparseTargets<'static>),
 }
 
 impl Values {
-    /// `is_there` returns whether a sample has a positive weight.
-    fn new(y: &Targets<'_>, known: &Known, is_there: impl Fn(&u32) -> bool) -> Result<Self> {
+    /// `is_there` returns whether a sample has a positive weight, and `some_masked` is whether some of these have unknown
+    /// cells.
+    fn new(y: &Targets<'_>, known: &Known, some_masked: bool, is_there: impl Fn(&u32) -> bool) -> Result<Self> {
         const PURPOSE: Purpose = Purpose("the known cells of y");
         Ok(match y {
-            Targets::Real(y) => {
-                let mut values = PURPOSE.collected(y.iter().copied())?;
-                let known_of = |output: usize| {
-                    let rows = (0u32..).zip(y.column(output)).filter(|(row, _)| is_there(row));
-                    let known = rows.filter(|(row, _)| known.is_known(*row, output as u32));
-                    let least = known.map(|(_, &y)| y).fold(f64::INFINITY, f64::min);
-                    if least.is_finite() { least } else { 1.0 }
-                };
-                let least = PURPOSE.collected((0..known.n_outputs).map(known_of))?;
-                replace(&mut values, known, |output| least[output]);
-                Values::Real(Array2::from_shape_vec(y.dim(), values).expect("as many as y has"))
+            Targets::Real(y) if !some_masked || 2 * known.n_masked() < y.len() => {
+                let values = PURPOSE.collected(y.iter().copied())?;
+                let mut values = Array2::from_shape_vec(y.dim(), values).expect("as many as y has");
+                known.hide(&mut values, is_there)?;
+                Values::Real(values)
             }
+            Targets::Real(_) | Targets::SparseReal(_) => Values::SparseReal(known.only(y)?),
             Targets::Classes { codes, n_classes } => {
                 let mut values = PURPOSE.collected(codes.iter().copied())?;
                 replace(&mut values, known, |_| 0);
                 let codes = Array2::from_shape_vec(codes.dim(), values).expect("as many as y has");
                 Values::Classes(codes, PURPOSE.copied(n_classes)?)
-            }
-            Targets::SparseReal(_) => {
-                return Err(Error::unsupported("y_mask", "for sparse numerical outputs"));
             }
             Targets::Labels(y) => {
                 let n = y.n_samples();
@@ -284,6 +325,7 @@ impl Observed {
             Values::Real(y) => Targets::Real(y.view()),
             Values::Classes(codes, n_classes) => Targets::Classes { codes: codes.view(), n_classes: n_classes.clone() },
             Values::Labels(y) => Targets::Labels(y.view()),
+            Values::SparseReal(y) => Targets::SparseReal(y.view()),
         }
     }
 }
@@ -358,7 +400,7 @@ impl Dataset<'_> {
         } else {
             None
         };
-        let values = Values::new(self.y(), &known, is_there)?;
+        let values = Values::new(self.y(), &known, some_masked, is_there)?;
         Ok(Some(Observed { values, sample_weight, known: some_masked.then_some(known) }))
     }
 
@@ -372,8 +414,7 @@ impl Dataset<'_> {
         let mut values = Purpose("the known cells of y").filled(off, n * n_outputs)?;
         match self.y() {
             Targets::Real(y) => values.iter_mut().zip(y).for_each(|(to, &y)| *to = y),
-            // All cells are known, because masks are not supported for sparse numerical outputs.
-            Targets::SparseReal(y) => return y.to_dense(),
+            Targets::SparseReal(y) => values.iter_mut().zip(&y.to_dense()?).for_each(|(to, &y)| *to = y),
             Targets::Labels(y) => {
                 for (row, values) in values.chunks_exact_mut(n_outputs).enumerate() {
                     let on = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
@@ -458,7 +499,11 @@ mod tests {
         let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
         let observed = data.observed().unwrap().unwrap();
         let left = data.with_observed(Some(&observed));
-        let Targets::Real(values) = left.y() else { panic!("numbers") };
+        // Few numbers are known: they are listed, and the others are filled in if rows are needed.
+        assert!(matches!(left.y(), Targets::SparseReal(_)) && left.restored(true).unwrap().is_none());
+        let rows = left.restored(false).unwrap();
+        let rows = left.with_restored(rows.as_ref());
+        let Targets::Real(values) = rows.y() else { panic!("numbers") };
         assert_eq!(values, array![[2.0, 1.0], [2.0, 3.0], [2.0, 1.0]]);
         assert_eq!(left.row_weights().sample_weight, Some(&[1.0, 1.0, 0.0][..]));
         let cells = TargetCells::of(&left, left.known().unwrap()).unwrap();

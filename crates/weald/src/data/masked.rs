@@ -1,7 +1,6 @@
 //! y with unknown cells, in the form that growth reads.
 
-use std::borrow::Cow;
-
+use super::cells::{ColumnCell, RowCells, TargetCells, weighted};
 use super::known::Known;
 use super::known_bits::KnownBits;
 use super::slots::Slots;
@@ -177,78 +176,93 @@ impl OutputWeights {
     }
 }
 
-/// Numerical outputs with unknown cells.
+/// Numerical outputs with unknown cells, or labels as numbers.
 #[derive(Debug)]
 pub(crate) struct MaskedNumbers {
-    /// The values, with NaN for unknown cells.
-    values: RealTargets<'static>,
+    cells: TargetCells,
+    /// Whether the numbers are labels, 0 and 1: means are frequencies.
+    are_labels: bool,
     /// The mean of the known cells of each output, over all samples of the fit.
     means: Vec<f64>,
+    /// The factor of each output for the search of splits, which is finite and not negative.
+    factors: Vec<f64>,
 }
 
 impl MaskedNumbers {
     /// `units` returns the weight of a sample.
-    pub(super) fn new(y: RealTargets<'_>, known: &Known, units: impl Fn(u32) -> u64) -> Result<Self> {
-        let (n_outputs, n) = (y.n_outputs, known.n_rows() as u32);
-        let mut values = match y.values {
-            Cow::Owned(values) => values,
-            Cow::Borrowed(values) => PURPOSE.collected(values.iter().copied())?,
-        };
-        for (row, values) in (0..n).zip(values.chunks_exact_mut(n_outputs)) {
-            known.each_masked(row, |output| values[output as usize] = f64::NAN);
-        }
-        MaskedNumbers::with_gaps(RealTargets::new(values, n_outputs)?, units)
+    pub(crate) fn new(cells: TargetCells, are_labels: bool, units: impl Fn(u32) -> u64) -> Result<Self> {
+        let rows = 0..cells.n_rows() as u32;
+        let columns = cells.by_column(rows.map(|row| (row, row)), &cells.units(&units)?, units)?;
+        let factors = Purpose("the factors of outputs").filled(1.0, cells.n_columns())?;
+        let mut numbers = MaskedNumbers { cells, are_labels, means: Vec::new(), factors };
+        let n_outputs = numbers.cells.n_columns();
+        numbers.means = PURPOSE.collected((0..n_outputs).map(|output| numbers.mean(columns.of(output))))?;
+        Ok(numbers)
     }
 
-    /// The same for values of which unknown cells are NaN.
-    pub(super) fn with_gaps(values: RealTargets<'static>, units: impl Fn(u32) -> u64) -> Result<Self> {
-        let n = values.values.len().checked_div(values.n_outputs).unwrap_or(0) as u32;
-        let mean = |output: usize| {
-            let cell = |row: u32| (values.of(row)[output], units(row));
-            exact_mean((0..n).map(cell).filter(|(y, units)| *units > 0 && !y.is_nan()))
-        };
-        let means = PURPOSE.collected((0..values.n_outputs).map(mean))?;
-        Ok(MaskedNumbers { values, means })
+    /// Returns the mean of some cells of an output, which is zero if there are none.
+    pub(crate) fn mean(&self, cells: &[ColumnCell]) -> f64 {
+        if !self.are_labels {
+            return exact_mean(weighted(cells));
+        }
+        let units =
+            |is_on: bool| cells.iter().filter(|cell| (cell.value > 0.0) == is_on).map(|cell| cell.units).sum::<u64>();
+        let (on, off) = (units(true), units(false));
+        if on == 0 { 0.0 } else { on as f64 / (on + off) as f64 }
+    }
+
+    pub(crate) fn are_labels(&self) -> bool {
+        self.are_labels
     }
 
     /// Returns the same numbers, with these factors of outputs for the search of splits.
     pub(super) fn times(self, factors: Vec<f64>) -> Self {
-        MaskedNumbers { values: self.values.times(factors), ..self }
+        MaskedNumbers { factors, ..self }
     }
 
     pub(crate) fn n_outputs(&self) -> usize {
-        self.values.n_outputs
+        self.means.len()
     }
 
-    /// Returns a sample, with NaN for unknown cells.
-    #[inline]
-    pub(crate) fn of(&self, row: u32) -> &[f64] {
-        self.values.of(row)
+    pub(crate) fn cells(&self) -> &TargetCells {
+        &self.cells
     }
 
-    /// Returns a sample as the search of splits uses it, with NaN for unknown cells.
+    /// Returns the outputs and the values of the known cells of a sample, as the search of splits uses them.
     #[inline]
-    pub(crate) fn searched(&self, row: u32) -> impl Iterator<Item = f64> + Clone + '_ {
-        self.values.searched(row)
+    pub(crate) fn searched(&self, row: u32) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
+        let RowCells { columns, values, .. } = self.cells.of_row(row);
+        columns.iter().zip(values).map(|(&output, value)| (output, value * self.factors[output as usize]))
     }
 
     pub(crate) fn means(&self) -> &[f64] {
         &self.means
     }
 
+    /// Returns whether all known cells of each output are equal in these samples.
+    pub(crate) fn are_equal(&self, rows: &[u32]) -> Result<bool> {
+        let mut found = Vec::new();
+        for &row in rows {
+            PURPOSE.reserve(&mut found, self.cells.range(row).len())?;
+            self.cells.of_row(row).each(|output, value, _| found.push((output, value)));
+        }
+        found.sort_unstable_by_key(|cell| cell.0);
+        Ok(found.windows(2).all(|pair| pair[0].0 != pair[1].0 || pair[0].1 == pair[1].1))
+    }
+
     /// Returns a sample as the search of splits uses it, with the means of outputs for unknown cells.
     pub(crate) fn filled_row(&self, row: u32) -> impl Iterator<Item = f64> + '_ {
-        let filled =
-            self.of(row).iter().zip(&self.means).map(|(&value, &mean)| if value.is_nan() { mean } else { value });
-        filled.zip(self.values.factors()).map(|(value, factor)| value * factor)
+        let mut known = self.searched(row).peekable();
+        (0u32..).zip(self.means.iter().zip(&self.factors)).map(move |(output, (mean, factor))| {
+            known.next_if(|cell| cell.0 == output).map_or(mean * factor, |cell| cell.1)
+        })
     }
 
     /// Returns all samples, filled in this way.
     pub(crate) fn filled(&self) -> Result<RealTargets<'static>> {
-        let n_values = self.values.values.len();
-        let mut values = PURPOSE.with_capacity(n_values)?;
-        let n = n_values.checked_div(self.n_outputs()).unwrap_or(0) as u32;
-        (0..n).for_each(|row| values.extend(self.filled_row(row)));
+        let n = self.cells.n_rows();
+        let mut values = PURPOSE.with_capacity(n.saturating_mul(self.n_outputs()))?;
+        (0..n as u32).for_each(|row| values.extend(self.filled_row(row)));
         RealTargets::new(values, self.n_outputs())
     }
 }

@@ -6,6 +6,7 @@
 //! the original units.
 
 use super::Weights;
+use super::cells::weighted;
 use super::targets::{LARGEST, Outputs};
 use super::train_y::TrainY;
 use crate::control::Control;
@@ -115,7 +116,10 @@ impl OutputFactors<'_> {
                 scales.of_columns(y.n_outputs, rows, |row, j| y.of(row)[j], control)?;
             }
             TrainY::MaskedReal(y) => {
-                scales.of_columns(y.n_outputs(), rows, |row, j| y.of(row)[j], control)?;
+                let cells = y.cells();
+                let of_rows = rows.iter().map(|&row| (row, row));
+                let columns = cells.by_column(of_rows, &cells.units(units)?, units)?;
+                (0..y.n_outputs()).try_for_each(|j| scales.push(weighted(columns.of(j))))?;
             }
             TrainY::SparseReal(y) => {
                 let mut pulse = control.pulse();

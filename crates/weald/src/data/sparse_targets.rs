@@ -196,10 +196,18 @@ impl Dataset<'_> {
     pub(crate) fn restored(&self, as_entries: bool) -> Result<Option<Restored>> {
         let are_entries = self.fits_entries(as_entries)?;
         match self.y() {
+            // Growth lists the known cells of any format.
+            Targets::SparseReal(_) if as_entries && self.known().is_some() => Ok(None),
             Targets::Real(y) if are_entries => SparseTargets::of_dense(y).map(Restored::Sparse).map(Some),
             // Sizes that do not match are reported by the checks.
             Targets::SparseReal(y) if y.n_samples() != self.n_samples() => Ok(None),
-            Targets::SparseReal(y) if !are_entries => y.to_dense().map(Restored::Dense).map(Some),
+            Targets::SparseReal(y) if !are_entries => {
+                let mut values = y.to_dense()?;
+                let weights = self.row_weights().sample_weight;
+                let is_there = |row: &u32| weights.is_none_or(|weights| weights[*row as usize] > 0.0);
+                self.known().map_or(Ok(()), |known| known.hide(&mut values, is_there))?;
+                Ok(Some(Restored::Dense(values)))
+            }
             Targets::SparseReal(y) => {
                 let has_zeros = y.values().contains(&0.0);
                 has_zeros.then(|| y.without_zeros().map(Restored::Sparse)).transpose()

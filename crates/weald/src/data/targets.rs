@@ -130,6 +130,18 @@ impl Targets<'_> {
         }
     }
 
+    /// Returns a number of numerical outputs.
+    pub(crate) fn number(&self, row: usize, output: u32) -> f64 {
+        match self {
+            Targets::Real(y) => y[[row, output as usize]],
+            Targets::SparseReal(y) => {
+                let (outputs, values) = y.of(row as u32);
+                outputs.binary_search(&output).map_or(0.0, |at| values[at])
+            }
+            Targets::Classes { .. } | Targets::Labels(_) => unreachable!("classes and labels are no numbers"),
+        }
+    }
+
     /// Returns the number of samples.
     pub fn n_samples(&self) -> usize {
         match self {

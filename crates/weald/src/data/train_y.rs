@@ -3,14 +3,14 @@
 
 use std::borrow::Cow;
 
-use ndarray::Array2;
-
+use super::cells::TargetCells;
+use super::dataset::Dataset;
 use super::known::Known;
 use super::masked::{MaskedNumbers, MaskedSlots};
 use super::slots::Slots;
 use super::sparse_targets::SparseNumbers;
 use super::targets::Targets;
-use crate::error::{Error, Purpose, Result};
+use crate::error::{Purpose, Result};
 
 /// y in the form that criteria use.
 #[derive(Debug)]
@@ -53,27 +53,20 @@ impl<'a> TrainY<'a> {
         }
     }
 
-    /// Converts numbers of which unknown cells are NaN.
-    pub(super) fn of_numbers_with_gaps(values: Array2<f64>, units: impl Fn(u32) -> u64) -> Result<TrainY<'static>> {
-        let n_outputs = values.ncols();
-        let numbers = RealTargets::new(values.into_raw_vec_and_offset().0, n_outputs)?;
-        MaskedNumbers::with_gaps(numbers, units).map(TrainY::MaskedReal)
+    /// Converts y with unknown cells. It must have no labels in unknown cells; `units` returns the weight of a sample.
+    pub(super) fn masked(data: &'a Dataset<'_>, known: &'a Known, units: impl Fn(u32) -> u64) -> Result<Self> {
+        let (slots, n_classes) = match data.y() {
+            Targets::Labels(y) => (Slots::of_labels(y)?, None),
+            Targets::Classes { codes, n_classes } => (Slots::of_classes(codes, n_classes)?, Some(&n_classes[..])),
+            Targets::Real(_) | Targets::SparseReal(_) => return TrainY::numbers(data, known, units),
+        };
+        MaskedSlots::new(slots, n_classes, known, units).map(TrainY::MaskedSlots)
     }
 
-    /// Converts y with unknown cells. `y` must have no labels in unknown cells; `units` returns the weight of a sample.
-    pub(super) fn masked(y: &'a Targets<'_>, known: &'a Known, units: impl Fn(u32) -> u64) -> Result<Self> {
-        Ok(match TrainY::new(y)? {
-            TrainY::Slots(slots) => {
-                let n_classes = match y {
-                    Targets::Classes { n_classes, .. } => Some(&n_classes[..]),
-                    Targets::Real(_) | Targets::SparseReal(_) | Targets::Labels(_) => None,
-                };
-                TrainY::MaskedSlots(MaskedSlots::new(slots, n_classes, known, units)?)
-            }
-            TrainY::Real(numbers) => TrainY::MaskedReal(MaskedNumbers::new(numbers, known, units)?),
-            TrainY::SparseReal(_) => return Err(Error::unsupported("y_mask", "for sparse numerical outputs")),
-            masked @ (TrainY::MaskedSlots(_) | TrainY::MaskedReal(_)) => masked,
-        })
+    /// Converts y with unknown cells to numbers, which are 0 and 1 for labels.
+    pub(super) fn numbers(data: &Dataset<'_>, known: &Known, units: impl Fn(u32) -> u64) -> Result<Self> {
+        let are_labels = matches!(data.y(), Targets::Labels(_));
+        MaskedNumbers::new(TargetCells::of(data, known)?, are_labels, units).map(TrainY::MaskedReal)
     }
 }
 

@@ -350,6 +350,19 @@ fn target_key(y: &Targets<'_>, known: Option<&Known>, row: usize) -> u64 {
     let add = |key: Key, bits: u64| key.child(bits);
     let start = Key::from_seed(0);
     let key = match y {
+        // Of numbers with unknown cells, dense or sparse, the known ones.
+        Targets::Real(_) | Targets::SparseReal(_) if known.is_some() => {
+            let mut key = start;
+            known.iter().for_each(|known| {
+                known.each_known(row as u32, |output, _| {
+                    let value = y.number(row, output);
+                    if value != 0.0 {
+                        key = add(add(key, output.into()), value.to_bits());
+                    }
+                })
+            });
+            key
+        }
         Targets::Real(y) => numbers_key(y.row(row).iter().copied()),
         Targets::SparseReal(y) => {
             let stored = y.entries(row as u32).filter(|(_, v)| *v != 0.0);

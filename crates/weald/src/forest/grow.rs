@@ -142,7 +142,15 @@ impl<'a, 't> TrainingSet<'a, 't> {
         data.check(&Names::TRAINING)?;
         let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
         let (draws, overall) = Draws::new(x, y, data.known(), data.row_weights(), fit.sampling, control)?;
-        let targets = data.train_y(overall.as_deref())?;
+        let targets = match (data.known(), y) {
+            (Some(known), Targets::Labels(_))
+                if config.criterion == Criterion::Gini
+                    && known.are_few(&Weights::of_rows(overall.as_deref(), n_samples)?) =>
+            {
+                data.labels_as_numbers(known, overall.as_deref())?
+            }
+            _ => data.train_y(overall.as_deref())?,
+        };
         if data.known().is_some() && config.ccp_alpha > 0.0 {
             // The values of pruned leaves would be means of means.
             return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "be 0 if y has masked cells"));
@@ -161,19 +169,19 @@ impl<'a, 't> TrainingSet<'a, 't> {
         } else {
             None
         };
-        let (targets, weighted) = match (factors, y) {
-            (None, _) => (targets, None),
-            (Some(factors), Targets::Labels(_)) if data.known().is_some() => {
+        let (targets, weighted) = match (factors, y, data.known()) {
+            (None, ..) => (targets, None),
+            (Some(factors), Targets::Labels(_), Some(known)) => {
                 // Equal weights choose the splits of labels without weights, to the bit.
                 let is_weighted = factors.iter().any(|&factor| factor != 1.0);
-                let numbers = is_weighted.then(|| data.labels_as_numbers(overall.as_deref())).transpose()?;
+                let numbers = is_weighted.then(|| data.labels_as_numbers(known, overall.as_deref())).transpose()?;
                 (targets, numbers.map(|numbers| numbers.times(factors)))
             }
-            (Some(factors), Targets::Labels(y)) => {
+            (Some(factors), Targets::Labels(y), None) => {
                 let numbers = SparseNumbers::new(SparseTargets::of_labels(y)?);
                 (targets, Some(TrainY::SparseReal(numbers.times(factors))))
             }
-            (Some(factors), _) => (targets.times(factors), None),
+            (Some(factors), ..) => (targets.times(factors), None),
         };
         let projection = config.output_projection.as_ref().map(|projection| {
             let data = PlanData {

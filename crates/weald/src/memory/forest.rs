@@ -4,7 +4,7 @@ use super::trees::{
     Growth, STORED, columns, gaps, leaf_bytes, most_leaves, n_projections, objects, of_each, sets_of_categories,
 };
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
-use crate::criterion::variance;
+use crate::criterion::{cells, variance};
 use crate::forest::{ForestConfig, Sampling};
 use crate::tree::{Tree, TreeConfig, growth::grow};
 
@@ -68,15 +68,19 @@ impl ForestConfig {
         let mut found = columns(&self.tree, shapes, growth, draws || shapes.is_weighted);
         let projection = self.tree.output_projection.as_ref();
         let q = projection.map(|phi| n_projections(&phi.family, phi.n_projections, shapes.width));
-        // Splits of weighted labels are searched on numbers; with unknown cells, these are dense.
-        let are_dense = !shapes.is_dense_numbers && shapes.n_unknown > 0 && self.tree.output_weights.is_some();
-        if are_dense {
-            found.push(MemoryTerm::new("the labels as numbers", bytes::<f64>() * count(shapes.n_cells)));
+        // Splits of weighted labels with unknown cells are searched on numbers.
+        let are_cells = shapes.n_unknown > 0 && (shapes.is_dense_numbers || self.tree.output_weights.is_some());
+        let n_known = count(shapes.n_cells.saturating_sub(shapes.n_unknown));
+        if are_cells {
+            found.push(MemoryTerm::new("the list of known cells", (bytes::<u32>() + bytes::<f64>()) * n_known));
         }
-        if shapes.is_dense_numbers || q.is_some() || are_dense {
+        if are_cells || shapes.is_dense_numbers || q.is_some() {
             // Rounded targets and the weight, and the projected targets from which they are made.
             let of_outputs = bytes::<f64>() * (q.unwrap_or(count(shapes.width)) + 1 + q.unwrap_or(0));
-            let of_tree = count(shapes.n_samples) * (variance::BYTES_OF_A_SAMPLE as u128 + of_outputs);
+            let of_tree = match are_cells && q.is_none() {
+                true => cells::bytes(count(shapes.n_samples), count(shapes.n_cells), n_known),
+                false => count(shapes.n_samples) * (variance::BYTES_OF_A_SAMPLE as u128 + of_outputs),
+            };
             let what = ["the targets of a tree", "the targets of other trees"];
             let advice = "fit fewer outputs at a time, or choose splits by few combinations with output_projection";
             found.extend(of_each(what, of_tree, at_once, (true, advice)));

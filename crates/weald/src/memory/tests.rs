@@ -164,13 +164,13 @@ fn leaves_share_what_they_do_not_know() {
     // Splits of weighted labels are searched on numbers.
     let weighted = of(95_000, forest().output_weights(vec![1.0; 1000]));
     let terms: Vec<_> =
-        weighted.iter().filter(|term| term.0.starts_with("the labels") || term.0.contains("of a tree")).collect();
+        weighted.iter().filter(|term| term.0.starts_with("the list") || term.0.contains("of a tree")).collect();
     assert_eq!(
         terms,
         [
             &("the sorted columns of a tree", 8 * 100 * 10, true),
-            &("the labels as numbers", 8 * 100_000, false),
-            &("the targets of a tree", 100 * (28 + 8 * 1001), true),
+            &("the list of known cells", 12 * 5_000, false),
+            &("the targets of a tree", 16 * 100 + 20 * 5_000, true),
         ]
     );
 }

@@ -181,7 +181,11 @@ pub(super) fn gaps(shapes: &FitShapes) -> Vec<MemoryTerm> {
     let of_bits = if has_bits { KnownBits::bytes(n_outputs) as u128 * count(shapes.n_samples) } else { 0 };
     let of_mask = of_mask + of_bits;
     let of_y = match shapes.is_dense_numbers {
-        true => bytes::<f64>() * count(shapes.n_cells),
+        // If few are known, they are stored with their outputs.
+        true => {
+            let n_known = count(shapes.n_cells.saturating_sub(shapes.n_unknown));
+            (bytes::<f64>() * count(shapes.n_cells)).min((bytes::<u32>() + bytes::<f64>()) * n_known)
+        }
         false => bytes::<u32>() * count(shapes.n_entries),
     };
     vec![MemoryTerm::new("the mask of y", of_mask), MemoryTerm::new("the known values of y", of_y)]

@@ -1,11 +1,10 @@
 //! The values of the leaves if some cells of y are unknown.
 //!
 //! For each output, a leaf predicts the mean of its known cells; if it has none, the mean of the nearest node above
-//! that has some; and if the tree has none, the mean of all samples of the fit. The columns are computed in two passes over the
-//! nodes: an upward pass that finds which nodes have known cells, and a downward pass that finds the value that each leaf
-//! takes. For numbers, this is done for one column after the other, and a mean is computed once for each node from which
-//! a leaf takes it; for frequencies, see [`frequencies`]. O(known cells + nodes × columns), and for numbers also the
-//! samples of the nodes from which leaves below take their values. Memory: O(nodes + stored values).
+//! that has some; and if the tree has none, the mean of all samples of the fit. For numbers, one column after the other
+//! is computed from its different sets of known cells, of which a column with c cells has at most 2 c − 1, whatever the
+//! number of nodes: see [`sets`]. Memory: O(nodes + known cells + stored values). For frequencies, see [`frequencies`]:
+//! O(known cells + nodes × columns).
 //!
 //! Nodes may have any number of children. If a forest shrinks leaves towards their parents, the values of the parents
 //! are computed too, and a leaf is shrunk by what it knows of each output: see [`Shrinkage`].
@@ -15,12 +14,14 @@
 
 mod frequencies;
 mod records;
+mod sets;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
 use records::{Leaves, Shared};
+use sets::Paths;
 
 use super::growth::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
@@ -28,7 +29,6 @@ use crate::control::Control;
 use crate::data::masked::MaskedNumbers;
 use crate::data::train_y::TrainY;
 use crate::error::{Purpose, Result};
-use crate::exact::exact_mean;
 
 const PURPOSE: Purpose = Purpose("the values of leaves");
 
@@ -180,24 +180,6 @@ impl<'s> Nodes<'s> {
     fn leaf_parents(&self) -> &[u32] {
         self.shrinkage.as_ref().map_or(&[], |shrinkage| &shrinkage.parents)
     }
-
-    /// Adds the numbers of leaves to the nodes above them, whose numbers are replaced.
-    fn sum_up(&self, of_nodes: &mut [u32]) {
-        (0..self.len()).filter(|&node| !self.is_leaf(node)).for_each(|node| of_nodes[node] = 0);
-        (1..self.len()).rev().for_each(|node| of_nodes[self.parents[node] as usize] += of_nodes[node]);
-    }
-
-    /// Finds for each node the nearest one, itself or above, that has known cells. `has` returns whether a node has
-    /// some; if a node has some, then all nodes above it do.
-    fn find_nearest(&self, has: impl Fn(usize) -> bool, nearest: &mut [u32]) {
-        for i in 0..nearest.len() {
-            nearest[i] = match i {
-                _ if has(i) => i as u32,
-                0 => NOBODY,
-                _ => nearest[self.parents[i] as usize],
-            };
-        }
-    }
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -271,54 +253,68 @@ impl Columns {
 
 /// Computes the tables for numerical outputs.
 fn means(nodes: &Nodes<'_>, y: &MaskedNumbers, units: impl Fn(u32) -> u64, control: &Control) -> Result<Tables> {
-    let n_nodes = nodes.len();
-    let mut n_known = PURPOSE.filled(0u32, n_nodes)?;
-    let mut nearest = PURPOSE.filled(NOBODY, n_nodes)?;
-    let mut mean_of = PURPOSE.filled(f64::NAN, n_nodes)?;
-    let mut shrunk = PURPOSE.filled(0.0, n_nodes)?;
+    let mut leaves = PURPOSE.copied(&nodes.leaves)?;
+    leaves.sort_unstable_by_key(|&leaf| nodes.samples[leaf as usize].start);
+    let rows = leaves.iter().flat_map(|&leaf| nodes.rows(leaf as usize).iter().map(move |&row| (leaf, row)));
+    let columns = y.cells().by_column(rows, &y.cells().units(&units)?, &units)?;
+    let mut paths = Paths::new(nodes)?;
+    let n_children = PURPOSE.copied(&paths.n_children)?;
+    // The mean of each set of cells, and the last stored value above the leaves that have a part of it.
+    let mut of_sets: Vec<(f64, f64)> = Vec::new();
+    let (mut of_nodes, mut shrunk) = (PURPOSE.filled(f64::NAN, nodes.len())?, Vec::new());
     let mut table = Leaves::Both(Shared::new(nodes, y.n_outputs())?, Columns::new(y.n_outputs())?);
     let mut of_parents = nodes.shrinkage.is_some().then(|| Columns::new(y.n_outputs())).transpose()?;
     for output in 0..y.n_outputs() {
         control.check()?;
-        let is_known = |row: &&u32| !y.of(**row)[output].is_nan();
-        for &leaf in &nodes.leaves {
-            n_known[leaf as usize] = nodes.rows(leaf as usize).iter().filter(is_known).count() as u32;
+        let known = columns.of(output);
+        let sets = paths.sets(known.iter().map(|cell| cell.number))?;
+        (of_sets.clear(), shrunk.clear());
+        PURPOSE.reserve(&mut of_sets, sets.len())?;
+        let mut stored = table.shared().map(|shared| &mut shared.columns);
+        if let (Some(stored), true) = (&mut stored, sets.is_empty() && y.means()[output] != 0.0) {
+            stored.push(0, y.means()[output])?;
         }
-        nodes.sum_up(&mut n_known);
-        nodes.find_nearest(|node| n_known[node] > 0, &mut nearest);
-        mean_of.fill(f64::NAN);
-        for &node in nodes.leaves.iter().chain(nodes.leaf_parents()) {
-            let from = nearest[node as usize];
-            if from != NOBODY && mean_of[from as usize].is_nan() {
-                let cells = nodes.rows(from as usize).iter().filter(is_known);
-                mean_of[from as usize] = exact_mean(cells.map(|&row| (y.of(row)[output], units(row))));
+        for set in sets {
+            let (is_leaf, cells) = (nodes.is_leaf(set.node as usize), &known[set.start..set.end]);
+            let mean = y.mean(cells);
+            let (of_above, mut passed) = set.above(&of_sets).unwrap_or((mean, 0.0));
+            let mut keep = |node: u32, value: f64| match &mut stored {
+                Some(stored) if value != std::mem::replace(&mut passed, value) => stored.push(node, value),
+                Some(_) | None => Ok(()),
+            };
+            // A leaf without cells takes the value of a node of the path.
+            if set.top != set.node || !is_leaf && set.n_children < n_children[set.node as usize] {
+                keep(set.top, mean)?;
             }
-        }
-        // Nodes from which no leaf takes values have none.
-        let mean = |node: usize| match nearest[node] {
-            NOBODY => y.means()[output],
-            from => mean_of[from as usize],
-        };
-        if let Some(shrinkage) = &nodes.shrinkage {
-            for &leaf in nodes.leaves.iter().filter(|&&leaf| n_known[leaf as usize] > 0) {
-                let cells = nodes.rows(leaf as usize).iter().filter(is_known);
-                let known = cells.map(|&row| units(row)).sum::<u64>() as f64;
-                let (leaf, above) = (leaf as usize, nodes.parents[leaf as usize] as usize);
-                shrunk[leaf] = shrinkage.shrunk(leaf, known, mean(leaf), mean(above));
+            if let (Some(shrinkage), true) = (&nodes.shrinkage, is_leaf) {
+                let weight = cells.iter().map(|cell| cell.units).sum::<u64>() as f64;
+                let of_parent = if set.top == set.node { of_above } else { mean };
+                PURPOSE.push(&mut shrunk, (set.node, shrinkage.shrunk(set.node as usize, weight, mean, of_parent)))?;
             }
+            if is_leaf {
+                keep(set.node, if nodes.shrinkage.is_some() { shrunk[shrunk.len() - 1].1 } else { mean })?;
+            }
+            of_sets.push((mean, passed));
         }
-        let value = |node: usize| match n_known[node] > 0 && nodes.shrinkage.is_some() && nodes.is_leaf(node) {
-            true => shrunk[node],
-            false => mean(node),
-        };
-        if let Some(columns) = &mut of_parents {
-            columns.push_all(nodes.leaf_parents(), mean)?;
+        if let Some(stored) = stored {
+            stored.end();
         }
-        if let Some(shared) = table.shared() {
-            shared.push(nodes, value, |node| n_known[node] > 0)?;
+        if table.apart().is_some() || of_parents.is_some() {
+            of_nodes.fill(f64::NAN);
+            of_nodes[0] = y.means()[output];
+            sets.iter().zip(&of_sets).for_each(|(set, of_set)| of_nodes[set.top as usize] = of_set.0);
+            for i in 1..nodes.len() {
+                if of_nodes[i].is_nan() {
+                    of_nodes[i] = of_nodes[nodes.parents[i] as usize];
+                }
+            }
+            if let Some(columns) = &mut of_parents {
+                columns.push_all(nodes.leaf_parents(), |node| of_nodes[node])?;
+            }
+            shrunk.iter().for_each(|&(leaf, value)| of_nodes[leaf as usize] = value);
         }
         if let Some(columns) = table.apart() {
-            columns.push_all(&nodes.leaves, value)?;
+            columns.push_all(&nodes.leaves, |node| of_nodes[node])?;
         }
         table = table.decided(nodes, |columns| columns.cells.len());
     }

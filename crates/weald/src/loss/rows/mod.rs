@@ -39,7 +39,7 @@ impl<'a> RowTargets<'a> {
             TrainY::Real(y) => RowTargets::Numbers(y.of(row)),
             TrainY::SparseReal(_) => unreachable!("losses read numbers row after row"),
             TrainY::MaskedSlots(y) => RowTargets::On(y.of(row)),
-            TrainY::MaskedReal(y) => RowTargets::Numbers(y.of(row)),
+            TrainY::MaskedReal(_) => unreachable!("losses have the known cells apart from y"),
         }
     }
 

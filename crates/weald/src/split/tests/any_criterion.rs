@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use super::Prepared;
 use crate::control::Control;
 use crate::criterion::absolute_error::AbsoluteError;
+use crate::criterion::cells::CellsVariance;
 use crate::criterion::counts::two_classes::GiniOfTwo;
 use crate::criterion::counts::{Gini, ManySlots, OneSlot};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::masked_counts::{EntropyOfClasses, EntropyOfLabels, GiniOfClasses, GiniOfLabels, MaskedCounts};
-use crate::criterion::masked_variance::MaskedVariance;
 use crate::criterion::poisson::Poisson;
 use crate::criterion::sparse_variance::SparseVariance;
 use crate::criterion::variance::{self, Variance};
@@ -42,7 +42,7 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
             }
             TrainY::MaskedReal(y) => {
                 let exact = data.exact;
-                let make = || MaskedVariance::new(&y, units, exact, &Control::default()).unwrap();
+                let make = || CellsVariance::new(&y, units, exact, &Control::default()).unwrap();
                 body("variance", &mut || boxed(make()));
             }
             TrainY::Slots(slots) => {

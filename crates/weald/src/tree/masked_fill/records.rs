@@ -21,7 +21,7 @@ const SMALLER: usize = 2;
 #[derive(Debug)]
 pub(super) struct Shared {
     width: usize,
-    columns: Columns,
+    pub(super) columns: Columns,
     /// Of the current column, what the nodes below take from each node.
     passed: Vec<f64>,
     /// Whether a child of each node knows nothing of the current column.
