@@ -44,6 +44,7 @@ class Data:
         self.positive = 0.25 + np.abs(self.scores[:, 0]) / 4.0
         self.mask = draw(0, 8, size=(N, D)) > 0
         self.mask[0] = True
+        self.known = ~self.mask
         self.weights = draw(0, 4, size=N) / 2.0
         self.missing = np.where(draw(0, 6, size=(N, P)) == 0, np.nan, self.X)
         self.categories = np.column_stack([draw(0, 9, size=N), self.X[:, 1:]])

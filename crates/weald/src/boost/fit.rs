@@ -155,7 +155,8 @@ impl BoostConfig {
         fit: impl FnOnce(&Trees<'_>) -> Result<Boosted>,
     ) -> Result<Boosted> {
         let observed = data.observed()?;
-        let check = |data: &Dataset<'_>| data.known().map_or(Ok(()), |known| known.check_without_factors("by boosting"));
+        let check =
+            |data: &Dataset<'_>| data.known().map_or(Ok(()), |known| known.check_without_factors("by boosting"));
         let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
         let data = &data.with_observed(observed.as_ref());
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));

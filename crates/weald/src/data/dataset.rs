@@ -385,7 +385,6 @@ impl<'a> Dataset<'a> {
     /// Returns y in the form that growth reads. `weights` are the weights of samples, `None` if all are equal.
     pub(crate) fn train_y(&self, weights: Option<&[f64]>) -> Result<TrainY<'_>> {
         let Some(known) = self.known else { return TrainY::new(&self.y) };
-        known.check_without_factors("by trees")?;
         let units = Weights::of_rows(weights, self.n_samples())?;
         TrainY::masked(self, known, |row| units.units(row as usize))
     }

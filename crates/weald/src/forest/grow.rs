@@ -145,7 +145,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let targets = match (data.known(), y) {
             (Some(known), Targets::Labels(_))
                 if config.criterion == Criterion::Gini
-                    && known.are_few(&Weights::of_rows(overall.as_deref(), n_samples)?) =>
+                    && (known.has_factors() || known.are_few(&Weights::of_rows(overall.as_deref(), n_samples)?)) =>
             {
                 data.labels_as_numbers(known, overall.as_deref())?
             }
