@@ -292,7 +292,8 @@ impl<'a, U: Units> CellsVariance<'a, U> {
     /// Gives a place and a grid to each output that differs, and returns the exponent of a unit of gain in the values
     /// of y: there are 2^exponent units in a square of one.
     fn find_grids(&mut self) -> Result<i32> {
-        (self.roundings.clear(), self.sums.clear());
+        self.roundings.clear();
+        self.sums.clear();
         let (mut largest, mut n_cells) = (i32::MIN, 0);
         for &column in &self.seen {
             let of = &mut self.of_outputs[column as usize];
@@ -320,7 +321,9 @@ impl<'a, U: Units> CellsVariance<'a, U> {
     fn round(&mut self, rows: &[u32]) -> Result<()> {
         let (mut cells, mut of_rows) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.of_rows));
         let (mut sums, mut roundings) = (std::mem::take(&mut self.sums), std::mem::take(&mut self.roundings));
-        (cells.places.clear(), cells.weights.clear(), cells.amounts.clear());
+        cells.places.clear();
+        cells.weights.clear();
+        cells.amounts.clear();
         for piece in self.control.pieces(rows, 1 + self.cost()) {
             for &row in piece? {
                 let start = cells.weights.len();

@@ -268,7 +268,8 @@ fn means(nodes: &Nodes<'_>, y: &MaskedNumbers, units: impl Fn(u32) -> u64, contr
         control.check()?;
         let known = columns.of(output);
         let sets = paths.sets(known.iter().map(|cell| cell.number))?;
-        (of_sets.clear(), shrunk.clear());
+        of_sets.clear();
+        shrunk.clear();
         PURPOSE.reserve(&mut of_sets, sets.len())?;
         let mut stored = table.shared().map(|shared| &mut shared.columns);
         if let (Some(stored), true) = (&mut stored, sets.is_empty() && y.means()[output] != 0.0) {

@@ -29,8 +29,8 @@ impl Problem {
         let scale = |j: usize| [1.0, 2f64.powi(-40), 2f64.powi(30)][j % 3];
         let y = Array2::from_shape_fn((n, q), |(_, j)| (stream.below(9) as f64 - 4.0) * scale(j));
         let config = TreeConfig {
-            max_features: if seed % 2 == 0 { MaxFeatures::Count(2) } else { MaxFeatures::All },
-            max_leaf_nodes: (seed % 5 == 0).then_some(9),
+            max_features: if seed.is_multiple_of(2) { MaxFeatures::Count(2) } else { MaxFeatures::All },
+            max_leaf_nodes: seed.is_multiple_of(5).then_some(9),
             seed,
             ..TreeConfig::new(Criterion::Variance)
         };

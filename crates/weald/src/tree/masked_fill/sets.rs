@@ -95,7 +95,9 @@ impl<'n> Paths<'n> {
     /// Returns the sets of a column whose cells are in these leaves, each after the set that includes it. The leaves are
     /// in the order in which a depth-first walk meets them.
     pub(super) fn sets(&mut self, leaves: impl Iterator<Item = u32>) -> Result<&[CellSet]> {
-        (self.sets.clear(), self.finished.clear(), self.ordered.clear());
+        self.sets.clear();
+        self.finished.clear();
+        self.ordered.clear();
         let mut n_cells = 0;
         for leaf in leaves {
             let mut start = n_cells;
