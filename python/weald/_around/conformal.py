@@ -235,7 +235,7 @@ class BaseConformalRegressor(BaseConformal):
         if target.container is not None and isinstance(final, BaseRegressor):
             y = target.original
         if target.mask is not None:
-            truth = np.where(target.mask, np.nan, truth)
+            truth = np.where(masks.dense(target.mask), np.nan, truth)
         found, weights = self._unseen(self._with_target(given, target, y))
         self._calibrate(truth, np.moveaxis(found, 1, 0), weights)
 

@@ -63,12 +63,8 @@ _FEW_LABELS = 10
 
 def _known_numbers(target: Target) -> Float:
     """The numerical outputs, with NaN for unknown values."""
-    if target.container is not None:
-        dense: Float = target.original.toarray()
-        return dense
-    mask = masks.dense(target.mask)
-    known: Float = target.original if mask is None else np.where(mask, np.nan, target.original)
-    return known
+    found: Float = target.original if target.container is None else target.original.toarray()
+    return found if target.known is None else np.where(masks.dense(target.mask), np.nan, found)
 
 
 def _trees_of(model: Any) -> int:
@@ -468,7 +464,11 @@ class BaseBaggingRegressor(BaseBagging, BaseRegressor):
         truth = target.original
         if target.container is not None:
             self.oob_prediction_ = scores
-            if callable(self.oob_score):
+            if target.known is not None:
+                found: Any = scores[rows]
+                found = found.toarray() if is_sparse(found) else found
+                self.oob_score_ = float(masks.r2(truth[rows].toarray(), found, target.known.rows(rows)))
+            elif callable(self.oob_score):
                 self.oob_score_ = score_of(self.oob_score, truth[rows].toarray(), scores[rows])
             else:
                 self.oob_score_ = r2(truth[rows], lambda part: scores[rows[part]], len(rows)) if len(rows) else np.nan

@@ -26,7 +26,7 @@ from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.compressed_proof import CompressedProof, compressing
 from weald._fitted.proof import check_fitted
-from weald._input import frames, schema
+from weald._input import frames, schema, targets
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, StrOptions
@@ -209,6 +209,9 @@ class BaseCompressed(WithPaths):
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
             )
+        if y_weight is not None and is_sparse(y) and not is_classifier(self):
+            known = targets.known_of(y, y_weight)
+            y, y_weight = y.toarray(), None if known is None else known.as_array()
         samples = prepare(self, X, y, sample_weight, y_weight, label_names)
         X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None and (refused := self._refuses_masks()) is not None:

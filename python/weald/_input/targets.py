@@ -261,10 +261,13 @@ def numbers(
     if not of_floats and is_sparse(y):
         entries = sparse_numbers(y, n_samples, weights, what)
         said = None if y_weight is None else _masks.check(y_weight, entries.shape, y=y)
-        if keeps_sparse and said is None:
+        if keeps_sparse and (said is None or (masks and is_sparse(said.weights))):
             container = "array" if isinstance(y, sparse.sparray) else "matrix"
+            if said is not None:
+                _masks.weights_of_known(said if each_output else None, weights, None)
+                entries = known_entries(entries, said)
             engine = engine_of_numbers(entries)
-            return Target("numbers", engine, entries.shape[1], [], entries, container=container)
+            return Target("numbers", engine, entries.shape[1], [], entries, known=said, container=container)
         y, y_weight, warn_column, of_floats = entries.toarray(), said, False, True
     names = None
     if not of_floats:
@@ -457,11 +460,11 @@ def labels(
     return _labels(found, form, known, names)
 
 
-def known_entries(labels: sparse.csr_array, known: KnownCells) -> sparse.csr_array:
-    """The labels that are known."""
+def known_entries(entries: sparse.csr_array, known: KnownCells) -> sparse.csr_array:
+    """The labels or numbers that are known."""
     if known.weights is not None:
-        return sparse.csr_array(labels.multiply(known.weights.astype(np.bool_)).astype(np.bool_))
-    return sparse.csr_array(labels > labels.multiply(known.mask))
+        return sparse.csr_array(entries.multiply(known.weights.astype(np.bool_)).astype(entries.dtype))
+    return sparse.csr_array(entries > entries.multiply(known.mask))
 
 
 class WithGaps(sparse.csr_array):
