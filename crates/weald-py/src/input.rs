@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use numpy::Element;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use weald::{ClassWeight, ErrorKind, LabelView, Mask, Matrix, RowWeights, SparseTargets, SparseView, Targets};
+use weald::{CellWeights, ClassWeight, ErrorKind, LabelView, Matrix, RowWeights, SparseTargets, SparseView, Targets};
 
 use crate::array::{Read1, Read2};
 use crate::error::raise;
@@ -173,26 +173,26 @@ impl PyTargets<'_> {
 /// The unknown cells of y, as a bool array of the same shape, or `indptr`, `indices` and the number of outputs; or the
 /// weights of cells, as an array of float64, or `indptr`, `indices`, weights and the number of outputs.
 #[derive(Debug, FromPyObject)]
-pub(crate) enum PyMask<'py> {
-    Dense(Read2<'py, bool>),
-    Sparse(PyIndices<'py>, PyIndices<'py>, usize),
-    Weights(Read2<'py, f64>),
+pub(crate) enum PyCellWeights<'py> {
+    Unknown(Read2<'py, bool>),
+    UnknownOutputs(PyIndices<'py>, PyIndices<'py>, usize),
+    Dense(Read2<'py, f64>),
     Stored(PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize),
 }
 
-impl PyMask<'_> {
-    pub(crate) fn view(&self) -> PyResult<Mask<'_>> {
+impl PyCellWeights<'_> {
+    pub(crate) fn view(&self) -> PyResult<CellWeights<'_>> {
         Ok(match self {
-            PyMask::Dense(mask) => Mask::Dense(mask.as_array()),
-            PyMask::Sparse(ptr, indices, n_outputs) => {
+            PyCellWeights::Unknown(mask) => CellWeights::Unknown(mask.as_array()),
+            PyCellWeights::UnknownOutputs(ptr, indices, n_outputs) => {
                 let (ptr, indices) = (ptr.to_offsets("y_weight")?, indices.to_u32("y_weight", *n_outputs)?);
-                Mask::Sparse(LabelView::try_new(ptr, indices, *n_outputs).map_err(raise)?)
+                CellWeights::UnknownOutputs(LabelView::try_new(ptr, indices, *n_outputs).map_err(raise)?)
             }
-            PyMask::Weights(weights) => Mask::Weights(weights.as_array()),
-            PyMask::Stored(ptr, indices, weights, n_outputs) => {
+            PyCellWeights::Dense(weights) => CellWeights::Dense(weights.as_array()),
+            PyCellWeights::Stored(ptr, indices, weights, n_outputs) => {
                 let (ptr, indices) = (ptr.to_offsets("y_weight")?, indices.to_u32("y_weight", *n_outputs)?);
                 let weights = contiguous(weights, "the weights of y_weight")?;
-                Mask::Stored(SparseTargets::try_new(ptr, indices, weights, *n_outputs).map_err(raise)?)
+                CellWeights::Stored(SparseTargets::try_new(ptr, indices, weights, *n_outputs).map_err(raise)?)
             }
         })
     }

@@ -8,7 +8,7 @@ use weald::plan::{Asked, Counts, Kind, MOST_COUNTED, Plan, Sharing, Stop};
 use crate::array::Read1;
 use crate::config::unknown;
 use crate::enter::Entry;
-use crate::input::{PyMask, PyMatrix, PyTargets, contiguous_weights};
+use crate::input::{PyCellWeights, PyMatrix, PyTargets, contiguous_weights};
 
 /// What a caller gives, by the keys of a dictionary. `None` is "auto".
 #[derive(Debug, FromPyObject)]
@@ -85,13 +85,13 @@ pub(crate) fn counts_of_plan<'py>(
     y: PyTargets<'py>,
     sample_weight: Option<Read1<'py, f64>>,
     seed: u64,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyCounts> {
     let asked = asked.into_asked()?;
     let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
     let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).y_mask(y_weight);
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).y_weight(y_weight);
     let found = entry.run(py, |control| Counts::counted(data.view(), &asked, seed, control))?;
     Ok((found.n_samples, found.n_rows, found.n_different, found.knows_all))
 }

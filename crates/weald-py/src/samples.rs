@@ -10,7 +10,7 @@ use weald::{Control, Dataset};
 
 use crate::array::{Read1, Read2};
 use crate::enter::Entry;
-use crate::input::{PyMask, PyMatrix, PyPattern, PyTargets, contiguous, contiguous_weights};
+use crate::input::{PyCellWeights, PyMatrix, PyPattern, PyTargets, contiguous, contiguous_weights};
 use crate::output::{self, SparseArrays};
 
 /// Returns the fold of each sample by iterative stratification of its labels.
@@ -40,7 +40,7 @@ pub(crate) fn folds_of_samples<'py>(
     sample_weight: Option<Read1<'py, f64>>,
     n_folds: usize,
     seed: u64,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
     base_margin: Option<Read2<'py, f64>>,
 ) -> PyResult<Vec<PySplit<'py>>> {
     let of = (x, y, sample_weight, y_weight, base_margin);
@@ -57,7 +57,7 @@ pub(crate) fn held_out_samples<'py>(
     sample_weight: Option<Read1<'py, f64>>,
     share: f64,
     seed: u64,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let of = (x, y, sample_weight, y_weight, None);
     Ok(output::vector(py, of_data(py, &of, |data, control| folds::held_out(data, share, seed, control))?))
@@ -65,7 +65,7 @@ pub(crate) fn held_out_samples<'py>(
 
 /// X, y, weights, the mask of y and the initial scores.
 type Samples<'py> =
-    (PyMatrix<'py>, PyTargets<'py>, Option<Read1<'py, f64>>, Option<PyMask<'py>>, Option<Read2<'py, f64>>);
+    (PyMatrix<'py>, PyTargets<'py>, Option<Read1<'py, f64>>, Option<PyCellWeights<'py>>, Option<Read2<'py, f64>>);
 
 fn of_data<T: Send>(
     py: Python<'_>,
@@ -73,10 +73,10 @@ fn of_data<T: Send>(
     work: impl FnOnce(&Dataset<'_>, &Control) -> weald::Result<T> + Send,
 ) -> PyResult<T> {
     let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(weights.as_ref())?);
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
     let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_weight);
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight);
     entry.run(py, |control| work(&data, control))
 }
 
@@ -103,11 +103,11 @@ pub(crate) fn py_data_digest(
     py: Python<'_>,
     x: PyMatrix<'_>,
     y: PyCells<'_>,
-    mask: Option<PyMask<'_>>,
+    mask: Option<PyCellWeights<'_>>,
     weights: Option<Read1<'_, f64>>,
     classes: Vec<Vec<String>>,
 ) -> PyResult<String> {
-    let (x, mask) = (x.view()?, mask.as_ref().map(PyMask::view).transpose()?);
+    let (x, mask) = (x.view()?, mask.as_ref().map(PyCellWeights::view).transpose()?);
     let weights = weights.as_ref().map(|w| contiguous(w, "sample_weight")).transpose()?;
     let (pattern, listed, of_rows, of_columns);
     let y = match &y {

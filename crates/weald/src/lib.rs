@@ -181,7 +181,7 @@ pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, Com
 pub use control::Control;
 pub use criterion::Criterion;
 pub use data::{
-    Category, ClassWeight, Dataset, FeatureKind, LabelView, Mask, Matrix, OutputScaling, RowWeights, Schema,
+    Category, CellWeights, ClassWeight, Dataset, FeatureKind, LabelView, Matrix, OutputScaling, RowWeights, Schema,
     SparseTargets, SparseView, Targets, targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};

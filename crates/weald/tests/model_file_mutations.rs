@@ -9,9 +9,9 @@
 use ndarray::{Array2, ArrayView2};
 use weald::model_file::{Array, Extra, Values};
 use weald::{
-    BoostConfig, CentroidForestConfig, CentroidPrecision, CompressConfig, Control, Criterion, Dataset, ErrorKind,
-    Features, Forest, ForestConfig, LabelTreeConfig, LabelView, LinearConfig, LossKind, Mask, Matrix, Model, ModelFile,
-    NProjections, OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, Targets,
+    BoostConfig, CellWeights, CentroidForestConfig, CentroidPrecision, CompressConfig, Control, Criterion, Dataset,
+    ErrorKind, Features, Forest, ForestConfig, LabelTreeConfig, LabelView, LinearConfig, LossKind, Matrix, Model,
+    ModelFile, NProjections, OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, Targets,
     WeakLearner, WeakPredictions,
 };
 
@@ -115,7 +115,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         ("shared values of numbers", Targets::Real(many.view()), Criterion::Variance),
     ] {
         let config = ForestConfig::extra_trees(criterion).n_trees(2).seed(3);
-        let forest = config.fit_controlled(Dataset::new(&x, y).y_mask(Mask::from(&mask)), &control).unwrap();
+        let forest = config.fit_controlled(Dataset::new(&x, y).y_weight(CellWeights::from(&mask)), &control).unwrap();
         all.push((name, forest.clone().into()));
         all.push((name, forest.with_precision(Precision::Half, &control).unwrap().into()));
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -211,7 +211,7 @@ class BaseCompressed(WithPaths):
             )
         if y_weight is not None and is_sparse(y) and not is_classifier(self):
             known = targets.known_of(y, y_weight)
-            y, y_weight = y.toarray(), None if known is None else known.as_array()
+            y, y_weight = cast("Any", y).toarray(), cast("Any", None if known is None else known.as_array())
         samples = prepare(self, X, y, sample_weight, y_weight, label_names)
         X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None and (refused := self._refuses_masks()) is not None:

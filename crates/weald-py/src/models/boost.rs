@@ -16,7 +16,7 @@ use crate::array::{Read1, Read2};
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::memory;
 use crate::models::forest::PyForest;
 use crate::models::model::{compacting, copies, grown, model, properties, scores, vectors};
@@ -80,10 +80,10 @@ pub(crate) fn weights_by_row<'py>(
     py: Python<'py>,
     y: PyTargets<'py>,
     weights: PyRowWeights<'py>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
     let (y, weights) = (y.view()?, weights.contiguous()?);
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
     let by_row = weights.view()?.by_row(&y, y_weight.as_ref()).map_err(raise)?;
     Ok(by_row.map(|w| output::vector(py, w.into_owned())))
 }
@@ -130,8 +130,8 @@ pub(crate) fn fit_boosting<'py>(
     observer: Option<Py<PyAny>>,
     wants_scores: bool,
     wants_models: bool,
-    y_weight: Option<PyMask<'py>>,
-    y_weight_val: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
+    y_weight_val: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -142,15 +142,15 @@ pub(crate) fn fit_boosting<'py>(
             Dataset::new(x.view()?, y.view()?)
                 .sample_weight(held_weights.as_deref())
                 .base_margin(margins.as_ref().map(|margins| margins.as_array()))
-                .y_mask(y_weight_val.as_ref().map(PyMask::view).transpose()?),
+                .y_weight(y_weight_val.as_ref().map(PyCellWeights::view).transpose()?),
         ),
         None => None,
     };
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
     let grown = grown.as_ref().map(|model| &*model.get().0);
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_weight).schema(schema);
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight).schema(schema);
     let grown = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
         // A fit that goes on has its scores already.
@@ -218,11 +218,11 @@ pub(crate) fn mean_loss<'py>(
     config: PyBoostConfig,
     scores: Option<Read2<'py, f64>>,
     n_threads: usize,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<Option<f64>> {
     let (y, (config, loss)) = (y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
     let scores = scores.as_ref().map(|scores| scores.as_array());
     let entry = Entry { n_threads, cost: scores.map_or(0, |scores| scores.len()), progress: None };
     let found = entry.run(py, |control| {
@@ -245,15 +245,15 @@ pub(crate) fn refit_leaves<'py>(
     config: PyBoostConfig,
     n_threads: usize,
     base_margin: Option<Read2<'py, f64>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_weight).schema(schema);
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight).schema(schema);
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);

@@ -12,7 +12,7 @@ use weald::{
 use crate::config::{PyMaxSamples, one_of, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
+use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets};
 use crate::memory;
 use crate::models::model::{check_node, copies, mean_of_trees, model, properties, vectors};
 use crate::output;
@@ -131,13 +131,13 @@ pub(crate) fn fit_centroid_forest<'py>(
     config: PyCentroidForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyCentroidForest> {
     let trees = config.trees.0..config.trees.1;
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config).saturating_mul(trees.len());
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
+    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
     let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), trees.len());
     entry
         .run(py, |control| {

@@ -15,7 +15,7 @@ use crate::array::Read1;
 use crate::config::{PyForestConfig, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
+use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
 use crate::memory;
 use crate::models::forest::PyForest;
 use crate::models::model::{copies, model, of_trees, properties, scores};
@@ -88,13 +88,13 @@ pub(crate) fn compress_forest<'py>(
     held_out: Option<Read1<'py, f64>>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyCompressionPath> {
     let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
     let (w, held) = (contiguous_weights(sample_weight.as_ref())?, contiguous_weights(held_out.as_ref())?);
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
     let forest: &Forest = forest.get().as_ref();
-    let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_weight);
+    let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
     let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
     entry
         .run(py, |control| {
@@ -118,9 +118,9 @@ pub(crate) fn cross_validate_compression<'py>(
     folds: Vec<(Read1<'py, u32>, Read1<'py, u32>)>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
     let schema = grow.schema();
     let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
     let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
@@ -129,7 +129,7 @@ pub(crate) fn cross_validate_compression<'py>(
     let folds: Vec<Split> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight).schema(schema);
+    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight).schema(schema);
     let found = entry.run(py, |control| config.cross_validate(&grow, data, &folds, control))?;
     let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
     (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))

@@ -11,7 +11,7 @@ use crate::array::Read1;
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
 use crate::memory;
 use crate::models::model::{compacting, grown, mean_of_trees, model};
 use crate::models::tree::PyTree;
@@ -40,17 +40,17 @@ pub(crate) fn fit_tree(
     y: PyTargets<'_>,
     weights: PyRowWeights<'_>,
     config: PyTreeConfig,
-    y_weight: Option<PyMask<'_>>,
+    y_weight: Option<PyCellWeights<'_>>,
     n_threads: usize,
 ) -> PyResult<PyForest> {
     let schema = config.schema();
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
     let cost = cost_of_tree(&x, &y, &config);
     let entry = Entry { n_threads, cost, progress: None };
     entry
         .run(py, |control| {
-            let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight).schema(schema);
+            let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight).schema(schema);
             memory::reserve(&data, Some(config.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
             config.fit_controlled(data, control).map(Forest::from)
         })
@@ -69,16 +69,16 @@ pub(crate) fn fit_forest<'py>(
     config: PyForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyForest> {
     let (trees, schema) = (config.trees(), config.schema());
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
     let n_forests = if config.by_output { y.width() } else { 1 };
     let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len()).saturating_mul(n_forests);
     let n_trees = trees.len().saturating_mul(n_forests);
     let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), n_trees);
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight).schema(schema);
+    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight).schema(schema);
     entry
         .run(py, |control| {
             memory::reserve(&data, Some(config.tree.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
@@ -137,14 +137,14 @@ impl PyForest {
         y: PyTargets<'py>,
         sample_weight: Option<Read1<'py, f64>>,
         n_threads: usize,
-        y_weight: Option<PyMask<'py>>,
+        y_weight: Option<PyCellWeights<'py>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
         let w = contiguous_weights(sample_weight.as_ref())?;
-        let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
+        let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
         let entry = self.entry(&x, self.width(), n_threads);
         let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_weight);
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
         let (oob, spread) = entry.run(py, |control| self.0.oob_spread(&config, &data, control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees), output::array(py, spread)).into_pyobject(py)
     }
@@ -168,14 +168,14 @@ impl PyForest {
         y: PyTargets<'_>,
         sample_weight: Option<Read1<'_, f64>>,
         n_threads: usize,
-        y_weight: Option<PyMask<'_>>,
+        y_weight: Option<PyCellWeights<'_>>,
     ) -> PyResult<PyForest> {
         let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
         let entry = self.entry(&x, self.width(), n_threads);
         let n_nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
         let entry = Entry { cost: entry.cost.saturating_add(n_nodes.saturating_mul(STEPS_PER_VALUE)), ..entry };
-        let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_weight);
+        let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
         let pruned = entry.run(py, |control| self.0.prune_reduced_error(data, control))?;
         Ok(PyForest::from(pruned))
     }

@@ -8,7 +8,7 @@ use weald::{Dataset, LabelTree, LabelTreeConfig, LabelTreeModel, Matrix, Targets
 
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets};
+use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets};
 use crate::memory;
 use crate::models::model::{model, properties};
 use crate::names::features;
@@ -90,12 +90,12 @@ pub(crate) fn fit_label_tree<'py>(
     config: PyLabelTreeConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyLabelTree> {
     let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(config.n_trees), progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
+    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
     entry
         .run(py, |control| {
             memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads))?;

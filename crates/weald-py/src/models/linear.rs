@@ -13,7 +13,7 @@ use crate::array::Read2;
 use crate::config::{one_of, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected};
+use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, collected};
 use crate::models::model::{model, properties, scores};
 use crate::names::{self, LINEAR_LOSSES};
 use crate::output;
@@ -105,14 +105,14 @@ pub(crate) fn fit_linear<'py>(
     config: PyLinearConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
     columns: Option<(usize, usize)>,
     with_folds: bool,
 ) -> PyResult<(PyLinear, f64, Option<PyFoldModels<'py>>)> {
     let (x, y, weights, (config, grid)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y), progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
+    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
     let (first, end) = columns.unwrap_or((0, usize::MAX));
     let (model, c, folds) = entry.run(py, |control| {
         let Some(grid) = grid.or_else(|| with_folds.then(|| Grid::only(&config))) else {
@@ -140,12 +140,12 @@ pub(crate) fn fold_models_of_linear<'py>(
     config: PyLinearConfig,
     n_folds: usize,
     n_threads: usize,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyFoldModels<'py>> {
     let (x, y, weights, (config, _)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyMask::view).transpose()?);
+    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(n_folds), progress: None };
-    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_weight);
+    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
     let found = entry.run(py, |control| config.fold_models(&data, n_folds, control))?;
     Ok(to_python(py, found.calibrated_as(&model.0)))
 }

@@ -226,14 +226,14 @@ macro_rules! mean_of_trees {
                 y: $crate::input::PyTargets<'py>,
                 sample_weight: Option<$crate::array::Read1<'py, f64>>,
                 n_threads: usize,
-                y_weight: Option<$crate::input::PyMask<'py>>,
+                y_weight: Option<$crate::input::PyCellWeights<'py>>,
             ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
                 let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
                 let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
-                let y_weight = y_weight.as_ref().map($crate::input::PyMask::view).transpose()?;
+                let y_weight = y_weight.as_ref().map($crate::input::PyCellWeights::view).transpose()?;
                 let entry = self.entry(&x, self.width(), n_threads);
                 let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_weight);
+                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
                 let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
                 ($crate::output::array(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }
@@ -251,14 +251,14 @@ macro_rules! mean_of_trees {
                 sample_weight: Option<$crate::array::Read1<'py, f64>>,
                 floor: f64,
                 n_threads: usize,
-                y_weight: Option<$crate::input::PyMask<'py>>,
+                y_weight: Option<$crate::input::PyCellWeights<'py>>,
             ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
                 let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
                 let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
-                let y_weight = y_weight.as_ref().map($crate::input::PyMask::view).transpose()?;
+                let y_weight = y_weight.as_ref().map($crate::input::PyCellWeights::view).transpose()?;
                 let entry = self.entry(&x, 1, n_threads);
                 let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_weight);
+                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
                 let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
                 ($crate::output::sparse(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }

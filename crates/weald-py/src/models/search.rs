@@ -13,7 +13,7 @@ use crate::array::{Read1, Read2};
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::input::{PyMask, PyMatrix, PyTargets, contiguous, contiguous_weights};
+use crate::input::{PyCellWeights, PyMatrix, PyTargets, contiguous, contiguous_weights};
 use crate::memory;
 use crate::output;
 
@@ -46,7 +46,7 @@ pub(crate) fn search_stages<'py>(
     base_margins: Vec<Read2<'py, f64>>,
     observer: Option<Py<PyAny>>,
     scorers: Vec<Py<PyAny>>,
-    y_weight: Option<PyMask<'py>>,
+    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PySearch<'py>> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -57,8 +57,8 @@ pub(crate) fn search_stages<'py>(
     let of_folds = base_margins.iter().map(|margins| margins.as_array()).collect::<Vec<_>>();
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_weight = y_weight.as_ref().map(PyMask::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_weight).schema(schema);
+    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight).schema(schema);
     let search = StageSearch { folds: &folds, base_margins: &of_folds, patience_share };
     let found = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);

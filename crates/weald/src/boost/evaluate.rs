@@ -8,7 +8,7 @@ use super::problem::Problem;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::{in_columns, n_scores};
-use crate::data::{Dataset, Mask, Targets, Weights};
+use crate::data::{CellWeights, Dataset, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::loss::known_cells::KnownCells;
 
@@ -29,11 +29,11 @@ impl BoostConfig {
         &self,
         y: impl Into<Targets<'a>>,
         sample_weight: Option<&'a [f64]>,
-        y_mask: Option<Mask<'a>>,
+        y_weight: Option<CellWeights<'a>>,
         scores: Option<ArrayView2<'_, f64>>,
         control: &Control,
     ) -> Result<Option<f64>> {
-        let data = Dataset::of_y(y)?.sample_weight(sample_weight).y_mask(y_mask);
+        let data = Dataset::of_y(y)?.sample_weight(sample_weight).y_weight(y_weight);
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
         let restored = data.restored(false)?;

@@ -16,7 +16,7 @@ use super::weak::{ValidationTargets, WeakLearner};
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::rows::Rows;
-use crate::data::{Dataset, Mask, RowWeights, Targets};
+use crate::data::{CellWeights, Dataset, RowWeights, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::{PowerOfTwo, RoundedOnce, exponent_above};
 use crate::folds::Split;
@@ -379,7 +379,7 @@ impl Growing for OfTrees<'_> {
             }
         }
         let scores = ArrayView2::from_shape((rows.n_samples(), start.len()), &scores).expect("a score for each cell");
-        let mask = rows.mask().map(Mask::view);
+        let mask = rows.mask().map(CellWeights::view);
         let loss = config.mean_loss(rows.y(), Some(&self.weights), mask, Some(scores), control)?;
         Ok(loss.unwrap_or(0.0))
     }

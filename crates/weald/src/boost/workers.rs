@@ -95,7 +95,7 @@ impl BoostConfig {
         self.check(&outputs, n_scores(&outputs))?;
         self.tree.check_constraints(data, false)?;
         let absent = [
-            (data.has_mask(), "y_mask"),
+            (data.has_mask(), "y_weight"),
             (data.margins(n_scores(&outputs), &Names::TRAINING)?.is_some(), "base_margin"),
             (data.categories()?.is_some(), "a categorical feature"),
             (self.tree.monotonic_cst.is_some(), "monotonic_cst"),

@@ -40,7 +40,7 @@ impl Unmasked {
         let held_out = held_out.map(|held| PURPOSE.collected(held.iter().enumerate().map(of_known))).transpose()?;
         if held_out.as_ref().is_some_and(|held| held.iter().all(|w| *w == 0.0)) {
             return Err(Error::invalid(
-                "y_mask",
+                "y_weight",
                 "a mask of all their cells",
                 "leave at least one observed cell among the held-out samples",
             ));

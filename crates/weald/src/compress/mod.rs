@@ -102,7 +102,7 @@ impl CompressConfig {
     /// training samples; held-out samples must have a sample weight of zero. Everything runs on one thread, except that
     /// X is sent down the trees in parallel.
     ///
-    /// Unknown cells ([`Dataset::y_mask`]) have a residual or gradient of zero: gradients, steps, units, constants and
+    /// Unknown cells ([`Dataset::y_weight`]) have a residual or gradient of zero: gradients, steps, units, constants and
     /// losses are those of the known cells, and a sample without any has weight zero. This is only supported for
     /// stagewise steps: those of the lasso and of growth need the same curvature for all outputs.
     ///

@@ -35,34 +35,34 @@ pub struct Dataset<'a> {
     x: Matrix<'a>,
     y: Targets<'a>,
     schema: Schema<'a>,
-    y_mask: Option<Mask<'a>>,
+    y_weight: Option<CellWeights<'a>>,
     weights: RowWeights<'a>,
     base_margin: Option<ArrayView2<'a, f64>>,
     /// The known cells, if a mask hides some: see [`Dataset::observed`].
     known: Option<&'a Known>,
 }
 
-/// What each cell of y weighs. A cell of weight zero is unknown. Others multiply the weight of their sample.
+/// What each cell of y weighs: see [`Dataset::y_weight`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Mask<'a> {
+pub enum CellWeights<'a> {
     /// `true` for each unknown cell, of shape (n_samples, n_outputs). Others weigh one.
-    Dense(ArrayView2<'a, bool>),
+    Unknown(ArrayView2<'a, bool>),
     /// The unknown outputs of each sample. Others weigh one.
-    Sparse(LabelView<'a>),
+    UnknownOutputs(LabelView<'a>),
     /// The weight of each cell, of shape (n_samples, n_outputs).
-    Weights(ArrayView2<'a, f64>),
+    Dense(ArrayView2<'a, f64>),
     /// The weights of some outputs of each sample. Others are unknown.
     Stored(SparseTargets<'a>),
 }
 
-impl Mask<'_> {
+impl CellWeights<'_> {
     pub(super) fn shape(&self) -> (usize, usize) {
         match self {
-            Mask::Dense(mask) => mask.dim(),
-            Mask::Sparse(mask) => (mask.n_samples(), mask.n_labels()),
-            Mask::Weights(weights) => weights.dim(),
-            Mask::Stored(weights) => (weights.n_samples(), weights.n_outputs()),
+            CellWeights::Unknown(mask) => mask.dim(),
+            CellWeights::UnknownOutputs(mask) => (mask.n_samples(), mask.n_labels()),
+            CellWeights::Dense(weights) => weights.dim(),
+            CellWeights::Stored(weights) => (weights.n_samples(), weights.n_outputs()),
         }
     }
 
@@ -70,19 +70,19 @@ impl Mask<'_> {
     pub(super) fn check(&self) -> Result<()> {
         let is_wrong = |weight: &&f64| !(weight.is_finite() && **weight >= 0.0);
         let wrong = match self {
-            Mask::Dense(_) | Mask::Sparse(_) => None,
-            Mask::Weights(weights) => weights.iter().find(is_wrong),
-            Mask::Stored(weights) => weights.values().iter().find(is_wrong),
+            CellWeights::Unknown(_) | CellWeights::UnknownOutputs(_) => None,
+            CellWeights::Dense(weights) => weights.iter().find(is_wrong),
+            CellWeights::Stored(weights) => weights.values().iter().find(is_wrong),
         };
-        wrong.map_or(Ok(()), |wrong| Err(Error::invalid(Y_MASK, wrong, "have finite weights, none of them negative")))
+        wrong.map_or(Ok(()), |wrong| Err(Error::invalid(Y_WEIGHT, wrong, "have finite weights, none of them negative")))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Mask::Dense(mask) => mask.iter().all(|masked| !masked),
-            Mask::Sparse(mask) => mask.indices().is_empty(),
-            Mask::Weights(weights) => weights.iter().all(|&weight| weight == 1.0),
-            Mask::Stored(weights) => {
+            CellWeights::Unknown(mask) => mask.iter().all(|masked| !masked),
+            CellWeights::UnknownOutputs(mask) => mask.indices().is_empty(),
+            CellWeights::Dense(weights) => weights.iter().all(|&weight| weight == 1.0),
+            CellWeights::Stored(weights) => {
                 let n_cells = weights.n_samples().saturating_mul(weights.n_outputs());
                 weights.values().len() == n_cells && weights.values().iter().all(|&weight| weight == 1.0)
             }
@@ -90,12 +90,12 @@ impl Mask<'_> {
     }
 
     /// Returns a view of the same mask.
-    pub(crate) fn view(&self) -> Mask<'_> {
+    pub(crate) fn view(&self) -> CellWeights<'_> {
         match self {
-            Mask::Dense(mask) => Mask::Dense(mask.view()),
-            Mask::Sparse(mask) => Mask::Sparse(mask.view()),
-            Mask::Weights(weights) => Mask::Weights(weights.view()),
-            Mask::Stored(weights) => Mask::Stored(weights.view()),
+            CellWeights::Unknown(mask) => CellWeights::Unknown(mask.view()),
+            CellWeights::UnknownOutputs(mask) => CellWeights::UnknownOutputs(mask.view()),
+            CellWeights::Dense(weights) => CellWeights::Dense(weights.view()),
+            CellWeights::Stored(weights) => CellWeights::Stored(weights.view()),
         }
     }
 }
@@ -108,7 +108,7 @@ impl<'a> Dataset<'a> {
             x: x.into(),
             y: y.into(),
             schema: Schema::default(),
-            y_mask: None,
+            y_weight: None,
             weights: RowWeights::default(),
             base_margin: None,
             known: None,
@@ -151,18 +151,18 @@ impl<'a> Dataset<'a> {
         self
     }
 
-    /// Sets the cells of y that are unknown. The values of y in these cells are ignored, and a sample whose cells are
-    /// all unknown has no effect. Trees, forests and boosting support masked cells; other learners return an error if
-    /// the mask is not empty.
+    /// Sets the weights of the cells of y, by which they multiply the weight of their sample. A cell of weight zero is
+    /// unknown: its value is not read, and a sample whose cells are all unknown has no effect. Learners that know cells
+    /// or do not, and learners that need all of them, return an error for other weights.
     ///
     /// ```
     /// use weald::ndarray::array;
-    /// use weald::{Control, Criterion, Dataset, Mask, TreeConfig};
+    /// use weald::{Control, Criterion, Dataset, CellWeights, TreeConfig};
     ///
     /// let x = array![[0.0f32], [1.0], [2.0], [3.0]];
     /// let y = array![[0.0, 5.0], [0.0, f64::NAN], [1.0, f64::NAN], [1.0, 7.0]];
     /// let mask = y.mapv(f64::is_nan);
-    /// let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
+    /// let data = Dataset::new(&x, &y).y_weight(CellWeights::from(&mask));
     /// let tree = TreeConfig::new(Criterion::Variance).fit(&data)?;
     /// // Both leaves have a known cell of each output, whose mean is the prediction.
     /// assert_eq!(tree.n_leaves(), 2);
@@ -171,8 +171,8 @@ impl<'a> Dataset<'a> {
     /// # Ok::<(), weald::Error>(())
     /// ```
     #[must_use]
-    pub fn y_mask(mut self, y_mask: impl Into<Option<Mask<'a>>>) -> Self {
-        self.y_mask = y_mask.into();
+    pub fn y_weight(mut self, y_weight: impl Into<Option<CellWeights<'a>>>) -> Self {
+        self.y_weight = y_weight.into();
         self
     }
 
@@ -256,7 +256,7 @@ impl<'a> Dataset<'a> {
         Ok(Some(margins.view()))
     }
 
-    /// Validates X, y, the kinds of features, the mask and the sample weights. Error messages use the argument names in
+    /// Validates X, y, the kinds of features, the weights of cells and the sample weights. Error messages use the argument names in
     /// `names`.
     pub(crate) fn check(&self, names: &Names) -> Result<()> {
         if self.base_margin.is_some() {
@@ -313,43 +313,43 @@ impl<'a> Dataset<'a> {
 
     /// Returns an error if there is a mask that no learner has taken: see [`Dataset::observed`].
     pub(crate) fn check_mask(&self) -> Result<()> {
-        let Some(mask) = &self.y_mask else { return Ok(()) };
+        let Some(mask) = &self.y_weight else { return Ok(()) };
         self.check_shape_of_mask()?;
         if mask.is_empty() {
             return Ok(());
         }
-        Err(Error::unsupported(Y_MASK, "by this learner"))
+        Err(Error::unsupported(Y_WEIGHT, "by this learner"))
     }
 
-    /// Returns an error if the shape of the mask or of y does not match X.
+    /// Returns an error if the shape of the weights of cells or of y does not match X.
     pub(super) fn check_shape_of_mask(&self) -> Result<()> {
-        let Some(mask) = &self.y_mask else { return Ok(()) };
+        let Some(mask) = &self.y_weight else { return Ok(()) };
         if self.y.n_samples() != self.n_samples() {
             return Err(Error::shape("y", self.n_samples(), self.y.n_samples()));
         }
         let (expected, got) = ((self.n_samples(), self.outputs().n_outputs()), mask.shape());
         if got != expected {
-            return Err(Error::invalid(Y_MASK, format!("shape {got:?}"), "have the shape of y"));
+            return Err(Error::invalid(Y_WEIGHT, format!("shape {got:?}"), "have the shape of y"));
         }
         mask.check()
     }
 
     pub(crate) fn has_mask(&self) -> bool {
-        self.y_mask.is_some()
+        self.y_weight.is_some()
     }
 
-    pub(crate) fn mask(&self) -> Option<&Mask<'a>> {
-        self.y_mask.as_ref()
+    pub(crate) fn mask(&self) -> Option<&CellWeights<'a>> {
+        self.y_weight.as_ref()
     }
 
     /// Returns the number of cells of y that a mask hides, or that a learner has taken from one.
     pub(crate) fn n_masked(&self) -> usize {
         let of_known = self.known.map_or(0, Known::n_masked);
-        self.y_mask.as_ref().map_or(of_known, |mask| match mask {
-            Mask::Dense(mask) => mask.iter().filter(|masked| **masked).count(),
-            Mask::Sparse(mask) => mask.indices().len(),
-            Mask::Weights(weights) => weights.iter().filter(|weight| **weight == 0.0).count(),
-            Mask::Stored(weights) => {
+        self.y_weight.as_ref().map_or(of_known, |mask| match mask {
+            CellWeights::Unknown(mask) => mask.iter().filter(|masked| **masked).count(),
+            CellWeights::UnknownOutputs(mask) => mask.indices().len(),
+            CellWeights::Dense(weights) => weights.iter().filter(|weight| **weight == 0.0).count(),
+            CellWeights::Stored(weights) => {
                 let n_known = weights.values().iter().filter(|weight| **weight > 0.0).count();
                 weights.n_samples().saturating_mul(weights.n_outputs()).saturating_sub(n_known)
             }
@@ -374,7 +374,7 @@ impl<'a> Dataset<'a> {
 
     /// Returns the data set with other values of y, of which some cells may be unknown, and without a mask.
     pub(super) fn with_known(self, y: Targets<'a>, known: Option<&'a Known>) -> Self {
-        Dataset { y, y_mask: None, known, ..self }
+        Dataset { y, y_weight: None, known, ..self }
     }
 
     /// Returns the data set with y in another storage format.
@@ -401,7 +401,7 @@ impl<'a> Dataset<'a> {
             x: self.x.view(),
             y: self.y.view(),
             schema: self.schema.view(),
-            y_mask: self.y_mask.as_ref().map(Mask::view),
+            y_weight: self.y_weight.as_ref().map(CellWeights::view),
             weights: self.weights,
             base_margin: self.base_margin.as_ref().map(|margins| margins.view()),
             known: self.known,
@@ -409,7 +409,7 @@ impl<'a> Dataset<'a> {
     }
 }
 
-const Y_MASK: &str = "y_mask";
+const Y_WEIGHT: &str = "y_weight";
 
 /// The names of the parts of a data set in error messages.
 #[derive(Debug)]
@@ -442,9 +442,9 @@ impl<'a> From<&'a Dataset<'_>> for Dataset<'a> {
     }
 }
 
-impl<'a> From<&'a Array2<bool>> for Mask<'a> {
+impl<'a> From<&'a Array2<bool>> for CellWeights<'a> {
     fn from(mask: &'a Array2<bool>) -> Self {
-        Mask::Dense(mask.view())
+        CellWeights::Unknown(mask.view())
     }
 }
 
@@ -483,15 +483,15 @@ mod tests {
     fn an_empty_mask_has_no_effect_and_others_are_refused() {
         let (x, y) = (array![[0f32], [1.0]], array![[0.0, 1.0], [1.0, 2.0]]);
         let sparse = |indices: Vec<u32>| {
-            Mask::Sparse(LabelView::try_new(vec![0, indices.len(), indices.len()], indices, 2).unwrap())
+            CellWeights::UnknownOutputs(LabelView::try_new(vec![0, indices.len(), indices.len()], indices, 2).unwrap())
         };
-        assert!(Dataset::new(&x, &y).y_mask(sparse(vec![])).check(&Names::TRAINING).is_ok());
-        assert_eq!(at_fault(&Dataset::new(&x, &y).y_mask(sparse(vec![1]))), "y_mask");
+        assert!(Dataset::new(&x, &y).y_weight(sparse(vec![])).check(&Names::TRAINING).is_ok());
+        assert_eq!(at_fault(&Dataset::new(&x, &y).y_weight(sparse(vec![1]))), "y_weight");
         let dense = Array2::from_elem((2, 2), false);
-        assert!(Dataset::new(&x, &y).y_mask(Mask::from(&dense)).check(&Names::TRAINING).is_ok());
+        assert!(Dataset::new(&x, &y).y_weight(CellWeights::from(&dense)).check(&Names::TRAINING).is_ok());
         let narrow = Array2::from_elem((2, 1), false);
-        assert_eq!(at_fault(&Dataset::new(&x, &y).y_mask(Mask::from(&narrow))), "y_mask");
+        assert_eq!(at_fault(&Dataset::new(&x, &y).y_weight(CellWeights::from(&narrow))), "y_weight");
         let masked = Array2::from_elem((2, 2), true);
-        assert_eq!(at_fault(&Dataset::new(&x, &y).y_mask(Mask::from(&masked))), "y_mask");
+        assert_eq!(at_fault(&Dataset::new(&x, &y).y_weight(CellWeights::from(&masked))), "y_weight");
     }
 }

@@ -3,7 +3,7 @@
 use ndarray::ArrayView2;
 
 use super::known::Known;
-use super::{LabelView, Mask, Matrix};
+use super::{CellWeights, LabelView, Matrix};
 use crate::error::{Error, ErrorKind, Result};
 use crate::rng::{GOLDEN, mix};
 
@@ -31,7 +31,7 @@ pub enum Cells<'a> {
 pub fn data_digest(
     x: &Matrix<'_>,
     y: &Cells<'_>,
-    mask: Option<&Mask<'_>>,
+    mask: Option<&CellWeights<'_>>,
     weights: Option<&[f64]>,
     classes: &[Vec<String>],
 ) -> Result<String> {
@@ -94,7 +94,7 @@ fn of_y(y: &Cells<'_>) -> Result<[u64; 2]> {
     Ok(sum.words())
 }
 
-fn of_mask(mask: Option<&Mask<'_>>) -> Result<[u64; 2]> {
+fn of_mask(mask: Option<&CellWeights<'_>>) -> Result<[u64; 2]> {
     let mut sum = CellSum::new(2, (0, 0));
     if let Some(mask) = mask {
         let known = Known::new(mask)?;
@@ -202,13 +202,13 @@ mod tests {
         let y = Cells::Texts(&[0, 1], &[0, 0], &texts, (2, 1));
         let mask = array![[true], [false]];
         let listed = LabelView::try_new(vec![0, 1, 1], vec![0], 1).unwrap();
-        let masked = |mask: Mask<'_>| data_digest(&x, &y, Some(&mask), None, &[]).unwrap();
-        assert_eq!(masked(Mask::from(&mask)), masked(Mask::Sparse(listed)));
+        let masked = |mask: CellWeights<'_>| data_digest(&x, &y, Some(&mask), None, &[]).unwrap();
+        assert_eq!(masked(CellWeights::from(&mask)), masked(CellWeights::UnknownOutputs(listed)));
         let swapped = Cells::Texts(&[1, 0], &[0, 0], &texts, (2, 1));
         let found = [
             digest(&x, &y),
             digest(&x, &swapped),
-            masked(Mask::from(&mask)),
+            masked(CellWeights::from(&mask)),
             data_digest(&x, &y, None, Some(&[1.0, 2.0]), &[]).unwrap(),
             data_digest(&x, &y, None, None, &[texts.to_vec()]).unwrap(),
         ];

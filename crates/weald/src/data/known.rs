@@ -7,7 +7,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::dataset::{Dataset, Mask};
+use super::dataset::{CellWeights, Dataset};
 use super::sparse_targets::SparseTargets;
 use super::targets::{LabelView, Targets, starts};
 use super::weights::Weights;
@@ -49,7 +49,7 @@ impl Known {
     /// The bytes of a sample without its listed outputs, and of a listed output.
     pub(crate) const BYTES: (usize, usize) = (size_of::<bool>() + size_of::<usize>(), size_of::<u32>());
 
-    pub(super) fn new(mask: &Mask<'_>) -> Result<Self> {
+    pub(super) fn new(mask: &CellWeights<'_>) -> Result<Self> {
         let (n, n_outputs) = mask.shape();
         let mut known = Known {
             n_outputs,
@@ -67,16 +67,16 @@ impl Known {
             unknown.clear();
             there.clear();
             let masked = match mask {
-                Mask::Dense(mask) => {
+                CellWeights::Unknown(mask) => {
                     unknown
                         .extend((0u32..).zip(mask.row(row)).filter(|(_, masked)| **masked).map(|(output, _)| output));
                     true
                 }
-                Mask::Sparse(mask) => {
+                CellWeights::UnknownOutputs(mask) => {
                     unknown.extend_from_slice(&mask.indices()[mask.ptr()[row]..mask.ptr()[row + 1]]);
                     true
                 }
-                Mask::Weights(weights) => {
+                CellWeights::Dense(weights) => {
                     let cells = (0u32..).zip(weights.row(row)).filter(|(_, weight)| **weight > 0.0);
                     for (output, &weight) in cells {
                         there.push(output);
@@ -84,7 +84,7 @@ impl Known {
                     }
                     false
                 }
-                Mask::Stored(weights) => {
+                CellWeights::Stored(weights) => {
                     for (output, weight) in weights.entries(row as u32).filter(|(_, weight)| *weight > 0.0) {
                         there.push(output);
                         PURPOSE.push(&mut factors.values, weight)?;
@@ -389,7 +389,7 @@ impl Dataset<'_> {
         if let Some(output) = unknown.filter(|_| wants_each_output) {
             let got = format!("none of output {output}");
             return Err(Error::invalid(
-                "y_mask",
+                "y_weight",
                 got,
                 "leave at least one observed cell of each output among the samples of positive weight",
             ));
@@ -464,21 +464,21 @@ mod tests {
     use crate::data::cells::TargetCells;
     use crate::error::ErrorKind;
 
-    fn sparse(mask: &Array2<bool>) -> Mask<'static> {
+    fn sparse(mask: &Array2<bool>) -> CellWeights<'static> {
         let rows: Vec<Vec<u32>> = mask
             .rows()
             .into_iter()
             .map(|row| (0..).zip(row).filter(|(_, masked)| **masked).map(|(output, _)| output).collect())
             .collect();
         let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
-        Mask::Sparse(LabelView::try_new(ptr, rows.concat(), mask.ncols()).unwrap())
+        CellWeights::UnknownOutputs(LabelView::try_new(ptr, rows.concat(), mask.ncols()).unwrap())
     }
 
     #[test]
     fn both_kinds_of_masks_give_the_same_known_cells() {
         for bits in 0..1u32 << 9 {
             let mask = Array2::from_shape_fn((3, 3), |(i, j)| bits >> (3 * i + j) & 1 == 1);
-            for known in [Known::new(&Mask::from(&mask)).unwrap(), Known::new(&sparse(&mask)).unwrap()] {
+            for known in [Known::new(&CellWeights::from(&mask)).unwrap(), Known::new(&sparse(&mask)).unwrap()] {
                 for i in 0..3 {
                     let masked: Vec<u32> = (0..3).filter(|&j| mask[[i, j as usize]]).collect();
                     let mut visited = Vec::new();
@@ -496,7 +496,7 @@ mod tests {
     fn what_is_masked_is_not_read_and_samples_without_known_outputs_weigh_nothing() {
         let (x, y) = (array![[0f32], [1.0], [2.0]], array![[f64::NAN, 1.0], [2.0, 3.0], [4.0, 5.0]]);
         let mask = array![[true, false], [false, false], [true, true]];
-        let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
+        let data = Dataset::new(&x, &y).y_weight(CellWeights::from(&mask));
         let observed = data.observed().unwrap().unwrap();
         let left = data.with_observed(Some(&observed));
         // Few numbers are known: they are listed, and the others are filled in if rows are needed.
@@ -524,14 +524,14 @@ mod tests {
     fn an_output_without_a_known_cell_is_named() {
         let (x, y) = (array![[0f32], [1.0]], array![[0.0, 1.0], [2.0, 3.0]]);
         for (mask, output) in [(array![[false, true], [false, true]], 1), (array![[true, true], [true, true]], 0)] {
-            let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
-            let ErrorKind::Invalid { what: "y_mask", got, .. } = data.observed().unwrap_err().kind().clone() else {
+            let data = Dataset::new(&x, &y).y_weight(CellWeights::from(&mask));
+            let ErrorKind::Invalid { what: "y_weight", got, .. } = data.observed().unwrap_err().kind().clone() else {
                 panic!("invalid")
             };
             assert_eq!(got, format!("none of output {output}"));
         }
         let mask = array![[false, false], [false, true]];
-        let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask)).sample_weight(&[0.0, 1.0][..]);
+        let data = Dataset::new(&x, &y).y_weight(CellWeights::from(&mask)).sample_weight(&[0.0, 1.0][..]);
         assert!(data.observed().is_err());
     }
 }

@@ -185,14 +185,14 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::data::Mask;
+    use crate::data::CellWeights;
 
     #[test]
     fn counts_are_those_of_the_mask() {
         for (n, q) in [(1, 1), (7, 12), (300, 64), (1023, 65), (40, 200), (20, 300)] {
             for share in [1, 2, 3] {
                 let mask = Array2::from_shape_fn((n, q), |(i, j)| (i * 7919 + j * 104_729 + i * j) % 4 < share);
-                let known = Known::new(&Mask::from(&mask)).unwrap();
+                let known = Known::new(&CellWeights::from(&mask)).unwrap();
                 let bits = KnownBits::of_all(&known).unwrap();
                 let rows: Vec<u32> = (0..n as u32).filter(|row| n == 1023 || row % 3 != 1).collect();
                 let mut counts = vec![7; bits.n_counts()];
@@ -210,7 +210,7 @@ mod tests {
         }
         for (q, every, has_bits) in [(100, 10, true), (100, 20, false), (10, 2, false), (500, 20, false)] {
             let mask = Array2::from_shape_fn((20, q), |(i, j)| (i + j) % every == 0);
-            let known = Known::new(&Mask::from(&mask)).unwrap();
+            let known = Known::new(&CellWeights::from(&mask)).unwrap();
             assert_eq!(KnownBits::of(&known).unwrap().is_some(), has_bits, "{q} {every}");
         }
     }

@@ -1,7 +1,7 @@
 //! The inputs of the engine: borrowed views that are validated on construction.
 //!
 //! [`Dataset`] is the input of learners. [`Matrix`] is X (dense with any strides, CSR or CSC), [`Schema`] the kinds of
-//! its features, [`Targets`] y (numerical outputs, classes or labels), and [`Mask`] the cells of y whose values are
+//! its features, [`Targets`] y (numerical outputs, classes or labels), and [`CellWeights`] the cells of y whose values are
 //! unknown. `Weights` converts sample weights to integer units, in which all statistics are summed exactly.
 
 pub(crate) mod bins;
@@ -28,7 +28,7 @@ pub(crate) mod train_y;
 pub(crate) mod weights;
 
 pub(crate) use bins::{Bins, codes::Codes};
-pub use dataset::{Dataset, Mask};
+pub use dataset::{CellWeights, Dataset};
 pub(crate) use dense::DenseColumns;
 pub use digest::{Cells, data_digest};
 pub use output_scaling::OutputScaling;

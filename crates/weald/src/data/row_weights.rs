@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::f64::consts::LN_2;
 
-use super::dataset::{Dataset, Mask};
+use super::dataset::{CellWeights, Dataset};
 use super::known::Known;
 use super::targets::Targets;
 use super::weights::Weights;
@@ -37,12 +37,12 @@ impl<'a> RowWeights<'a> {
     /// # Errors
     /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] if the weights, or the mask of balanced weights, do
     /// not match the samples, and if class weights are given for numerical outputs.
-    pub fn by_row(self, y: &Targets<'_>, y_mask: Option<&Mask<'_>>) -> Result<Option<Cow<'a, [f64]>>> {
+    pub fn by_row(self, y: &Targets<'_>, y_weight: Option<&CellWeights<'_>>) -> Result<Option<Cow<'a, [f64]>>> {
         // Other weights do not depend on what is known.
-        let Some(y_mask) = y_mask.filter(|_| self.class_weight.is_balanced()) else {
+        let Some(y_weight) = y_weight.filter(|_| self.class_weight.is_balanced()) else {
             return self.by_row_of_known(y, None);
         };
-        let data = Dataset::of_y(y.view())?.weights(self).y_mask(y_mask.view());
+        let data = Dataset::of_y(y.view())?.weights(self).y_weight(y_weight.view());
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
         self.by_row_of_known(data.y(), data.known())
@@ -253,7 +253,7 @@ pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{LabelView, Mask};
+    use crate::data::{CellWeights, LabelView};
     use ndarray::{Array2, Axis, array};
 
     #[test]
@@ -360,7 +360,7 @@ mod tests {
     fn outputs_that_are_not_known_have_the_factor_one() {
         let codes = array![[0u32, 1], [0, 0], [1, 0], [0, 0], [2, 1]];
         let mask = array![[false, true], [false, false], [false, false], [false, true], [true, false]];
-        let known = Known::new(&Mask::from(&mask)).unwrap();
+        let known = Known::new(&CellWeights::from(&mask)).unwrap();
         let w = [1.0, 2.0, 1.0, 0.0, 3.0];
         let classes = Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] };
         let found = balanced(&classes, Some(&known), |row| w[row]).unwrap();
@@ -376,7 +376,7 @@ mod tests {
         // The same products in another order.
         of(&Targets::Labels(labels)).iter().zip(of(&classes)).for_each(|(a, b)| assert!((a / b - 1.0).abs() < 1e-8));
         // If all cells are known, the weights are those without a mask.
-        let known = Known::new(&Mask::from(&mask.mapv(|_| false))).unwrap();
+        let known = Known::new(&CellWeights::from(&mask.mapv(|_| false))).unwrap();
         assert_eq!(
             balanced(&classes, Some(&known), |row| w[row]).unwrap(),
             balanced(&classes, None, |row| w[row]).unwrap()

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 
-use super::dataset::Mask;
+use super::dataset::CellWeights;
 use super::targets::{LabelView, Targets};
 use super::{Dataset, Matrix, SparseTargets, SparseView};
 use crate::control::Control;
@@ -15,7 +15,7 @@ const PURPOSE: Purpose = Purpose("the samples of a fold");
 pub(crate) struct Rows {
     x: X,
     y: Y,
-    y_mask: Option<MaskOf>,
+    y_weight: Option<WeightsOf>,
     base_margin: Option<Array2<f64>>,
 }
 
@@ -33,10 +33,10 @@ enum Y {
 }
 
 #[derive(Debug)]
-enum MaskOf {
-    Dense(Array2<bool>),
-    Sparse(LabelView<'static>),
-    Weights(Array2<f64>),
+enum WeightsOf {
+    Unknown(Array2<bool>),
+    UnknownOutputs(LabelView<'static>),
+    Dense(Array2<f64>),
     Stored(SparseTargets<'static>),
 }
 
@@ -56,15 +56,15 @@ impl Rows {
             Targets::Labels(y) => Y::Stored(Targets::Labels(labels(y, rows)?)),
             Targets::SparseReal(y) => Y::Stored(Targets::SparseReal(y.narrowed(rows)?)),
         };
-        let y_mask = match data.mask() {
+        let y_weight = match data.mask() {
             None => None,
-            Some(Mask::Dense(mask)) => Some(MaskOf::Dense(dense(mask, rows, control)?)),
-            Some(Mask::Sparse(mask)) => Some(MaskOf::Sparse(labels(mask, rows)?)),
-            Some(Mask::Weights(weights)) => Some(MaskOf::Weights(dense(weights, rows, control)?)),
-            Some(Mask::Stored(weights)) => Some(MaskOf::Stored(weights.narrowed(rows)?)),
+            Some(CellWeights::Unknown(mask)) => Some(WeightsOf::Unknown(dense(mask, rows, control)?)),
+            Some(CellWeights::UnknownOutputs(mask)) => Some(WeightsOf::UnknownOutputs(labels(mask, rows)?)),
+            Some(CellWeights::Dense(weights)) => Some(WeightsOf::Dense(dense(weights, rows, control)?)),
+            Some(CellWeights::Stored(weights)) => Some(WeightsOf::Stored(weights.narrowed(rows)?)),
         };
         let base_margin = data.unchecked_margins().map(|margins| dense(margins, rows, control)).transpose()?;
-        Ok(Rows { x, y, y_mask, base_margin })
+        Ok(Rows { x, y, y_weight, base_margin })
     }
 
     /// Returns these samples with features of the kinds of `data`, which they are of.
@@ -78,14 +78,14 @@ impl Rows {
             Y::Classes(codes, n_classes) => Targets::classes(codes.view(), &n_classes[..]),
             Y::Stored(y) => y.view(),
         };
-        let y_mask = self.y_mask.as_ref().map(|mask| match mask {
-            MaskOf::Dense(mask) => Mask::Dense(mask.view()),
-            MaskOf::Sparse(mask) => Mask::Sparse(mask.view()),
-            MaskOf::Weights(weights) => Mask::Weights(weights.view()),
-            MaskOf::Stored(weights) => Mask::Stored(weights.view()),
+        let y_weight = self.y_weight.as_ref().map(|mask| match mask {
+            WeightsOf::Unknown(mask) => CellWeights::Unknown(mask.view()),
+            WeightsOf::UnknownOutputs(mask) => CellWeights::UnknownOutputs(mask.view()),
+            WeightsOf::Dense(weights) => CellWeights::Dense(weights.view()),
+            WeightsOf::Stored(weights) => CellWeights::Stored(weights.view()),
         });
         let margins = self.base_margin.as_ref().map(|margins| margins.view());
-        Dataset::new(x, y).schema(data.schema_view()).y_mask(y_mask).base_margin(margins)
+        Dataset::new(x, y).schema(data.schema_view()).y_weight(y_weight).base_margin(margins)
     }
 }
 
@@ -190,17 +190,19 @@ mod tests {
                 assert_eq!(of_y, y.select(Axis(0), &places));
                 assert_eq!(found.unchecked_margins().unwrap(), y.select(Axis(0), &places));
             }
-            let data = Dataset::new(&x, Targets::classes(&codes, [2])).y_mask(Mask::from(&mask));
+            let data = Dataset::new(&x, Targets::classes(&codes, [2])).y_weight(CellWeights::from(&mask));
             let taken = Rows::of(&data, &rows, &control).unwrap();
             let found = taken.data(&data);
             let Targets::Classes { codes: found_codes, n_classes } = found.y() else { panic!() };
             assert_eq!((found_codes, &n_classes[..]), (&codes.select(Axis(0), &places).view(), &[2][..]));
-            let Some(Mask::Dense(found)) = found.mask() else { panic!() };
+            let Some(CellWeights::Unknown(found)) = found.mask() else { panic!() };
             assert_eq!(found, mask.select(Axis(0), &places));
-            let data = Dataset::new(&x, label.view()).y_mask(Mask::Sparse(label.view()));
+            let data = Dataset::new(&x, label.view()).y_weight(CellWeights::UnknownOutputs(label.view()));
             let taken = Rows::of(&data, &rows, &control).unwrap();
             let found = taken.data(&data);
-            let (Targets::Labels(y), Some(Mask::Sparse(mask))) = (found.y(), found.mask()) else { panic!() };
+            let (Targets::Labels(y), Some(CellWeights::UnknownOutputs(mask))) = (found.y(), found.mask()) else {
+                panic!()
+            };
             let of = |row: &usize| label.indices()[label.ptr()[*row]..label.ptr()[*row + 1]].to_vec();
             for found in [y, mask] {
                 assert_eq!(found.indices(), places.iter().flat_map(of).collect::<Vec<_>>());

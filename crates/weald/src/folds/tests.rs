@@ -4,7 +4,7 @@ use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::{LabelView, Mask, SparseTargets};
+use crate::data::{CellWeights, LabelView, SparseTargets};
 use crate::error::ErrorKind;
 
 fn folds_of(data: &Dataset<'_>, n_folds: usize, seed: u64) -> Vec<u32> {
@@ -172,7 +172,7 @@ fn values_under_the_mask_do_not_show_and_samples_without_a_known_cell_are_no_uni
     let mask = Array2::from_shape_fn((12, 2), |(i, j)| i == 5 || (i + j) % 4 == 0);
     let y = Array2::from_shape_fn((12, 2), |(i, j)| (i * j) as f64);
     let other = Array2::from_shape_fn((12, 2), |at| if mask[at] { -7.0 } else { y[at] });
-    let of = |y: &Array2<f64>| dealing(Dataset::new(&x, y).y_mask(Mask::from(&mask)), 0).order;
+    let of = |y: &Array2<f64>| dealing(Dataset::new(&x, y).y_weight(CellWeights::from(&mask)), 0).order;
     let found = of(&y);
     assert_eq!(found.len(), 11);
     assert!(!found.contains(&5));

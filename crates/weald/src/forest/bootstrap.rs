@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn samples_that_are_equal_but_for_unknown_cells_or_margins_are_told_apart() {
-        use crate::data::Mask;
+        use crate::data::CellWeights;
         // All samples are equal in X and in the known cells of y.
         let (x, y) = (Array2::<f32>::zeros((6, 1)), Array2::<f64>::from_elem((6, 2), 5.0));
         let mask = Array2::from_shape_fn((6, 2), |(i, j)| [3, 0, 1, 3, 2, 1][i] >> j & 1 == 1 && i % 3 != 0);
@@ -423,7 +423,7 @@ mod tests {
             let rows = |table: &Array2<f64>| table.select(Axis(0), order);
             let (x, y, margins) = (x.select(Axis(0), order), rows(&y), rows(&margins));
             let mask = mask.select(Axis(0), order);
-            let data = Dataset::new(&x, &y).y_mask(masked.then(|| Mask::from(&mask)));
+            let data = Dataset::new(&x, &y).y_weight(masked.then(|| CellWeights::from(&mask)));
             let observed = data.observed().unwrap();
             let data = data.with_observed(observed.as_ref());
             let population = Population::new(data.x(), Some(data.y()), data.known(), None);
@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn every_y_and_every_mask_of_it_have_another_hash() {
-        use crate::data::{LabelView, Mask};
+        use crate::data::{CellWeights, LabelView};
         use std::collections::HashSet;
         // All labels that are known and on, or known and off, or unknown.
         let cells = |i: usize| [i % 3, i / 3 % 3, i / 9];
@@ -458,7 +458,7 @@ mod tests {
         }
         let (x, y) = (Array2::<f32>::zeros((27, 1)), LabelView::try_new(ptr, on, 3).unwrap());
         let mask = Array2::from_shape_fn((27, 3), |(i, j)| cells(i)[j] == 2);
-        let data = Dataset::new(&x, Targets::Labels(y)).y_mask(Mask::from(&mask));
+        let data = Dataset::new(&x, Targets::Labels(y)).y_weight(CellWeights::from(&mask));
         let observed = data.observed().unwrap();
         let data = data.with_observed(observed.as_ref());
         let keys: HashSet<u64> = (0..27).map(|row| target_key(data.y(), data.known(), row)).collect();

@@ -500,7 +500,7 @@ mod tests {
 
     use super::*;
     use crate::criterion::Criterion;
-    use crate::data::Mask;
+    use crate::data::CellWeights;
     use crate::forest::Sampling;
     use crate::testing::models;
 
@@ -553,7 +553,7 @@ mod tests {
                     Criterion::Gini => Targets::Labels(labels.view()),
                     _ => Targets::Real(y.view()),
                 };
-                let data = || Dataset::new(&x, &targets).y_mask(Mask::from(&mask));
+                let data = || Dataset::new(&x, &targets).y_weight(CellWeights::from(&mask));
                 let forest = config.fit_controlled(data(), &control).unwrap();
                 assert!(forest.is_by_output() && forest.n_trees_of_an_output() == 5);
                 let found = forest.predict(&x, &control).unwrap();

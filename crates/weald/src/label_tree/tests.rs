@@ -7,7 +7,7 @@ use super::clustering::cluster;
 use super::points::Points;
 use super::{LabelTree, LabelTreeConfig, LabelTreeModel};
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Mask, Matrix, Targets};
+use crate::data::{CellWeights, Dataset, LabelView, Matrix, Targets};
 use crate::elementary::exp;
 use crate::error::ErrorKind;
 use crate::linear::{Features, LinearConfig};
@@ -61,7 +61,7 @@ fn configs() -> impl Strategy<Value = LabelTreeConfig> {
 impl Data {
     fn fit_as(&self, config: &LabelTreeConfig, x: &Matrix<'_>, n_threads: usize) -> LabelTreeModel {
         let data = Dataset::new(x, label_view(&self.y));
-        let data = data.sample_weight(&self.weights[..]).y_mask(Mask::from(&self.unknown));
+        let data = data.sample_weight(&self.weights[..]).y_weight(CellWeights::from(&self.unknown));
         config.fit_controlled(&data, &Control::with_threads(n_threads)).unwrap()
     }
 
@@ -214,7 +214,7 @@ proptest! {
                     ..data.rows(&rows)
                 };
                 let given = Dataset::new(&own.x, label_view(&own.y));
-                let given = given.sample_weight(&own.weights[..]).y_mask(Mask::from(&own.unknown));
+                let given = given.sample_weight(&own.weights[..]).y_weight(CellWeights::from(&own.unknown));
                 if own.unknown.rows().into_iter().all(|row| row.iter().all(|unknown| *unknown)) {
                     continue;
                 }
@@ -239,7 +239,7 @@ proptest! {
             let tree = &model.trees()[0];
             let linear = LinearConfig::default().features(features).seed(seed).calibration(false);
             let given = Dataset::new(&data.x, label_view(&data.y));
-            let given = given.sample_weight(&data.weights[..]).y_mask(Mask::from(&data.unknown));
+            let given = given.sample_weight(&data.weights[..]).y_weight(CellWeights::from(&data.unknown));
             let expected = linear.fit(&given).unwrap();
             prop_assert_eq!(model.idf(), expected.idf());
             prop_assert_eq!(tree.n_nodes(), 1);
@@ -321,7 +321,7 @@ proptest! {
         let one = |a: &Array2<bool>| a.select(Axis(1), &[0]);
         let (control, unknown) = (Control::default(), one(&data.unknown));
         let classes = Targets::classes(codes.view(), vec![k]);
-        let given = Dataset::new(&data.x, &classes).sample_weight(&data.weights[..]).y_mask(Mask::from(&unknown));
+        let given = Dataset::new(&data.x, &classes).sample_weight(&data.weights[..]).y_weight(CellWeights::from(&unknown));
         let found = config.fit(&given).unwrap();
         let cell = |of: &dyn Fn(usize, usize) -> bool| Array2::from_shape_fn((data.x.nrows(), k as usize), |(i, j)| of(i, j));
         let as_labels = Data {

@@ -7,7 +7,7 @@ use crate::boost::{BoostConfig, OutputStrategy};
 use crate::centroid::{CentroidForestConfig, CentroidTree};
 use crate::compress::CompressConfig;
 use crate::criterion::Criterion;
-use crate::data::{Dataset, FeatureKind, LabelView, Mask, Matrix, Schema};
+use crate::data::{CellWeights, Dataset, FeatureKind, LabelView, Matrix, Schema};
 use crate::error::ErrorKind;
 use crate::forest::{ForestConfig, Sampling};
 use crate::label_tree::{LabelTree, LabelTreeConfig};
@@ -293,7 +293,7 @@ fn shapes_are_those_of_the_data() {
     let mask = y.mapv(|value| value > 0.0);
     let weights = [1.0; 6];
     let kinds = [FeatureKind::Ordered, FeatureKind::Category { n_categories: 7 }, FeatureKind::Ordered];
-    let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask)).sample_weight(&weights[..]);
+    let data = Dataset::new(&x, &y).y_weight(CellWeights::from(&mask)).sample_weight(&weights[..]);
     let expected = dense.n_unknown(6).is_weighted(true).categories(vec![7]);
     assert_eq!(of_variance(data.schema(Schema::new(&kinds[..]))), expected);
     let x = Matrix::csr(vec![0, 2, 2], vec![0, 4], vec![1.0, 2.0], 5).unwrap();

@@ -2,7 +2,7 @@ use ndarray::{Array2, array};
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::{Mask, Matrix, Targets};
+use crate::data::{CellWeights, Matrix, Targets};
 
 /// What is asked for y where nothing is given.
 fn asked(kind: Kind, n_outputs: usize, n_columns: usize) -> Asked {
@@ -143,7 +143,7 @@ fn an_output_that_one_fold_alone_knows_is_not_known_outside_it() {
             },
         );
         let mask = y.mapv(f64::is_nan);
-        let data = Dataset::new(Matrix::Dense(x.view()), Targets::Real(y.view())).y_mask(Mask::from(&mask));
+        let data = Dataset::new(Matrix::Dense(x.view()), Targets::Real(y.view())).y_weight(CellWeights::from(&mask));
         Counts::counted(data.view(), &asked, 3, &Control::default()).unwrap().knows_all
     };
     assert!(!knows(&[7]));

@@ -6,7 +6,7 @@ use ndarray::{Array2, Axis};
 
 use crate::boost::{BoostConfig, OutputStrategy, Search, SearchObserver, StageReport, StageSearch};
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Mask, Matrix, SparseView, Targets};
+use crate::data::{CellWeights, Dataset, LabelView, Matrix, SparseView, Targets};
 use crate::error::ErrorKind;
 use crate::folds::{Split, splits};
 use crate::loss::LossKind;
@@ -79,7 +79,7 @@ fn means_are_those_of_separate_fits() {
 fn unknown_cells_count_by_their_number() {
     let (x, y) = data(40);
     let mask = Array2::from_shape_fn((40, 2), |(i, j)| (i + 3 * j) % 4 == 0);
-    let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
+    let data = Dataset::new(&x, &y).y_weight(CellWeights::from(&mask));
     let control = Control::default();
     let folds = splits(&data, 2, 0, &control).unwrap();
     let config = few(LossKind::SquaredError, 5);
@@ -120,7 +120,7 @@ fn folds_that_are_copied_give_the_bits_of_samples_of_weight_zero() {
         let all = Dataset::new(x.view(), &y).sample_weight(&weights[..]);
         let kinds = [
             (all.view(), LossKind::SquaredError),
-            (all.view().y_mask(Mask::from(&mask)), LossKind::SquaredError),
+            (all.view().y_weight(CellWeights::from(&mask)), LossKind::SquaredError),
             (all.view().base_margin(margins.view()), LossKind::SquaredError),
             (Dataset::new(x.view(), Targets::classes(&codes, [4])).sample_weight(&weights[..]), LossKind::LogLoss),
             (Dataset::new(x.view(), labels.view()).sample_weight(&weights[..]), LossKind::LogLoss),

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Mask, Matrix, SparseView, Targets};
+use crate::data::{CellWeights, Dataset, LabelView, Matrix, SparseView, Targets};
 use twin::Data;
 
 /// Samples with ties, repetitions, zeros of both signs and neighbouring numbers; some labels may have no sample.
@@ -134,7 +134,7 @@ impl Data {
 
 fn fit(config: &CentroidForestConfig, data: &Data) -> CentroidForest {
     let (x, weights, mask) = (data.x(), data.weights(), data.mask());
-    config.fit(Dataset::new(&x, data.y()).sample_weight(&weights[..]).y_mask(Mask::from(&mask))).unwrap()
+    config.fit(Dataset::new(&x, data.y()).sample_weight(&weights[..]).y_weight(CellWeights::from(&mask))).unwrap()
 }
 
 /// Returns X as a sparse matrix in which some zeros are stored.

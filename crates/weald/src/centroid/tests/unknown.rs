@@ -111,7 +111,7 @@ proptest! {
             let is_of_classes = matches!(y, Targets::Classes { .. });
             let of_outputs = (family != 1 && !is_of_classes).then(|| (1..=columns.ncols()).map(|j| j as f64).collect::<Vec<_>>());
             let config = config.clone().leaf_shrinkage(a).output_projection(projection).output_weights(of_outputs);
-            let dataset = || Dataset::new(&x, &y).sample_weight(&weights[..]).y_mask(Mask::from(&mask));
+            let dataset = || Dataset::new(&x, &y).sample_weight(&weights[..]).y_weight(CellWeights::from(&mask));
             let forest = config.fit_controlled(dataset(), &control()).unwrap();
             // Samples without a known cell have no weight.
             let there: Vec<f64> = (0..data.n()).map(|i| if mask.row(i).iter().all(|masked| *masked) { 0.0 } else { weights[i] }).collect();
@@ -127,7 +127,7 @@ proptest! {
             // Layouts, threads, files, parts, and what stands under the mask.
             let csr = sparse(&x);
             for (matrix, n_threads) in [(Matrix::Csc(csr.transposed().unwrap()), 1), (Matrix::Csr(csr), 2)] {
-                let other = Dataset::new(matrix, &y).sample_weight(&weights[..]).y_mask(Mask::from(&mask));
+                let other = Dataset::new(matrix, &y).sample_weight(&weights[..]).y_weight(CellWeights::from(&mask));
                 prop_assert_eq!(&config.fit_controlled(other, &Control::with_threads(n_threads)).unwrap(), &forest);
             }
             let parts = [0..1, 1..3].map(|trees| config.fit_trees(trees, dataset(), &control()).unwrap());
@@ -141,7 +141,7 @@ proptest! {
             }
             if let Targets::Real(numbers) = &y {
                 let hidden = Array2::from_shape_fn(numbers.dim(), |at| if mask[at] { f64::NAN } else { numbers[at] });
-                let other = Dataset::new(&x, &hidden).sample_weight(&weights[..]).y_mask(Mask::from(&mask));
+                let other = Dataset::new(&x, &hidden).sample_weight(&weights[..]).y_weight(CellWeights::from(&mask));
                 prop_assert_eq!(&config.fit_controlled(other, &control()).unwrap(), &forest);
             }
         }
@@ -185,7 +185,7 @@ proptest! {
         more.unknown.push(vec![0]);
         with_zero.push(0.0);
         let (x_more, mask) = (more.x(), more.mask());
-        let set = Dataset::new(&x_more, more.y()).sample_weight(&with_zero[..]).y_mask(Mask::from(&mask));
+        let set = Dataset::new(&x_more, more.y()).sample_weight(&with_zero[..]).y_weight(CellWeights::from(&mask));
         let with_zero = config.fit(set).unwrap();
         prop_assert_eq!(with_zero.trees(), plain.trees());
     }
@@ -235,8 +235,8 @@ fn what_is_known_of_no_sample_and_masks_of_other_shapes_are_named() {
     let labels = LabelView::try_new(vec![0, 1, 2, 3, 4, 5, 6], vec![0, 1, 0, 1, 0, 1], 2).unwrap();
     let config = CentroidForestConfig::plain().n_trees(1);
     for mask in [Array2::from_shape_fn((6, 2), |(_, j)| j == 1), Array2::from_elem((6, 3), true)] {
-        let data = Dataset::new(&x, labels.view()).y_mask(Mask::from(&mask));
+        let data = Dataset::new(&x, labels.view()).y_weight(CellWeights::from(&mask));
         let error = config.fit_controlled(data, &control()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Invalid { what: "y_mask", .. }), "{error:?}");
+        assert!(matches!(error.kind(), ErrorKind::Invalid { what: "y_weight", .. }), "{error:?}");
     }
 }

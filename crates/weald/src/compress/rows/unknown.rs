@@ -60,7 +60,7 @@ impl Unknown {
         let mean = |side: usize| if totals[side] > 0.0 { counted[side] / totals[side] } else { 1.0 };
         if [0, 1].iter().any(|&side| mean(side) <= TINY * of_all[side]) {
             return Err(Error::invalid(
-                "y_mask",
+                "y_weight",
                 "a mask of all cells of labels with a weight",
                 "leave at least one observed cell of a label with a weight, in training and among held-out samples",
             ));
@@ -111,7 +111,7 @@ const TINY: f64 = 1e-12;
 pub(super) fn unknown_output(column: usize) -> Error {
     let got = format!("true for all training samples of output {column}");
     let must = "leave at least one observed cell of each output among the samples of positive weight";
-    Error::invalid("y_mask", got, must)
+    Error::invalid("y_weight", got, must)
 }
 
 /// Which cells of a sample are unknown; empty if all are known.

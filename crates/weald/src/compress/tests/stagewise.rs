@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod, CompressionPath};
 use crate::control::Control;
 use crate::criterion::Criterion;
-use crate::data::{Dataset, LabelView, Mask, Matrix, Outputs, Targets};
+use crate::data::{CellWeights, Dataset, LabelView, Matrix, Outputs, Targets};
 use crate::forest::Forest;
 use crate::forest::config::ForestConfig;
 use crate::rng::{Key, Stream};
@@ -82,7 +82,9 @@ fn masked_problem(seed: u64, n: usize, kind: u64) -> Problem {
 impl Problem {
     /// Returns the samples with their weights and unknown cells.
     fn data(&self) -> Dataset<'_> {
-        Dataset::new(&self.x, self.y()).sample_weight(&self.weight[..]).y_mask(self.unknown.as_ref().map(Mask::from))
+        Dataset::new(&self.x, self.y())
+            .sample_weight(&self.weight[..])
+            .y_weight(self.unknown.as_ref().map(CellWeights::from))
     }
 
     /// Returns 1 for the known cells of the columns of scores, and 0 for the others.

@@ -2,7 +2,7 @@ use ndarray::{Array2, Axis};
 
 use super::*;
 use crate::data::cells::TargetCells;
-use crate::data::{Dataset, Mask, Matrix, SparseTargets, SparseView};
+use crate::data::{CellWeights, Dataset, Matrix, SparseTargets, SparseView};
 use crate::rng::{Key, Stream};
 use crate::tree::Tree;
 use crate::tree::config::MaxFeatures;
@@ -46,7 +46,7 @@ impl Problem {
     }
 
     fn fit_on<'a>(&'a self, x: Matrix<'a>, n_threads: usize) -> Tree {
-        let data = Dataset::new(x, &self.y).y_mask(Mask::from(&self.mask)).sample_weight(&self.weights[..]);
+        let data = Dataset::new(x, &self.y).y_weight(CellWeights::from(&self.mask)).sample_weight(&self.weights[..]);
         self.config.fit_controlled(data, &Control::with_threads(n_threads)).unwrap()
     }
 
@@ -81,7 +81,7 @@ fn a_tree_depends_neither_on_the_order_of_samples_nor_on_layouts_or_threads() {
         let ptr: Vec<usize> = (0..=n).map(|end| (0..end).map(|row| stored(row).count()).sum()).collect();
         let (outputs, values): (Vec<u32>, Vec<f64>) = (0..n).flat_map(stored).unzip();
         let sparse = SparseTargets::try_new(ptr, outputs, values, problem.y.ncols()).unwrap();
-        let data = Dataset::new(&problem.x, sparse).y_mask(Mask::from(&problem.mask));
+        let data = Dataset::new(&problem.x, sparse).y_weight(CellWeights::from(&problem.mask));
         assert_eq!(problem.config.fit(data.sample_weight(&problem.weights[..])).unwrap(), tree, "{seed}");
     }
     assert!(n_nodes > 1000, "{n_nodes}");

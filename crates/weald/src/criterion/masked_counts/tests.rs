@@ -2,7 +2,7 @@ use ndarray::Array2;
 
 use super::*;
 use crate::data::train_y::TrainY;
-use crate::data::{Dataset, LabelView, Mask};
+use crate::data::{CellWeights, Dataset, LabelView};
 use crate::rng::{Key, Stream};
 
 /// Returns the bits of what is found in some nodes for some moves of samples, and checks the bounds on scores.
@@ -85,7 +85,7 @@ fn bits_and_lists_of_known_cells_give_the_same_scores_and_no_bound_is_above_a_sc
         let labels = LabelView::try_new(ptr, on.concat(), q).unwrap();
         let x = Array2::<f32>::zeros((n, 1));
         let sample_weight: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
-        let data = Dataset::new(&x, labels).sample_weight(&sample_weight[..]).y_mask(Mask::from(&mask));
+        let data = Dataset::new(&x, labels).sample_weight(&sample_weight[..]).y_weight(CellWeights::from(&mask));
         let observed = data.observed().unwrap().unwrap();
         let data = data.with_observed(Some(&observed));
         let TrainY::MaskedSlots(with_bits) = data.train_y(None).unwrap() else { panic!("masked") };

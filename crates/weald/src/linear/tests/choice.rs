@@ -9,7 +9,7 @@ use super::super::source::Source;
 use super::super::{Calibration, Candidate, Choice, Features, Grid, LinearConfig, LinearLoss};
 use super::{Data, data, label_view, loss as losses};
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Mask, Matrix, Targets};
+use crate::data::{CellWeights, Dataset, LabelView, Matrix, Targets};
 use crate::error::ErrorKind;
 
 fn config() -> LinearConfig {
@@ -19,7 +19,7 @@ fn config() -> LinearConfig {
 impl Data {
     fn choose_as(&self, grid: &Grid, x: &Matrix<'_>, n_threads: usize) -> Choice {
         let data = Dataset::new(x, label_view(&self.y)).sample_weight(&self.weights[..]);
-        let data = data.y_mask(Mask::from(&self.unknown));
+        let data = data.y_weight(CellWeights::from(&self.unknown));
         let of_log_loss = *grid == Grid::of(LinearLoss::LogLoss);
         let loss = if of_log_loss { LinearLoss::LogLoss } else { LinearLoss::SquaredHinge };
         config().loss(loss).choose(&data, grid, &Control::with_threads(n_threads)).unwrap()
@@ -32,14 +32,14 @@ impl Data {
     /// The fold of each sample.
     fn folds(&self, n_folds: usize) -> Vec<u32> {
         let data = Dataset::new(&self.x, label_view(&self.y)).sample_weight(&self.weights[..]);
-        let data = data.y_mask(Mask::from(&self.unknown));
+        let data = data.y_weight(CellWeights::from(&self.unknown));
         let control = Control::default();
         Source::with(&data, |source| Ok(config().folds(source, n_folds, &control)?.of)).unwrap()
     }
 
     fn held_out(&self, config: &LinearConfig, n_folds: usize) -> Array2<f32> {
         let data = Dataset::new(&self.x, label_view(&self.y)).sample_weight(&self.weights[..]);
-        let data = data.y_mask(Mask::from(&self.unknown));
+        let data = data.y_weight(CellWeights::from(&self.unknown));
         let control = Control::default();
         let fill = |source: &Source<'_>| {
             let folds = config.folds(source, n_folds, &control)?;
@@ -254,7 +254,7 @@ proptest! {
         prop_assert!(slopes.iter().all(|slope| *slope > 0.0 && slope.is_finite()));
         prop_assert!(intercepts.iter().all(|intercept| intercept.is_finite()));
         let weighed = Dataset::new(&data.x, label_view(&data.y)).sample_weight(&data.weights[..]);
-        let weighed = weighed.y_mask(Mask::from(&data.unknown));
+        let weighed = weighed.y_weight(CellWeights::from(&data.unknown));
         let model = choice.fit_controlled(&weighed, &Control::default()).unwrap();
         prop_assert_eq!(model.calibration(), choice.calibration.as_ref());
         let expected = data.fit(&choice.config);

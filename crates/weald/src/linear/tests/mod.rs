@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::{Calibration, Features, LinearConfig, LinearLoss, LinearModel};
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Mask, Matrix, Targets, Weights};
+use crate::data::{CellWeights, Dataset, LabelView, Matrix, Targets, Weights};
 use crate::error::ErrorKind;
 
 fn label_view(y: &Array2<bool>) -> LabelView<'static> {
@@ -65,7 +65,7 @@ fn config() -> LinearConfig {
 impl Data {
     fn fit_as(&self, config: &LinearConfig, x: &Matrix<'_>, n_threads: usize) -> LinearModel {
         let y = label_view(&self.y);
-        let data = Dataset::new(x, y).sample_weight(&self.weights[..]).y_mask(Mask::from(&self.unknown));
+        let data = Dataset::new(x, y).sample_weight(&self.weights[..]).y_weight(CellWeights::from(&self.unknown));
         config.fit_controlled(&data, &Control::with_threads(n_threads)).unwrap()
     }
 
@@ -338,7 +338,7 @@ proptest! {
     fn models_of_some_columns_are_merged_to_the_model_of_all(data in data(), loss in loss(), cuts in (0usize..20, 0usize..20)) {
         let config = config().loss(loss).max_iter(7).calibration(true);
         let (y, x) = (label_view(&data.y), Matrix::from(&data.x));
-        let all = Dataset::new(&x, y).sample_weight(&data.weights[..]).y_mask(Mask::from(&data.unknown));
+        let all = Dataset::new(&x, y).sample_weight(&data.weights[..]).y_weight(CellWeights::from(&data.unknown));
         let d = data.y.ncols();
         let (a, b) = (cuts.0.min(cuts.1).min(d), cuts.0.max(cuts.1).min(d));
         let ranges = [0..a, a..b, b..d];

@@ -270,7 +270,7 @@ fn shared() -> Vec<u8> {
         Some(*end)
     }));
     let labels = crate::data::LabelView::try_new(ptr.collect::<Vec<_>>(), indices, q).unwrap();
-    let data = crate::data::Dataset::new(&x, labels).y_mask(crate::data::Mask::from(&mask));
+    let data = crate::data::Dataset::new(&x, labels).y_weight(crate::data::CellWeights::from(&mask));
     let forest = crate::ForestConfig::extra_trees(crate::Criterion::Gini).n_trees(3).fit(data).unwrap();
     assert!(forest.trees.iter().all(|tree| tree.leaves.records().is_some_and(|records| records.above.len() > 8)));
     let file = forest.to_bytes().unwrap();

@@ -16,7 +16,7 @@ use crate::criterion::variance::{self, Variance};
 use crate::criterion::{NodeCriterion, NodeStats, Units};
 use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
-use crate::data::{Dataset, Mask, SparseTargets};
+use crate::data::{CellWeights, Dataset, SparseTargets};
 use crate::error::Result;
 
 /// Makes a criterion from data that it borrows.
@@ -28,7 +28,7 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
         let total = data.rules.total;
         let weights: Vec<f64> = data.units.iter().map(|&units| units as f64).collect();
         let dataset =
-            Dataset::new(&data.x, &data.targets).sample_weight(&weights[..]).y_mask(data.mask.map(Mask::from));
+            Dataset::new(&data.x, &data.targets).sample_weight(&weights[..]).y_weight(data.mask.map(CellWeights::from));
         let observed = dataset.observed().unwrap();
         let dataset = dataset.with_observed(observed.as_ref());
         match dataset.train_y(None).unwrap() {

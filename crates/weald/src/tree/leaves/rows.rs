@@ -78,7 +78,7 @@ impl StoredRows {
                 (y.width, StoredValues::Slots { ptr, slots })
             }
             TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => {
-                return Err(Error::unsupported("y_mask", "if leaves refer to training samples"));
+                return Err(Error::unsupported("y_weight", "if leaves refer to training samples"));
             }
             TrainY::SparseReal(y) => {
                 let mut values = PURPOSE.filled(0.0, rows.len().saturating_mul(y.n_outputs()))?;

@@ -1,6 +1,6 @@
 use ndarray::Array2;
 
-use crate::data::{Dataset, LabelView, Mask};
+use crate::data::{CellWeights, Dataset, LabelView};
 #[cfg(feature = "model-files")]
 use crate::forest::Forest;
 use crate::rng::{Key, Stream};
@@ -79,9 +79,9 @@ fn cells(seed: u64, are_labels: bool) -> Cells {
 }
 
 fn fitted(cells: &Cells, are_labels: bool) -> Tree {
-    let mask = || Mask::from(&cells.mask);
+    let mask = || CellWeights::from(&cells.mask);
     if !are_labels {
-        let data = Dataset::new(&cells.x, &cells.y).y_mask(mask()).sample_weight(&cells.weights[..]);
+        let data = Dataset::new(&cells.x, &cells.y).y_weight(mask()).sample_weight(&cells.weights[..]);
         return TreeConfig::new(Criterion::Variance).fit(data).unwrap();
     }
     let (n, q) = cells.y.dim();
@@ -89,7 +89,7 @@ fn fitted(cells: &Cells, are_labels: bool) -> Tree {
     let lists: Vec<Vec<u32>> = (0..n).map(|row| on(row).collect()).collect();
     let ptr: Vec<usize> = (0..=n).map(|end| lists[..end].iter().map(Vec::len).sum()).collect();
     let labels = LabelView::try_new(ptr, lists.concat(), q).unwrap();
-    let data = Dataset::new(&cells.x, labels).y_mask(mask()).sample_weight(&cells.weights[..]);
+    let data = Dataset::new(&cells.x, labels).y_weight(mask()).sample_weight(&cells.weights[..]);
     TreeConfig::new(Criterion::Gini).fit(data).unwrap()
 }
 

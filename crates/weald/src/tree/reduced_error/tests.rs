@@ -4,7 +4,7 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::{Dataset, LabelView, Mask, Matrix};
+use crate::data::{CellWeights, Dataset, LabelView, Matrix};
 use crate::error::ErrorKind;
 use crate::forest::Forest;
 use crate::rng::{Key, Stream};
@@ -124,7 +124,7 @@ proptest! {
         let mask = Array2::from_shape_fn((n, tree.outputs.n_outputs()), |at| draw.below(4) < unknown && at != (0, 0));
         let mask = (unknown > 0).then_some(&mask);
         let twin = Naive { tree, value: tree.value().unwrap(), x: &rows.c_order, y: &y, weights, mask };
-        let data = |x| Dataset::new(x, y.view()).sample_weight(weights).y_mask(mask.map(Mask::from));
+        let data = |x| Dataset::new(x, y.view()).sample_weight(weights).y_weight(mask.map(CellWeights::from));
         let all: Vec<usize> = (0..n).collect();
         let mut expected = Vec::new();
         twin.prune(0, &all, &mut expected);
