@@ -57,7 +57,8 @@ def test_stages_of_a_fit_by_default_go_on_to_a_fit_with_its_values(kind):
     y = TARGETS[kind]
     model = boosting(kind).fit(X, y)
     values = {"learning_rate": model.learning_rate_, "max_leaf_nodes": model.max_leaf_nodes_}
-    values["output_strategy"] = model._shared["output_strategy"]
+    values |= {"output_strategy": model._shared["output_strategy"], "subsample": model.plan_["subsample"]}
+    values["max_features"] = model.plan_["max_features"]
     n = model.n_estimators_ + 4
     whole = boosting(kind, n_estimators=n, **values).fit(X, y)
     model.set_params(warm_start=True, n_estimators=n).fit(X, y)

@@ -17,8 +17,6 @@ Matrix: TypeAlias = Any
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 # X and y as they are passed: an array, a frame, a list or a sparse matrix of any library. Their attributes are looked up.
 Raw: TypeAlias = Any
-# Which values of y are unknown, and which labels are excluded: an array of booleans or a pattern; None for none of them.
-Mask: TypeAlias = NDArray[np.bool_] | sparse.csr_array | None
 
 # About this number of dense values is held at once, which is 32 MiB.
 _CELLS = 1 << 22
