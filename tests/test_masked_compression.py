@@ -201,7 +201,7 @@ def test_bad_masks_are_refused():
     check_refused(
         model,
         ValueError,
-        r"^y_weight must have shape \(60, 3\), that of y, with True or 1 for unknown entries, got \(2, 2\)$",
+        r"^y_weight must have shape \(60, 3\), that of y, with 0 for unknown values, got \(2, 2\)$",
         X,
         Y,
         y_weight=unless(np.zeros((2, 2))),

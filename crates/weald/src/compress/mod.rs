@@ -141,6 +141,8 @@ impl CompressConfig {
             None => (data.view(), held_out),
             Some(unmasked) => (unmasked.of_training(data), unmasked.held_out()),
         };
+        let restored = unmasked.as_ref().map(|_| data.restored(false)).transpose()?.flatten();
+        let data = data.with_restored(restored.as_ref());
         data.check(&Names::TRAINING)?;
         if let Targets::SparseReal(_) = data.y() {
             return Err(Error::invalid("y", "sparse numerical outputs", "be dense, as residuals are"));
