@@ -16,6 +16,7 @@ from test_number_of_leaves import data
 from test_samples_apart import on_workers
 from weald import EarlyStopping
 from weald._input.checks import draw_seed
+from weald._input.masks import KnownCells
 from weald._input.targets import Target
 from weald._rounds import folds
 from weald.distribute import fit_part
@@ -36,8 +37,8 @@ def of_one_fold(params: dict[str, Any], X: np.ndarray, Y: np.ndarray) -> weald.G
     """What the default should be, slowly: the stages that the first of three folds finds, fitted to all samples."""
     known = np.isfinite(Y)
     engine = np.where(known, Y, 0.0)
-    mask = None if known.all() else ~known
-    target = Target(kind="numbers", engine=engine, n_outputs=Y.shape[1], classes=[], original=engine, mask=mask)
+    told = None if known.all() else KnownCells(~known)
+    target = Target(kind="numbers", engine=engine, n_outputs=Y.shape[1], classes=[], original=engine, known=told)
     train, test = folds.of(3, X.astype(np.float32), target, None, draw_seed(0))[0]
     of_rest = boosting(**params | {"n_estimators": 200}).fit(X[train], Y[train])
     held, of_held = X[test], known[test]

@@ -415,11 +415,13 @@ impl<'a, U: Units> CellsVariance<'a, U> {
         }
     }
 
-    /// Visits sums and weights of outputs by place: first all sums, then all weights.
+    /// Visits sums and weights of outputs: first all sums, then all weights.
     fn visit(&self, weights: &[f64], sums: &[f64], visit: &mut impl FnMut(u32, f64)) {
-        let (columns, n_outputs) = (&self.sums.columns, self.of_outputs.len() as u32);
-        columns.iter().zip(sums).for_each(|(&column, &sum)| visit(column, sum));
-        columns.iter().zip(weights).for_each(|(&column, &weight)| visit(n_outputs + column, weight));
+        let n_outputs = self.of_outputs.len() as u32;
+        // In increasing order: places depend on the order of samples.
+        let there = || (0u32..).zip(&self.of_outputs).filter(|(_, output)| output.place != NOWHERE);
+        there().for_each(|(column, output)| visit(column, sums[output.place as usize]));
+        there().for_each(|(column, output)| visit(n_outputs + column, weights[output.place as usize]));
     }
 
     /// Computes the gains that have changed.
