@@ -432,7 +432,7 @@ def export_centroids(
     >>> X = np.repeat(np.eye(3)[[0, 0, 1]], 10, axis=0)
     >>> model = weald.CentroidForestClassifier(random_state=0).fit(X, X[:, 0])
     >>> print(weald.inspection.export_centroids(model, feature_names=["cat", "dog", "snow"]).split("\n")[1])
-    node 1 (13 samples): cat 5.21
+    node 1 (20 samples): cat 5.30
 
     Parameters
     ----------
