@@ -176,9 +176,8 @@ def test_ways_differ(params):
 def test_class_weight_is_a_weight_of_samples():
     X, Y = topics(200)
     y = Y.toarray().argmax(axis=1) == 0
-    of_all = weald.CentroidForestClassifier(4, bootstrap=False, random_state=0)
-    by_class = clone(of_all).set_params(class_weight={False: 1, True: 3}).fit(X, y)
-    by_row = of_all.fit(X, y, sample_weight=np.where(y, 3.0, 1.0))
+    by_class = weald.CentroidForestClassifier(4, class_weight={False: 1, True: 3}, random_state=0).fit(X, y)
+    by_row = weald.CentroidForestClassifier(4, random_state=0).fit(X, y, sample_weight=np.where(y, 3.0, 1.0))
     np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
 
 
@@ -314,7 +313,7 @@ def test_centroids_as_text():
 )
 def test_bad_options_of_text_are_named(options, message):
     X, y = make_data("CentroidForestClassifier")
-    model = make("CentroidForestClassifier", bootstrap=False).fit(X, y)
+    model = make("CentroidForestClassifier").fit(X, y)
     with pytest.raises(ValueError, match=message):
         export_centroids(model, **options)
     with pytest.raises(TypeError, match="estimator must be a centroid forest"):
@@ -537,28 +536,14 @@ def test_bad_parameters_are_named(name, parameter, value):
         ({"label_weight": [1.0, -1.0, 1.0]}, "labels", r"label_weight must be finite and not negative, got -1\.0"),
         ({"class_weight": {"z": 1}}, "single", "class_weight"),
         ({"output_projection": "gaussian"}, "single", "output_projection does not support y with a single output"),
-        ({"bootstrap": False, "oob_score": True}, "single", "oob_score is not supported with bootstrap=False"),
-        ({"bootstrap": False, "max_samples": 0.5}, "single", "max_samples is not supported with bootstrap=False"),
+        ({"oob_score": True}, "single", "oob_score is not supported with bootstrap=False"),
+        ({"max_samples": 0.5}, "single", "max_samples is not supported with bootstrap=False"),
     ],
 )
 def test_parameters_that_do_not_fit_are_named(params, outputs, message):
     X, y = make_data("CentroidForestClassifier", outputs=outputs)
     model = make("CentroidForestClassifier").fit(X, y)
     check_refused(model.set_params(**params), ValueError, message, X, y)
-
-
-def test_trees_of_few_classes_draw_samples():
-    X, Y = make_data("CentroidForestClassifier", outputs="labels", n=66)
-    for y, draws in ((np.arange(66) % 10, True), (np.arange(66) % 11, False), (Y, False)):
-        found, same = (make("CentroidForestClassifier", bootstrap=b).fit(X, y) for b in ("auto", draws))
-        assert model_bytes(found) == model_bytes(same)
-    for params in ({"oob_score": True, "n_estimators": 30}, {"max_samples": 0.5}):
-        found, same = (make("CentroidForestClassifier", bootstrap=b, **params).fit(X, Y) for b in ("auto", True))
-        assert model_bytes(found) == model_bytes(same)
-    with pytest.raises(
-        ValueError, match=r"cv='oob' requires bootstrap=True, but CentroidForestClassifier has bootstrap='auto'"
-    ):
-        TunedThresholds(make("CentroidForestClassifier"), cv="oob").fit(X, Y)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0, 1.0], [0.0, 0.0, 0.0], [np.nan, 1.0, 1.0], "heavy"])

@@ -61,8 +61,6 @@ _SCALE_AND_RATE = (5.0, 3.0)
 # unrefined centroids, and the smallest share that a second child gets.
 _SHARPNESS = {True: 2.0, False: 45.0}
 _LEAST_SHARE = 0.2
-# Up to so many classes, probabilities are too sure where all trees have the same samples.
-_FEW_CLASSES = 10
 # The default of `n_projections`.
 _N_PROJECTIONS = 128
 
@@ -199,7 +197,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         clustering, center = self._clustering
         return {
             "trees": trees,
-            "bootstrap": self._draws_samples(target),
+            "bootstrap": bool(self.bootstrap),
             "max_samples": self._n_draws(),
             "seed": self._seed,
             "n_children": int(self.n_children),
@@ -270,21 +268,13 @@ class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
         **_label_weight.CONSTRAINTS,
-        "bootstrap": ["boolean", StrOptions({"auto"})],
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         **BaseClassifier._parameter_constraints,
     }
     _clustering = ("spherical", False)
 
-    bootstrap: bool | Literal["auto"]  # type: ignore[assignment]
     class_weight: ForestClassWeight
     label_weight: LabelWeight
-
-    def _draws_samples(self, target: Target) -> bool:
-        if not isinstance(self.bootstrap, str):
-            return super()._draws_samples(target)
-        has_few = target.kind == "classes" and max(map(len, target.classes)) <= _FEW_CLASSES
-        return has_few or bool(self.oob_score) or self.max_samples is not None
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
         found = _label_weight.of_labels(self, target, weights)
@@ -365,11 +355,10 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
     idf : bool, default=True
         Whether to multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)),
         in `fit` and in predictions. Set it to False for weights of `sklearn.feature_extraction.text.TfidfVectorizer`.
-    bootstrap : bool or "auto", default="auto"
+    bootstrap : bool, default=False
         If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and trees
-        differ by their random directions. "auto" is True for up to ten classes, whose probabilities are better then,
-        and where `oob_score` or `max_samples` is set. Whole weights with a mean of at most 64 are counts: weight 2 is
-        drawn as two samples.
+        differ by their random directions. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two
+        samples.
     max_samples : int, float or None, default=None
         Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples,
         either of which may exceed them. None: as many as there are.
@@ -436,7 +425,7 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         smoothing: float = 0.5,
         normalize: bool = True,
         idf: bool = True,
-        bootstrap: bool | Literal["auto"] = "auto",
+        bootstrap: bool = False,
         max_samples: float | None = None,
         oob_score: OobScore = False,
         max_depth: int | None = None,

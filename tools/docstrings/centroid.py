@@ -82,10 +82,5 @@ bootstrap : bool, default={default}
 
 """) | texts(LABEL_WEIGHT, where="clustering of samples", more="Predictions are unweighted. Only for labels.")
 
-CENTROID_CLASSIFIERS = {"attributes": "classes_ names_in_ oob_score_ oob_decision_function_"} | texts("""
-bootstrap : bool or "auto", default={default}
-    If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and trees differ by
-    their random directions. "auto" is True for up to ten classes, whose probabilities are better then, and where
-    `oob_score` or `max_samples` is set. Whole weights with a mean of at most 64 are counts: weight 2 is drawn as two samples.
-""")
+CENTROID_CLASSIFIERS = {"attributes": "classes_ names_in_ oob_score_ oob_decision_function_"}
 CENTROID_REGRESSORS = {"attributes": "names_in_ oob_score_ oob_prediction_"}

@@ -125,9 +125,8 @@ def without_out_of_bag(estimator: BaseEstimator, n_labels: int) -> str | None:
         return found
     if not isinstance(final, BaseBagging):
         return f"a forest of weald with bootstrap=True or a LinearClassifier, got {type(final).__name__}"
-    if isinstance(final.bootstrap, str) or not final.bootstrap:
-        has = f"{type(final).__name__} has bootstrap={final.bootstrap!r}"
-        return f"bootstrap=True, but {has}, so that every tree was grown on all samples"
+    if not final.bootstrap:
+        return f"bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every tree was grown on all samples"
     return None
 
 

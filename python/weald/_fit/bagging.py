@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -174,10 +173,6 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         self._forest = type(self._forest).merge([part._forest for part in parts])
         stored_samples.merge(self, parts)
 
-    def _draws_samples(self, target: Target) -> bool:
-        """Whether trees are grown on bootstrap samples."""
-        return bool(self.bootstrap)
-
     def _check_parameters(self) -> None:
         if self.oob_score and not self.bootstrap:
             raise ValueError(
@@ -276,15 +271,15 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
             more = self._grow(samples, config, n_threads, _beyond(progress, n_before))
             grown = more if grown is None else type(grown).merge([grown, more])
             self._forest = grown
-            if tasks.end_part(partial(self._grown_so_far, samples.target)):
+            if tasks.end_part(self._grown_so_far):
                 return
 
-    def _grown_so_far(self, target: Target) -> dict[str, Any]:
+    def _grown_so_far(self) -> dict[str, Any]:
         """The fitted attributes of an estimator with the trees so far."""
         of_whole = {*self._oob_attributes, *stored_samples.ATTRIBUTES, updates.PART, updates.GROWN}
         left_out = {*of_whole, *_callbacks.OF_A_FIT, *self._get_param_names()}
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
-        return fitted | {"_draws": (self._draws_samples(target), self._n_draws())}
+        return fitted | {"_draws": (bool(self.bootstrap), self._n_draws())}
 
     def _n_trees(self, forest: Any) -> int:
         """The number of trees of each output."""
