@@ -352,8 +352,10 @@ def check_leaf(
     if not cuts or (limits.min_impurity_decrease > 0 and splitter == "random"):
         return
     best = max(c.decrease for c in cuts)
-    # A ratio of exact numbers compared with one of float64 sums, which may differ in the last bits of 1.
-    too_little = 0 < limits.min_impurity_decrease > share_of_total(oracle, best) - 1e-12
+    # A ratio of exact numbers compared with one of float64 sums, which may differ in the last bits of 1, and in those of
+    # the impurity of the node.
+    rounding = 1e-12 + ROUNDING * share_of_total(oracle, oracle.total_impurity(here))
+    too_little = 0 < limits.min_impurity_decrease > share_of_total(oracle, best) - rounding
     assert too_little, f"{where}: an impure leaf of {len(here)} samples, {len(cuts)} cuts are admissible"
 
 
