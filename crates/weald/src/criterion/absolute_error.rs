@@ -426,8 +426,8 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
         (self.y.n_outputs == 1).then_some(0)
     }
 
-    fn n_ordering_sums(&self) -> u32 {
-        self.y.n_outputs as u32
+    fn ordering_unit(&self, number: u32) -> Option<f64> {
+        (number < self.y.n_outputs as u32).then_some(1.0)
     }
 
     fn score_without_gain(&self) -> f64 {

@@ -204,6 +204,8 @@ pub(crate) struct CellsVariance<'a, U> {
     /// The outputs with cells in the node.
     seen: Vec<u32>,
     roundings: Vec<Rounding>,
+    /// The exponent of the coarsest grid of an output.
+    coarsest: i32,
     sums: Sums,
     cells: NodeCells,
     /// The cells of each sample of the node.
@@ -233,6 +235,7 @@ impl<'a, U: Units> CellsVariance<'a, U> {
             of_outputs: PURPOSE.filled(Known::NONE, y.n_outputs())?,
             seen: PURPOSE.with_capacity(y.n_outputs())?,
             roundings: Vec::new(),
+            coarsest: i32::MAX,
             sums: Sums::default(),
             cells: NodeCells::default(),
             of_rows: PURPOSE.filled(0..0, weights.len())?,
@@ -294,6 +297,7 @@ impl<'a, U: Units> CellsVariance<'a, U> {
     fn find_grids(&mut self) -> Result<i32> {
         self.roundings.clear();
         self.sums.clear();
+        self.coarsest = i32::MAX;
         let (mut largest, mut n_cells) = (i32::MIN, 0);
         for &column in &self.seen {
             let of = &mut self.of_outputs[column as usize];
@@ -305,6 +309,7 @@ impl<'a, U: Units> CellsVariance<'a, U> {
                 of.place = self.sums.len() as u32;
                 // Rounding adds at most half a spacing for each unit of weight, for which one bit is left.
                 let fixed = FixedPoint::with_bits(reach, Total::BITS as i32 - 1 - above);
+                self.coarsest = self.coarsest.min(fixed.exponent());
                 let for_squares = FixedPoint::with_bits(reach, BITS_OF_SQUARES);
                 PURPOSE.push(&mut self.roundings, Rounding { middle, fixed, for_squares, squares: 0 })?;
                 self.sums.push(column, weight)?;
@@ -554,8 +559,11 @@ impl<U: Units> NodeCriterion for CellsVariance<'_, U> {
         None
     }
 
-    fn n_ordering_sums(&self) -> u32 {
-        self.of_outputs.len() as u32
+    /// Each output is rounded to a grid of its own. Unknown cells are in the middle of the range.
+    fn ordering_unit(&self, number: u32) -> Option<f64> {
+        let place = self.of_outputs.get(number as usize)?.place;
+        let exponent = self.roundings.get(place as usize)?.fixed.exponent();
+        Some(PowerOfTwo::new((self.coarsest - exponent).max(-2000)).value())
     }
 
     fn score_without_gain(&self) -> f64 {

@@ -432,8 +432,8 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
         None
     }
 
-    fn n_ordering_sums(&self) -> u32 {
-        self.n_slots()
+    fn ordering_unit(&self, number: u32) -> Option<f64> {
+        (number < self.n_slots()).then_some(1.0)
     }
 
     fn score_without_gain(&self) -> f64 {

@@ -191,7 +191,7 @@ pub(crate) trait NodeCriterion {
     type Sum: SideSum;
 
     /// Calls `visit` with each sum of the moved side and its number, with or without sums that are zero, and returns
-    /// the weight of the side. Sums that do not determine an order, see [`NodeCriterion::n_ordering_sums`], may be
+    /// the weight of the side. Sums that do not determine an order, see [`NodeCriterion::ordering_unit`], may be
     /// passed in several parts.
     fn moved_sums(&self, moved: &Self::Moved, visit: impl FnMut(u32, Self::Sum)) -> Self::Sum;
 
@@ -205,10 +205,10 @@ pub(crate) trait NodeCriterion {
     /// if there is one: with one output, or two classes (Breiman et al. 1984, chapter 4).
     fn ordering_sum(&self) -> Option<u32>;
 
-    /// Returns the number of sums from which the means of sides are computed; these sums come first. Scores may use
-    /// others.
-    fn n_ordering_sums(&self) -> u32 {
-        u32::MAX
+    /// Returns the value of a unit of the sum with this number if means of sides are computed from it. Scores may use
+    /// other sums.
+    fn ordering_unit(&self, _number: u32) -> Option<f64> {
+        Some(1.0)
     }
 
     /// Returns the means of sum `column` of the moved side and of the rest, which are comparable between all nodes of a

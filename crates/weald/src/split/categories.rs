@@ -172,7 +172,7 @@ impl Order {
         &mut self,
         sums: &CategorySums<S>,
         by_mean: Option<u32>,
-        n_sums: u32,
+        unit: impl Fn(u32) -> Option<f64>,
         control: &Control,
     ) -> Result<()> {
         self.keys.clear();
@@ -183,7 +183,7 @@ impl Order {
                 let sum = sums.of(at).iter().find(|sum| sum.0 == number).map_or(0.0, |sum| sum.1.as_f64());
                 sum / sums.weight[at].as_f64()
             })),
-            None => self.find_keys_along_direction(sums, n_sums, control)?,
+            None => self.find_keys_along_direction(sums, unit, control)?,
         }
         self.places.clear();
         PURPOSE.reserve(&mut self.places, sums.categories.len())?;
@@ -213,21 +213,22 @@ impl Order {
     fn find_keys_along_direction<S: SideSum>(
         &mut self,
         sums: &CategorySums<S>,
-        n_sums: u32,
+        unit: impl Fn(u32) -> Option<f64>,
         control: &Control,
     ) -> Result<()> {
-        self.find_mean(sums, n_sums)?;
-        let of = |at: usize| sums.of(at).iter().filter(|sum| sum.0 < n_sums);
+        let value = |&(number, sum): &(u32, S)| Some((number, sum.as_f64() * unit(number)?));
+        let of = |at: usize| sums.of(at).iter().filter_map(value);
+        self.find_mean(sums, of)?;
         let Order { keys, numbers, mean, direction, next, share: share_along, .. } = self;
         let along = |direction: &[f64], i: usize| {
-            let product: f64 = of(i).map(|(number, sum)| sum.as_f64() * direction[*number as usize]).sum();
+            let product: f64 = of(i).map(|(number, sum)| sum * direction[number as usize]).sum();
             product / sums.weight[i].as_f64()
         };
         let mean_square: f64 = numbers.iter().map(|&number| mean[number as usize].squared()).sum();
         let (mut first, mut variation) = ((None, 0.0), 0.0);
         for i in sums.places() {
             let weight = sums.weight[i].as_f64();
-            let square: f64 = of(i).map(|(_, sum)| (sum.as_f64() / weight).squared()).sum();
+            let square: f64 = of(i).map(|(_, sum)| (sum / weight).squared()).sum();
             let share = weight * (square - 2.0 * along(mean, i) + mean_square);
             variation += share;
             if share > first.1 {
@@ -239,7 +240,7 @@ impl Order {
         // If there is no such category, all means are equal, and so are the keys.
         if let (Some(i), _) = first {
             let weight = sums.weight[i].as_f64();
-            of(i).for_each(|(number, sum)| direction[*number as usize] = sum.as_f64() / weight);
+            of(i).for_each(|(number, sum)| direction[number as usize] = sum / weight);
             numbers.iter().for_each(|&number| direction[number as usize] -= mean[number as usize]);
         }
         for _ in 0..MOST_STEPS {
@@ -250,7 +251,7 @@ impl Order {
             for i in sums.places() {
                 let deviation = along(direction, i) - of_mean;
                 total += deviation * sums.weight[i].as_f64();
-                of(i).for_each(|(number, sum)| next[*number as usize] += deviation * sum.as_f64());
+                of(i).for_each(|(number, sum)| next[number as usize] += deviation * sum);
             }
             numbers.iter().for_each(|&j| next[j as usize] -= total * mean[j as usize]);
             let square = |v: &[f64]| numbers.iter().map(|&j| v[j as usize].squared()).sum::<f64>();
@@ -284,11 +285,15 @@ impl Order {
     }
 
     /// Computes the mean of all categories, and the numbers for which it may differ from zero.
-    fn find_mean<S: SideSum>(&mut self, sums: &CategorySums<S>, n_sums: u32) -> Result<()> {
+    fn find_mean<S: SideSum, I: Iterator<Item = (u32, f64)>>(
+        &mut self,
+        sums: &CategorySums<S>,
+        of: impl Fn(usize) -> I,
+    ) -> Result<()> {
         let total: f64 = sums.places().map(|at| sums.weight[at].as_f64()).sum();
         self.numbers.clear();
         for at in sums.places() {
-            for &(number, sum) in sums.of(at).iter().filter(|sum| sum.0 < n_sums) {
+            for (number, sum) in of(at) {
                 let width = number as usize + 1;
                 for of_numbers in [&mut self.mean, &mut self.direction, &mut self.next] {
                     if of_numbers.len() < width {
@@ -301,7 +306,7 @@ impl Order {
                     self.next[number as usize] = 1.0;
                     PURPOSE.push(&mut self.numbers, number)?;
                 }
-                self.mean[number as usize] += sum.as_f64() / total;
+                self.mean[number as usize] += sum / total;
             }
         }
         self.numbers.sort_unstable();
@@ -385,7 +390,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             return Ok(());
         }
         let by_mean = self.criterion.ordering_sum();
-        order.find(sums, by_mean, self.criterion.n_ordering_sums(), self.control)?;
+        order.find(sums, by_mean, |number| self.criterion.ordering_unit(number), self.control)?;
         let sets = Sets { order, are_few: by_mean.is_none() && order.places.len() <= FEW };
         let further = FurtherSets::of(order.places.len());
         self.refused_score = f64::NEG_INFINITY;

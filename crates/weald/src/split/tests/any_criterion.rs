@@ -108,7 +108,7 @@ pub(super) trait AnyCriterion {
     fn node_sums(&self, visit: &mut dyn FnMut(u32, i128)) -> i128;
     fn move_side(&mut self, weight: i128, sums: &[(u32, i128)]);
     fn ordering_sum(&self) -> Option<u32>;
-    fn n_ordering_sums(&self) -> u32;
+    fn ordering_unit(&self, number: u32) -> Option<f64>;
 }
 
 /// Sums are whole numbers of any type.
@@ -188,8 +188,8 @@ impl<C: NodeCriterion<Sum: Whole>> AnyCriterion for Scanned<C> {
     fn ordering_sum(&self) -> Option<u32> {
         self.0.ordering_sum()
     }
-    fn n_ordering_sums(&self) -> u32 {
-        self.0.n_ordering_sums()
+    fn ordering_unit(&self, number: u32) -> Option<f64> {
+        self.0.ordering_unit(number)
     }
 }
 
@@ -253,7 +253,7 @@ impl NodeCriterion for Box<dyn AnyCriterion + '_> {
     fn ordering_sum(&self) -> Option<u32> {
         (**self).ordering_sum()
     }
-    fn n_ordering_sums(&self) -> u32 {
-        (**self).n_ordering_sums()
+    fn ordering_unit(&self, number: u32) -> Option<f64> {
+        (**self).ordering_unit(number)
     }
 }
