@@ -45,10 +45,7 @@ pub fn has_room_for_a_thread() -> bool {
 fn has_room_for_one_of(n_threads: usize) -> bool {
     let bytes = n_threads.saturating_mul(WORK_BYTES).saturating_add(STACK_BYTES + START_BYTES);
     // From the system: what this thread's heap has free is of no use to the stack and the heap of another thread.
-    #[cfg(unix)]
-    return memmap2::MmapMut::map_anon(bytes).is_ok();
-    #[cfg(not(unix))]
-    Purpose("threads").with_capacity::<u8>(bytes).is_ok()
+    memmap2::MmapMut::map_anon(bytes).is_ok()
 }
 
 /// Returns a pool whose threads are started one after another, each after the previous one has allocated what it needs,
