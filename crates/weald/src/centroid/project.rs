@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use super::config::{CentroidForestConfig, Clustering, DirectionScope};
 use crate::control::Control;
-use crate::data::masked::MaskedSlots;
+use crate::data::known::masked::MaskedSlots;
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::elementary::Squared;

@@ -24,8 +24,8 @@ use std::ops::Range;
 
 use super::{NodeCriterion, NodeStats, Units};
 use crate::control::Control;
-use crate::data::cells::CellUnits;
-use crate::data::masked::MaskedNumbers;
+use crate::data::known::cells::CellUnits;
+use crate::data::known::masked::MaskedNumbers;
 use crate::elementary::Squared;
 use crate::error::{Purpose, Result};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};

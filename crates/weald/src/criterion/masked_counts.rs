@@ -23,7 +23,7 @@ use bounds::Bounds;
 use outputs::{LANES, OutputWeights};
 
 use super::{NodeCriterion, NodeStats, Units};
-use crate::data::masked::MaskedSlots;
+use crate::data::known::masked::MaskedSlots;
 use crate::elementary::log2_of_normals;
 use crate::error::{Purpose, Result};
 use crate::exact::debug_assert_exact;

@@ -5,15 +5,12 @@
 //! unknown. `Weights` converts sample weights to integer units, in which all statistics are summed exactly.
 
 pub(crate) mod bins;
-pub(crate) mod cells;
 pub(crate) mod dataset;
 pub(crate) mod dense;
 mod digest;
 #[cfg(feature = "sprs")]
 mod from_sprs;
 pub(crate) mod known;
-pub(crate) mod known_bits;
-pub(crate) mod masked;
 pub(crate) mod output_scaling;
 pub(crate) mod row_weights;
 pub(crate) mod rows;

@@ -6,7 +6,7 @@
 //! the original units.
 
 use super::Weights;
-use super::cells::weighted;
+use super::known::cells::weighted;
 use super::targets::{LARGEST, Outputs};
 use super::train_y::TrainY;
 use crate::control::Control;

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::cells::TargetCells;
 use super::dataset::Dataset;
 use super::known::Known;
-use super::masked::{MaskedNumbers, MaskedSlots};
+use super::known::cells::TargetCells;
+use super::known::masked::{MaskedNumbers, MaskedSlots};
 use super::slots::Slots;
 use super::sparse_targets::SparseNumbers;
 use super::targets::Targets;

@@ -3,7 +3,7 @@
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::data::Category;
 use crate::data::known::Known;
-use crate::data::known_bits::KnownBits;
+use crate::data::known::bits::KnownBits;
 use crate::elementary::exp_m1;
 use crate::forest::Sampling;
 use crate::partition::{Entry, sorted_entries};

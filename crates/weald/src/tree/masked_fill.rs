@@ -26,7 +26,7 @@ use sets::Paths;
 use super::growth::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
 use crate::control::Control;
-use crate::data::masked::MaskedNumbers;
+use crate::data::known::masked::MaskedNumbers;
 use crate::data::train_y::TrainY;
 use crate::error::{Purpose, Result};
 

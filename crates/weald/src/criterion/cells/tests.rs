@@ -1,7 +1,7 @@
 use ndarray::{Array2, Axis};
 
 use super::*;
-use crate::data::cells::TargetCells;
+use crate::data::known::cells::TargetCells;
 use crate::data::{CellWeights, Dataset, Matrix, SparseTargets, SparseView};
 use crate::rng::{Key, Stream};
 use crate::tree::Tree;

@@ -3,8 +3,8 @@
 use super::{ABSENT, PURPOSE};
 use crate::criterion::Units;
 use crate::data::known::Known;
-use crate::data::known_bits::{KnownBits, MOST_AT_ONCE};
-use crate::data::masked::MaskedSlots;
+use crate::data::known::bits::{KnownBits, MOST_AT_ONCE};
+use crate::data::known::masked::MaskedSlots;
 use crate::error::Result;
 use crate::vectorised::vectorised;
 

@@ -6,8 +6,8 @@
 use super::records::{Leaves, Shared};
 use super::{Nodes, PURPOSE, Tables};
 use crate::control::Control;
-use crate::data::known_bits::KnownBits;
-use crate::data::masked::MaskedSlots;
+use crate::data::known::bits::KnownBits;
+use crate::data::known::masked::MaskedSlots;
 use crate::error::{ErrorKind, Result};
 use crate::tree::LeafTable;
 use crate::tree::leaves::{Indices, Layout, is_dense_smaller};

@@ -5,7 +5,7 @@
 //! carrying beyond the last of three binary digits, as in a carry-save adder (Harley and Seal), and the digit of eights
 //! is then carried.
 
-use super::known::Known;
+use super::Known;
 use crate::error::{Purpose, Result};
 use crate::vectorised::vectorised;
 

@@ -5,12 +5,16 @@
 //! mask. Values under the mask are replaced by the smallest known number of their output, by its first class, or by an
 //! absent label, so that nothing can depend on them.
 
+pub(crate) mod bits;
+pub(crate) mod cells;
+pub(crate) mod masked;
+
 use ndarray::{Array2, ArrayView2};
 
-use super::dataset::{CellWeights, Dataset};
-use super::sparse_targets::SparseTargets;
-use super::targets::{LabelView, Targets, starts};
-use super::weights::Weights;
+use crate::data::dataset::{CellWeights, Dataset};
+use crate::data::sparse_targets::SparseTargets;
+use crate::data::targets::{LabelView, Targets, starts};
+use crate::data::weights::Weights;
 use crate::error::{Error, Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the mask of y");
@@ -49,7 +53,7 @@ impl Known {
     /// The bytes of a sample without its listed outputs, and of a listed output.
     pub(crate) const BYTES: (usize, usize) = (size_of::<bool>() + size_of::<usize>(), size_of::<u32>());
 
-    pub(super) fn new(mask: &CellWeights<'_>) -> Result<Self> {
+    pub(in crate::data) fn new(mask: &CellWeights<'_>) -> Result<Self> {
         let (n, n_outputs) = mask.shape();
         let mut known = Known {
             n_outputs,
@@ -231,7 +235,7 @@ impl Known {
 
     /// Replaces unknown numbers by the smallest known one of their output. `is_there` returns whether a sample has a
     /// positive weight.
-    pub(super) fn hide(&self, values: &mut Array2<f64>, is_there: impl Fn(&u32) -> bool) -> Result<()> {
+    pub(in crate::data) fn hide(&self, values: &mut Array2<f64>, is_there: impl Fn(&u32) -> bool) -> Result<()> {
         let known_of = |output: usize| {
             let rows = (0u32..).zip(values.column(output)).filter(|(row, _)| is_there(row));
             let known = rows.filter(|(row, _)| self.is_known(*row, output as u32));
@@ -460,8 +464,8 @@ impl Dataset<'_> {
 mod tests {
     use ndarray::array;
 
+    use super::cells::TargetCells;
     use super::*;
-    use crate::data::cells::TargetCells;
     use crate::error::ErrorKind;
 
     fn sparse(mask: &Array2<bool>) -> CellWeights<'static> {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::dataset::Dataset;
-use super::known::Known;
-use super::slots::Slots;
-use super::targets::{Targets, starts};
-use super::weights::Weights;
+use super::Known;
+use crate::data::dataset::Dataset;
+use crate::data::slots::Slots;
+use crate::data::targets::{Targets, starts};
+use crate::data::weights::Weights;
 use crate::error::{Purpose, Result};
 use crate::exact::Total;
 

@@ -1,10 +1,10 @@
 //! y with unknown cells, in the form that growth reads.
 
+use super::Known;
+use super::bits::KnownBits;
 use super::cells::{ColumnCell, RowCells, TargetCells, weighted};
-use super::known::Known;
-use super::known_bits::KnownBits;
-use super::slots::Slots;
-use super::train_y::RealTargets;
+use crate::data::slots::Slots;
+use crate::data::train_y::RealTargets;
 use crate::error::{Purpose, Result};
 use crate::exact::exact_mean;
 
@@ -28,7 +28,7 @@ pub(crate) struct MaskedSlots<'a> {
 impl<'a> MaskedSlots<'a> {
     /// For labels, `slots` must have none for unknown cells; for classes, those of unknown cells are ignored. `units`
     /// returns the weight of a sample. `n_classes` has the number of classes of each output, for classes.
-    pub(super) fn new(
+    pub(in crate::data) fn new(
         slots: Slots<'a>,
         n_classes: Option<&[u32]>,
         known: &'a Known,
@@ -216,7 +216,7 @@ impl MaskedNumbers {
     }
 
     /// Returns the same numbers, with these factors of outputs for the search of splits.
-    pub(super) fn times(self, factors: Vec<f64>) -> Self {
+    pub(in crate::data) fn times(self, factors: Vec<f64>) -> Self {
         MaskedNumbers { factors, ..self }
     }
 
