@@ -189,6 +189,8 @@ class _Plan(TypedDict):
     # The folds that find the number of stages, and how many of them are grown.
     cv: int | None
     n_grown: int | None
+    # Whether so few cells of y are known that a stage combines few outputs.
+    has_few_cells: bool
     # Whether it depends on how many samples differ; more than `most_counted` are all the same to it.
     counts_different: bool
     most_counted: int
@@ -489,8 +491,8 @@ def counts_of_plan(
     sample_weight: NDArray[np.float64] | None,
     seed: int,
     y_mask: _Mask | None,
-) -> tuple[int, int, int, bool]: ...
-def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool]) -> _Plan: ...
+) -> tuple[int, int, int, bool, bool]: ...
+def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool, bool]) -> _Plan: ...
 def hashes_of_samples(x: _Matrix) -> NDArray[np.uint64]: ...
 def data_digest(
     x: _Matrix, y: Any, mask: _Mask | None, weights: NDArray[np.float64] | None, classes: Sequence[Sequence[str]]

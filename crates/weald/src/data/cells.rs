@@ -91,9 +91,32 @@ impl TargetCells {
         Ok(cells)
     }
 
+    /// Lists cells by their columns, values and the factor of each sample.
+    #[cfg(test)]
+    pub(crate) fn of_samples<'r>(n_columns: usize, rows: impl Iterator<Item = (&'r [u32], &'r [f64], f64)>) -> Self {
+        let (mut ptr, mut columns, mut values, mut factors) = (vec![0], Vec::new(), Vec::new(), Vec::new());
+        for (of_row, values_of_row, factor) in rows {
+            columns.extend(of_row);
+            values.extend(values_of_row);
+            factors.resize(columns.len(), factor);
+            ptr.push(columns.len());
+        }
+        TargetCells { n_columns, ptr, columns, values, factors: Some(factors) }
+    }
+
     /// Returns the number of columns.
     pub(crate) fn n_columns(&self) -> usize {
         self.n_columns
+    }
+
+    /// Returns the number of samples.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.ptr.len() - 1
+    }
+
+    /// Returns whether cells have factors, which may still all be one.
+    pub(crate) fn has_factors(&self) -> bool {
+        self.factors.is_some()
     }
 
     /// Returns the number of known cells.

@@ -60,6 +60,12 @@ impl Known {
         Ok(known)
     }
 
+    /// Returns that all cells are known.
+    pub(crate) fn of_all(n_rows: usize, n_outputs: usize) -> Result<Self> {
+        let ptr = PURPOSE.filled(0, n_rows + 1)?;
+        Ok(Known { n_outputs, mostly: PURPOSE.filled(true, n_rows)?, ptr, listed: Vec::new() })
+    }
+
     /// Returns the number of samples.
     pub(crate) fn n_rows(&self) -> usize {
         self.mostly.len()
@@ -96,6 +102,15 @@ impl Known {
     /// Returns the number of unknown cells.
     pub(crate) fn n_masked(&self) -> usize {
         (0..self.n_rows() as u32).map(|row| self.n_outputs - self.n_known(row)).sum()
+    }
+
+    /// Returns the weight of the known cells of samples with a known cell, and that of all their cells, in units.
+    pub(crate) fn weighed(&self, weights: &Weights) -> [u128; 2] {
+        let rows = (0..self.n_rows() as u32).filter(|&row| self.n_known(row) > 0);
+        rows.fold([0; 2], |[known, all], row| {
+            let units = u128::from(weights.units(row as usize));
+            [known + units * self.n_known(row) as u128, all + units * self.n_outputs as u128]
+        })
     }
 
     /// Visits the known outputs of a sample, in increasing order, with the factors by which their cells multiply the
@@ -211,6 +226,12 @@ impl Observed {
 }
 
 impl Dataset<'_> {
+    /// Returns which cells the mask leaves, if it masks some.
+    pub(crate) fn left_by_mask(&self) -> Result<Option<Known>> {
+        self.check_shape_of_mask()?;
+        self.mask().filter(|mask| !mask.is_empty()).map(Known::new).transpose()
+    }
+
     /// Applies the mask. Returns `None` if there is no mask, or if it masks nothing. See [`Dataset::with_observed`].
     ///
     /// # Errors
