@@ -197,6 +197,8 @@ class _Plan(TypedDict):
     n_grown: int | None
     # By what share of the loss of the folds with half of the features all of them must be better to be taken.
     all_gain: float | None
+    # Whether so few cells of y are known that a stage combines few outputs.
+    has_few_cells: bool
     # Whether it depends on how many samples differ; more than `most_counted` are all the same to it.
     counts_different: bool
     most_counted: int
@@ -499,8 +501,8 @@ def counts_of_plan(
     sample_weight: NDArray[np.float64] | None,
     seed: int,
     y_weight: _Mask | None,
-) -> tuple[int, int, int, bool]: ...
-def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool]) -> _Plan: ...
+) -> tuple[int, int, int, bool, bool]: ...
+def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool, bool]) -> _Plan: ...
 def hashes_of_samples(x: _Matrix) -> NDArray[np.uint64]: ...
 def data_digest(
     x: _Matrix, y: Any, mask: _Mask | None, weights: NDArray[np.float64] | None, classes: Sequence[Sequence[str]]

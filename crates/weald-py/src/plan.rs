@@ -34,8 +34,9 @@ pub(crate) struct PyAsked {
     patience: Option<usize>,
 }
 
-/// The numbers of samples, of rows that are dealt and of different ones, and whether each output is known outside each fold.
-type PyCounts = (usize, usize, usize, bool);
+/// The numbers of samples, of rows that are dealt and of different ones, whether each output is known outside each fold, and
+/// whether few cells are known.
+type PyCounts = (usize, usize, usize, bool, bool);
 
 fn sharing(name: &str) -> PyResult<Sharing> {
     match name {
@@ -93,15 +94,15 @@ pub(crate) fn counts_of_plan<'py>(
     let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).y_weight(y_weight);
     let found = entry.run(py, |control| Counts::counted(data.view(), &asked, seed, control))?;
-    Ok((found.n_samples, found.n_rows, found.n_different, found.knows_all))
+    Ok((found.n_samples, found.n_rows, found.n_different, found.knows_all, found.has_few_cells))
 }
 
 /// Decides what is not given. Without counts, samples are only known by their number.
 #[pyfunction]
 pub(crate) fn plan_of_boosting(py: Python<'_>, asked: PyAsked, counts: PyCounts) -> PyResult<Bound<'_, PyDict>> {
-    let (n_samples, n_rows, n_different, knows_all) = counts;
+    let (n_samples, n_rows, n_different, knows_all, has_few_cells) = counts;
     let asked = asked.into_asked()?;
-    let plan = Plan::new(&asked, &Counts { n_samples, n_rows, n_different, knows_all });
+    let plan = Plan::new(&asked, &Counts { n_samples, n_rows, n_different, knows_all, has_few_cells });
     let found = PyDict::new(py);
     found.set_item(
         "output_strategy",
@@ -120,6 +121,7 @@ pub(crate) fn plan_of_boosting(py: Python<'_>, asked: PyAsked, counts: PyCounts)
     found.set_item("cv", plan.search.map(|search| search.n_folds))?;
     found.set_item("n_grown", plan.search.map(|search| search.n_grown))?;
     found.set_item("all_gain", plan.search.and_then(|search| search.all_gain))?;
+    found.set_item("has_few_cells", plan.has_few_cells)?;
     found.set_item("counts_different", asked.counts_different())?;
     found.set_item("most_counted", MOST_COUNTED)?;
     Ok(found)

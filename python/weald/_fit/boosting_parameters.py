@@ -29,7 +29,7 @@ from weald._parameters.types import (
 from weald._rounds import folds, progress
 from weald._rounds.early_stopping import EarlyStopping
 from weald.loss import CustomLoss
-from weald.projection import Projected
+from weald.projection import Projected, RademacherProjection
 
 if TYPE_CHECKING:
     from weald._fit.samples import Samples
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
 # The usual number of leaves, where the parameters do not tell it.
 _LEAVES = 31
-# What names stand for.
-_PROJECTED, _STOPS = Projected(), EarlyStopping()
+# What names stand for: where few cells are known, a stage combines one output in twenty.
+_PROJECTED, _PROJECTED_FEW, _STOPS = Projected(), Projected(RademacherProjection(20.0)), EarlyStopping()
 # The minimum weight of leaves with quantiles is at most this share of the weight of all samples.
 _MOST_OF_LEAF = 0.05
 # What `n_estimators="auto"` stands for at most.
@@ -146,7 +146,9 @@ class BoostingParameters(BoostedModel):
 
     def _projected(self) -> Projected:
         """How stages project gradients, if they do."""
-        return self.output_strategy if isinstance(self.output_strategy, Projected) else _PROJECTED
+        few = self._given_strategy() == "auto" and self._plan is not None and self._plan["has_few_cells"]
+        named = _PROJECTED_FEW if few else _PROJECTED
+        return self.output_strategy if isinstance(self.output_strategy, Projected) else named
 
     def _relabels(self) -> bool:
         """Whether leaves hold a value for every output."""
@@ -216,7 +218,7 @@ class BoostingParameters(BoostedModel):
             y, mask = counted.engine, counted.known_in_engine
             counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
         else:  # nothing about them depends on the samples
-            counts = samples.n_positive, samples.n_positive, samples.n_positive, True
+            counts = samples.n_positive, samples.n_positive, samples.n_positive, True, False
         plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
         if (levels := losses.get(self.loss)._levels) and self.estimator is None:
             plan["min_weight_leaf"] = self._least_of_quantiles(min(levels[0], 1 - levels[-1]), samples)

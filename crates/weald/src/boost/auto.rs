@@ -10,8 +10,12 @@ use crate::error::Result;
 use crate::folds::splits;
 use crate::loss::LossKind;
 use crate::plan::{Asked, Counts, Kind, Plan, Sharing, Stop};
+use crate::projection::{NProjections, Projection, Sparsity};
 use crate::rounds::Unobserved;
 use crate::tree::config::MaxFeatures;
+
+/// Where few cells are known, a stage combines one output in so many.
+const ONE_OUTPUT_IN: f64 = 20.0;
 
 /// A fit with what a plan has decided for its data.
 #[derive(Clone, Debug)]
@@ -67,7 +71,13 @@ impl BoostConfig {
             ..Asked::nothing(kind, outputs.n_outputs(), n_scores(&outputs))
         };
         let plan = Plan::new(&asked, &Counts::counted(data, &asked, seed, control)?);
+        let few = OutputStrategy::Projected {
+            projection: Projection::Rademacher { sparsity: Sparsity::Factor(ONE_OUTPUT_IN) },
+            n_projections: NProjections::Count(1),
+            relabel: true,
+        };
         let strategy = match plan.sharing {
+            Sharing::Projected if plan.has_few_cells => few,
             Sharing::Joint => OutputStrategy::Joint,
             Sharing::SingleTarget => OutputStrategy::SingleTarget,
             Sharing::Projected => BoostConfig::new(loss.clone()).strategy,

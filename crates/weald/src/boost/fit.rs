@@ -2,6 +2,7 @@
 
 use ndarray::ArrayView2;
 
+use super::cells::{Known, KnownY};
 use super::config::{BoostConfig, LeafEstimation};
 use super::model::Boosted;
 use super::observer::StageObserver;
@@ -38,7 +39,9 @@ impl BoostConfig {
     ///
     /// The scores of all samples are in memory: n_samples × width float32 for labels and classes, and float64 for
     /// numerical outputs. The exception is the squared error of labels with a projection and without relabelling, which
-    /// needs the stored labels, one number for each sample and stage, and the model. Dense X is in memory a second time
+    /// needs the stored labels, one number for each sample and stage, and the model. Where at most half of the cells of y
+    /// are known, stages of one combination of numbers or labels with relabelled leaves need scores of known cells only.
+    /// Dense X is in memory a second time
     /// as codes of bins, one byte for each value.
     ///
     /// Source: Joly (2016), ch. 6; Friedman (2001).
@@ -184,7 +187,9 @@ impl BoostConfig {
         let is_masked = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
         let masked = is_masked.then(|| self.of_known_cells());
         let config = masked.as_ref().unwrap_or(self);
-        let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
+        let cells = self.takes_cells(data, workers)?.then(|| KnownY::of(data, validation)).transpose()?;
+        let is_dense = is_masked && cells.is_none();
+        let known = is_dense.then(|| KnownCells::of(config.loss.as_columns())).transpose()?;
         let problem = Problem::new(config, outputs, known.as_deref())?;
         if let Some(model) = model {
             problem.check_model(self, model, data.x().n_features())?;
@@ -203,7 +208,7 @@ impl BoostConfig {
             self.check_domain(Names::VALIDATION.y, validation.y(), held_weight.as_deref())?;
         }
         let off = config.loss.as_loss().domain().off();
-        let numbers = |data: &Dataset<'_>| masked.is_some().then(|| data.numbers_with_gaps(off)).transpose();
+        let numbers = |data: &Dataset<'_>| is_dense.then(|| data.numbers_with_gaps(off)).transpose();
         let (of_training, of_validation) = (numbers(data)?, validation.map(numbers).transpose()?.flatten());
         let y = of_training.as_ref().map_or(y, |numbers| Targets::Real(numbers.view()));
         let held_x = validation.map(|held| held.x().view());
@@ -212,9 +217,12 @@ impl BoostConfig {
             sample_weight: held_weight.as_deref(),
             margins: of_held,
         });
-        let population = Population { margins, ..Population::new(&x, Some(&y), None, sample_weight.as_deref()) };
+        let of_cells = cells.as_ref().and(data.known());
+        let population = Population { margins, ..Population::new(&x, Some(&y), of_cells, sample_weight.as_deref()) };
         let fitting = Fitting::new(config, problem, &y, &population, validation.as_ref(), workers, control)?;
-        let trees = Trees::new(&fitting, &x, data.categories()?, held_x.as_ref())?;
+        let (x, held_x, sample_weight) = (&x, held_x.as_ref(), sample_weight.as_deref());
+        let known = cells.as_ref().map(|y| Known { y, x, held_x, sample_weight });
+        let trees = Trees::new(&fitting, x, data.categories()?, held_x, known)?;
         fit(&trees)?.with_finite_scores()
     }
 

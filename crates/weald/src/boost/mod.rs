@@ -52,6 +52,7 @@
 //! | `scores::one` | the pass over samples with one score each, by columns |
 //! | `scores::held`, `scores::low_rank` | scores that are stored, with the pass over them; and residuals of the squared error of sparse labels, never computed as a whole |
 //! | `scores::booster` | scores that are boosted together, of training samples and of held-out samples |
+//! | `cells` | boosting on the known cells of y alone |
 //! | `observer`, `workers` | callbacks after each stage, and samples on several machines |
 //! | `model`, `predict`, `compact` | the fitted model, its predictions by [`crate::model`], and leaves that need less memory |
 //! | `evaluate` | the mean loss of any samples by their scores |
@@ -83,6 +84,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod auto;
+mod cells;
 mod compact;
 pub(crate) mod config;
 mod data;

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use ndarray::{ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 
 use super::config::BoostConfig;
 use super::data::{Data, Losses, OutOfBag};
@@ -82,6 +82,35 @@ pub(super) trait Learner {
     fn failed(&mut self, _: &Boosted) {}
 }
 
+/// What the loop over stages does with scores, in whatever form they are.
+pub(super) trait Rounds {
+    /// Returns the loss of the samples that a stage is not fitted to.
+    fn loss_outside(&mut self, drawn: Drawn<'_>) -> Result<Option<f64>>;
+
+    /// Fits a stage to the samples drawn and adds it to the scores: see [`Learner::stages`].
+    fn stages(&mut self, stage: usize, drawn: Drawn<'_>) -> Result<Vec<Stage>>;
+
+    /// Returns the scores of the held-out samples, if reports must contain them.
+    fn validation_scores(&self) -> Result<Option<Array2<f64>>>;
+
+    /// See [`Learner::after`].
+    fn after(&mut self, report: &StageReport<'_>) -> Result<ControlFlow<()>>;
+
+    /// See [`Learner::failed`].
+    fn failed(&mut self, done: &Boosted);
+}
+
+/// The stages of scores of all cells.
+struct OfAll<'s, 'f, 'b, 'y, T: Float, S, L> {
+    fitting: &'s Fitting<'f>,
+    boosters: &'s mut [Booster<'b, T, S>],
+    learner: &'s mut L,
+    projection: Box<dyn StageProjection + 's>,
+    y: &'s Targets<'y>,
+    factors: Option<Vec<f64>>,
+    targets: Vec<f64>,
+}
+
 /// A finished stage for scores that are boosted together.
 #[derive(Debug)]
 pub(super) struct Stage {
@@ -100,8 +129,8 @@ pub(super) struct Fitting<'f> {
     pub(super) n_samples: usize,
     pub(super) n_features: usize,
     pub(super) y: &'f Targets<'f>,
-    margins: Option<ArrayView2<'f, f64>>,
-    validation: Option<&'f Validation<'f>>,
+    pub(super) margins: Option<ArrayView2<'f, f64>>,
+    pub(super) validation: Option<&'f Validation<'f>>,
     pub(super) control: &'f Control,
     pub(super) weights: Weights,
     urn: Urn,
@@ -125,6 +154,42 @@ impl<'d> Drawn<'d> {
     /// Returns the samples that the stage is not fitted to, where `in_bag` tells the others, if there are any.
     pub(super) fn out_of_bag(self, in_bag: Option<&'d [bool]>) -> Option<OutOfBag<'d>> {
         self.others.map(OutOfBag::Copies).or(in_bag.map(OutOfBag::Rows))
+    }
+}
+
+impl<'b, T: Float, S: Scores<'b, T>, L> OfAll<'_, '_, 'b, '_, T, S, L> {
+    fn draw(&mut self, stage: usize) -> Result<Projector> {
+        self.fitting.drawn_projector(&mut *self.projection, stage, self.y, self.factors.as_deref())
+    }
+}
+
+impl<'b, T: Float, S: Scores<'b, T>, L: Learner> Rounds for OfAll<'_, '_, 'b, '_, T, S, L> {
+    fn loss_outside(&mut self, drawn: Drawn<'_>) -> Result<Option<f64>> {
+        let fitting = self.fitting;
+        let in_bag = fitting.in_bag(drawn.rows)?;
+        let out_of_bag = drawn.out_of_bag(in_bag.as_deref());
+        fitting.mean_of_each(self.boosters, |Booster { train, .. }| {
+            let Scored { data, scores } = train;
+            let pass = Pass { out_of_bag, ..Pass::of_losses(fitting.control) };
+            Ok(scores.sweep(data, None, pass)?.out_of_bag)
+        })
+    }
+
+    fn stages(&mut self, stage: usize, drawn: Drawn<'_>) -> Result<Vec<Stage>> {
+        let next = (stage + 1 < self.fitting.config.n_estimators).then(|| self.draw(stage + 1)).transpose()?;
+        self.learner.stages(self.fitting, stage, drawn, self.boosters, &mut self.targets, next.as_ref())
+    }
+
+    fn validation_scores(&self) -> Result<Option<Array2<f64>>> {
+        if self.learner.wants_scores() { Booster::validation_scores(self.boosters) } else { Ok(None) }
+    }
+
+    fn after(&mut self, report: &StageReport<'_>) -> Result<ControlFlow<()>> {
+        self.learner.after(report)
+    }
+
+    fn failed(&mut self, done: &Boosted) {
+        self.learner.failed(done);
     }
 }
 
@@ -186,7 +251,7 @@ impl<'f> Fitting<'f> {
     }
 
     /// Returns an error if stages of another rate are added: the model multiplies all its steps by its own.
-    fn check_rate(&self, model: &Boosted) -> Result<()> {
+    pub(super) fn check_rate(&self, model: &Boosted) -> Result<()> {
         let rate = self.config.learning_rate;
         let is_same = rate == model.learning_rate();
         if is_same { Ok(()) } else { Err(Error::invalid("learning_rate", rate, "be that of the model")) }
@@ -212,18 +277,29 @@ impl<'f> Fitting<'f> {
         let factors = self.factors(&mut boosters, &mut targets)?;
         let mut losses = || self.mean_of_each(&mut boosters, |booster| booster.validate(None, control));
         let at_start = config.n_iter_no_change.and_then(|_| losses().transpose()).transpose()?;
-        let empty = || Boosted::empty(&self.problem, self.n_features, config.learning_rate);
-        let mut grown = learner.resume(self, &mut boosters)?.unwrap_or_else(empty);
+        let mut grown = learner.resume(self, &mut boosters)?.unwrap_or_else(|| self.empty());
         grown.start = self.start(&boosters)?;
 
-        let mut projection = config.stage_projection(self.problem.width)?;
-        let mut draw = |stage| self.draw(&mut *projection, stage, &y[0], factors.as_deref());
+        let projection = config.stage_projection(self.problem.width)?;
+        let mut all = OfAll { fitting: self, boosters: &mut boosters, learner, projection, y: &y[0], factors, targets };
         let first = grown.n_stages();
-        if let ([booster], true) = (boosters.as_mut_slice(), first < config.n_estimators) {
-            booster.aim(&draw(first)?, &mut targets, control)?;
+        if first < config.n_estimators {
+            let projector = all.draw(first)?;
+            if let [booster] = all.boosters {
+                booster.aim(&projector, &mut all.targets, control)?;
+            }
         }
+        let grown = self.run(grown, at_start, &mut all)?;
+        all.learner.finished(&grown, all.boosters)?;
+        grown.kept(config)
+    }
+
+    /// Adds stages to a model until the fit ends. `at_start` is the validation loss before the first stage.
+    pub(super) fn run(&self, mut grown: Boosted, at_start: Option<f64>, stages: &mut dyn Rounds) -> Result<Boosted> {
+        let (config, control) = (self.config, self.control);
         let is_ended = Cell::new(false);
         let mut stopping = Stopping::new(config, at_start, &grown.validation_score, &is_ended)?;
+        let first = grown.n_stages();
         let mut n_done = first;
         let ended = rounds(first..config.n_estimators, control, &mut stopping, |stage| {
             let counts = self.urn.draw(self.sampling, self.n_samples, tree_key(config.seed, stage), control)?;
@@ -235,30 +311,27 @@ impl<'f> Fitting<'f> {
                 others: copies.as_ref().map(|[_, others]| others),
             };
             if stage == 0 && rows.is_some() {
-                let in_bag = self.in_bag(drawn.rows)?;
-                let out_of_bag = drawn.out_of_bag(in_bag.as_deref());
-                grown.oob_losses.extend(self.mean_of_each(&mut boosters, |Booster { train, .. }| {
-                    let Scored { data, scores } = train;
-                    let pass = Pass { out_of_bag, ..Pass::of_losses(control) };
-                    Ok(scores.sweep(data, None, pass)?.out_of_bag)
-                })?);
+                grown.oob_losses.extend(stages.loss_outside(drawn)?);
             }
-            let next = (stage + 1 < config.n_estimators).then(|| draw(stage + 1)).transpose()?;
-            let stages = learner.stages(self, stage, drawn, &mut boosters, &mut targets, next.as_ref())?;
-            let (train_loss, validation_loss) = self.record(&mut grown, stages)?;
+            let of_stage = stages.stages(stage, drawn)?;
+            let (train_loss, validation_loss) = self.record(&mut grown, of_stage)?;
             n_done = stage + 1;
-            let scores = learner.wants_scores().then(|| Booster::validation_scores(&boosters)).transpose()?.flatten();
+            let scores = stages.validation_scores()?;
             let mut report = StageReport::of_last(&grown, train_loss, validation_loss);
             report.validation_scores = scores.as_ref().map(|scores| scores.view());
-            is_ended.set(learner.after(&report)?.is_break());
+            is_ended.set(stages.after(&report)?.is_break());
             Ok(ControlFlow::Continue(validation_loss))
         });
         if ended.is_err() && n_done > 0 {
-            learner.failed(&grown.truncated(n_done)?);
+            stages.failed(&grown.truncated(n_done)?);
         }
         ended?;
-        learner.finished(&grown, &boosters)?;
-        grown.kept(config)
+        Ok(grown)
+    }
+
+    /// Returns a model without stages and constants.
+    pub(super) fn empty(&self) -> Boosted {
+        Boosted::empty(&self.problem, self.n_features, self.config.learning_rate)
     }
 
     /// Returns y with a column for each score; for single targets, each column is separate.
@@ -358,7 +431,7 @@ impl<'f> Fitting<'f> {
     }
 
     /// Returns what a stage is fitted to. A projection may need `y`, which then has the columns of all scores.
-    fn draw(
+    fn drawn_projector(
         &self,
         projection: &mut dyn StageProjection,
         stage: usize,

@@ -4,6 +4,7 @@
 
 use std::ops::ControlFlow;
 
+use super::cells::{self, Known};
 use super::leaves::{Fit, Leaves, RowsByLeaf};
 use super::model::Boosted;
 use super::model::Combine;
@@ -33,17 +34,19 @@ use crate::tree::rows::Rows;
 /// What the trees of all stages are grown from.
 #[derive(Debug)]
 pub(super) struct Trees<'f> {
-    fitting: &'f Fitting<'f>,
-    grower: Grower<'f>,
+    pub(super) fitting: &'f Fitting<'f>,
+    pub(super) grower: Grower<'f>,
     /// The number of features that each tree may use.
-    n_of_tree: usize,
-    tree: TreeConfig,
+    pub(super) n_of_tree: usize,
+    pub(super) tree: TreeConfig,
     /// The monotonic constraints for the scores of each booster; empty if no feature has a constraint.
     monotonic: Vec<Option<MonotonicColumns>>,
     /// The samples in a form in which they can be sent down a tree, to find the leaves of samples to which a stage was
     /// not fitted.
     walk: Rows<'f>,
     walk_validation: Option<Rows<'f>>,
+    /// What a fit on known cells reads; `None` if scores are those of all cells.
+    known: Option<Known<'f>>,
 }
 
 /// A fit of trees, which may add stages to a model.
@@ -58,8 +61,8 @@ const STAGES: Purpose = Purpose("the stages of a model");
 const LEAVES: Purpose = Purpose("the leaves of a stage");
 
 /// Purposes of the key of a stage.
-const GROWTH: u64 = 1;
-const FEATURES: u64 = 2;
+pub(super) const GROWTH: u64 = 1;
+pub(super) const FEATURES: u64 = 2;
 
 impl Learner for Growing<'_, '_> {
     fn model(&self) -> Option<&Boosted> {
@@ -151,12 +154,13 @@ impl Learner for Growing<'_, '_> {
 
 impl<'f> Trees<'f> {
     /// `x` are the training samples, `categories` tell which features are categories if there are any, and `held_out`
-    /// are the held-out samples.
+    /// are the held-out samples. `known` has the known cells if scores are theirs alone.
     pub(super) fn new(
         fitting: &'f Fitting<'f>,
         x: &'f Matrix<'f>,
         categories: Option<Vec<bool>>,
         held_out: Option<&'f Matrix<'f>>,
+        known: Option<Known<'f>>,
     ) -> Result<Self> {
         let (config, control, width) = (fitting.config, fitting.control, fitting.problem.width);
         let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
@@ -175,7 +179,7 @@ impl<'f> Trees<'f> {
             Grower::binned_of(weights.workers(), &tree, x, n_of_tree, config.max_bins, categories, units, control)?;
         let walk = |x: &'f Matrix<'f>| Rows::new(x, x.n_features(), control);
         let (walk, walk_validation) = (walk(x)?, held_out.map(walk).transpose()?);
-        Ok(Trees { fitting, grower, n_of_tree, tree, monotonic, walk, walk_validation })
+        Ok(Trees { fitting, grower, n_of_tree, tree, monotonic, walk, walk_validation, known })
     }
 
     /// Fits the model, starting from `model` if it is given.
@@ -185,6 +189,9 @@ impl<'f> Trees<'f> {
         so_far: Option<&mut ScoresSoFar>,
         observer: &mut dyn StageObserver,
     ) -> Result<Boosted> {
+        if let Some(known) = &self.known {
+            return cells::fit(self, known, model, observer);
+        }
         self.fitting.fit(&mut Growing { trees: self, model, so_far, observer })
     }
 
@@ -291,6 +298,9 @@ impl<'f> Trees<'f> {
     /// Returns the trees of `model` with leaves that are fitted to these data; see
     /// [`refit_leaves`](super::BoostConfig::refit_leaves).
     pub(super) fn refit(&self, model: &Boosted) -> Result<Boosted> {
+        if let Some(known) = &self.known {
+            return cells::refit(self, known, model);
+        }
         let y = self.fitting.columns(self.fitting.y)?;
         with_kind!(self.fitting, self.refit_columns(&y, model))
     }

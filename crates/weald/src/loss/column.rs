@@ -62,6 +62,11 @@ pub(crate) trait ColumnLoss: Loss {
         Change::UNKNOWN
     }
 
+    /// Returns the second derivative where the negative gradient has this value, if the one determines the other.
+    fn curvature_at(&self, _negative_gradient: f64) -> Option<f64> {
+        None
+    }
+
     /// Returns the change of the loss of a sample if its score changes by `step`.
     fn change(&self, y: f64, score: f64, step: f64) -> f64 {
         self.value(y, score + step) - self.value(y, score)

@@ -166,6 +166,11 @@ impl ColumnLoss for LogLoss {
         change_off(probability(score), probability(-score), step) - on
     }
 
+    /// With |r| = 2 (1 − P) of a present label, 4 P (1 − P) is |r| (2 − |r|).
+    fn curvature_at(&self, negative_gradient: f64) -> Option<f64> {
+        Some(negative_gradient.abs() * (2.0 - negative_gradient.abs()))
+    }
+
     fn leaf_rule(&self) -> LeafRule {
         LeafRule::LeafSums
     }

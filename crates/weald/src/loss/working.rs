@@ -79,6 +79,14 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
+    /// Returns the losses of columns, if the loss is a sum over columns.
+    pub(crate) fn columns(&self) -> Option<ColumnLosses<'l>> {
+        match self {
+            WorkingLoss::Columns(losses) => Some(*losses),
+            WorkingLoss::Classes(_) => None,
+        }
+    }
+
     /// Returns whether NaN in y is an unknown cell.
     pub(crate) fn skips_unknown(&self) -> bool {
         match self {

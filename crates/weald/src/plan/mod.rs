@@ -8,6 +8,7 @@
 //! | few | so many, other samples | one each | .05 | 31 | 300, classes 200 |
 //! | own trees | up to [`MOST_WITH_OWN_TREES`] numbers, [`OWN_TREES`] different samples | one each | .07 | 8, 15, 31 by different samples | up to 200, by one of three folds |
 //! | few labelled samples | labels, [`FEW_LABELLED`] samples, fewer features | one each, of more than [`FEW`] one together | .05 | 8 | up to 400, by five or three folds |
+//! | few known cells | other numbers of which at most one cell in [`MANY_UNKNOWN`] is known | one together, of few of the outputs | .05 | 128 | 400 |
 //! | shared | up to [`MOST_IN_LARGE_TREES`] others | one together | .05, others than numbers .07 | 31, 63, 127 by different samples | 300, others than numbers 200 |
 //! | many | all others | one together | as above | 31 | as above |
 //!
@@ -69,6 +70,15 @@ const MOST_STAGES: usize = 1000;
 const FOLDS: usize = 3;
 const FOLDS_OF_FEW: usize = 5;
 const FEW_SAMPLES: usize = 200;
+
+/// Fits compute the scores of known cells alone if at most one in so many is known.
+pub const MANY_UNKNOWN: u128 = 2;
+
+/// Returns whether so few cells are known, by the weights of known cells and of all, that scores are those of known cells
+/// alone.
+pub(crate) fn has_few_cells([known, all]: [u128; 2]) -> bool {
+    MANY_UNKNOWN * known <= all
+}
 
 /// What y is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,12 +162,14 @@ pub struct Counts {
     pub n_different: usize,
     /// Whether each output has a known cell outside each fold.
     pub knows_all: bool,
+    /// Whether at most one cell of numbers in [`MANY_UNKNOWN`] is known.
+    pub has_few_cells: bool,
 }
 
 impl Counts {
     /// The counts of samples that are only known by their number.
     pub fn of(n_samples: usize) -> Self {
-        Counts { n_samples, n_rows: n_samples, n_different: n_samples, knows_all: true }
+        Counts { n_samples, n_rows: n_samples, n_different: n_samples, knows_all: true, has_few_cells: false }
     }
 
     /// Counts the samples of `data` as `asked` needs it. `seed` is that of the folds.
@@ -174,6 +186,9 @@ impl Counts {
         let exists = |row: usize| weights.as_ref().is_none_or(|weights| weights[row] > 0.0);
         let n_samples = (0..data.n_samples()).filter(|&row| exists(row)).count();
         let mut counts = Counts::of(n_samples);
+        if asked.kind == Kind::Numbers {
+            counts.has_few_cells = data.weight_known()?.is_some_and(has_few_cells);
+        }
         if asked.may_search(n_samples) {
             return counts.dealt(data, asked, seed, control);
         }
@@ -247,6 +262,8 @@ pub struct Plan {
     pub patience: Option<usize>,
     /// The folds that find the number of stages.
     pub search: Option<Search>,
+    /// Whether a stage combines few of the outputs, for y of which few cells are known.
+    pub has_few_cells: bool,
 }
 
 impl Asked {
@@ -345,6 +362,7 @@ impl Plan {
         let (of_fixed, repeats) = (if is_numbers { 300 } else { 200 }, 2 * counts.n_different <= counts.n_rows);
         let n_different = counts.n_different;
         let few = asked.is_few();
+        let has_few_cells = counts.has_few_cells && sharing == Sharing::Projected && !few && !searches;
         let (learning_rate, n_leaves, n_stages) = if has_own {
             let n_leaves = if searches && repeats { 127 } else { leaves(n_different, [1000, 2000]) };
             (0.07, n_leaves, if searches { 200 } else { 100 })
@@ -355,6 +373,8 @@ impl Plan {
             (0.05, 31, of_fixed)
         } else if searches {
             (0.05, 8, 400)
+        } else if has_few_cells {
+            (0.05, 128, 400)
         } else {
             let of_large = if n_different <= 2000 {
                 31
@@ -390,6 +410,7 @@ impl Plan {
                 all_gain: (few && asked.n_features > HALF_IS_ALL && counts.n_rows <= TRIED)
                     .then_some(ALL_GAIN.max(BY_CHANCE / counts.n_rows as f64)),
             }),
+            has_few_cells,
         }
     }
 }

@@ -45,6 +45,9 @@ fn rows_that_repeat_and_labels_of_wide_x_are_told_apart() {
     assert_eq!(Plan::new(&Asked { stop: Stop::Never, ..asked(Kind::Numbers, 20, 20) }, &repeated).max_leaf_nodes, 8);
     let wide = Asked { n_features: 100, ..asked(Kind::Labels, 3, 3) };
     assert_eq!(Plan::new(&wide, &Counts::of(100)).search, None);
+    let few = Counts { has_few_cells: true, ..Counts::of(9000) };
+    assert_eq!(row(&asked(Kind::Numbers, 200, 200), &few), (Sharing::Projected, 0.05, 128, 400, None));
+    assert!(!Plan::new(&asked(Kind::Numbers, 3, 3), &few).has_few_cells);
     let gaps = Counts { knows_all: false, ..Counts::of(100) };
     assert_eq!(Plan::new(&asked(Kind::Numbers, 3, 3), &gaps).search, None);
     assert_eq!(Plan::new(&asked(Kind::Numbers, 20, 20), &Counts::of(100)).search.unwrap().n_grown, 1);
@@ -72,6 +75,22 @@ fn trees_of_numbers_and_of_classes_with_a_search_are_grown_on_some_samples() {
     assert_eq!(row(&asked(Kind::Classes, 1, 3), &Counts::of(100)).4, Some(5));
     let of_classes = |n| Plan::new(&asked(Kind::Classes, 1, 3), &Counts::of(n)).subsample;
     assert_eq!((of_classes(29), of_classes(30), of_classes(20_001)), (1.0, SUBSAMPLE, 1.0));
+}
+
+#[test]
+fn cells_of_samples_that_know_nothing_or_weigh_nothing_do_not_count() {
+    let (x, y) = (Array2::from_shape_fn((4, 1), |(row, _)| row as f32), Array2::<f64>::zeros((4, 12)));
+    // The first sample knows all, the second one knows `n`, the third one nothing, and the fourth one weighs nothing.
+    let counted = |n: usize, weight: [f64; 4]| {
+        let mask = Array2::from_shape_fn((4, 12), |(row, output)| row == 2 || (row == 1 && output >= n));
+        let data = Dataset::new(Matrix::Dense(x.view()), Targets::Real(y.view())).y_weight(CellWeights::from(&mask));
+        let data = data.sample_weight(&weight[..]);
+        let counts = Counts::counted(data.view(), &asked(Kind::Numbers, 12, 12), 0, &Control::default()).unwrap();
+        counts.has_few_cells
+    };
+    assert!(!counted(1, [1.0, 1.0, 1.0, 0.0]));
+    assert!(counted(3, [1.0, 2.0, 5.0, 0.0]));
+    assert!(!counted(4, [1.0, 2.0, 5.0, 0.0]));
 }
 
 proptest! {

@@ -152,6 +152,17 @@ impl RowsByLeaf {
         Leaves::new(&self.order, LEAVES.collected(self.reached.iter().map(range))?, weights)
     }
 
+    /// Returns a table with the values of these leaves in `new`, which has all leaves, and the old values of all others.
+    pub(crate) fn of_both(&self, new: &LeafTable, old: &LeafTable) -> Result<LeafTable> {
+        let mut builder = LeafTableBuilder::of_means(old.width());
+        let mut reached = self.reached.iter().peekable();
+        for leaf in 0..old.n_leaves() {
+            let table = if reached.next_if(|reached| **reached as usize == leaf).is_some() { new } else { old };
+            builder.push_rounded(table.cells(leaf))?;
+        }
+        builder.finish()
+    }
+
     /// Returns a table with the new values of these leaves, and the old values of all others.
     pub(crate) fn table(&self, new: &LeafTable, old: &LeafTable) -> Result<LeafTable> {
         let mut builder = LeafTableBuilder::new(old.width());

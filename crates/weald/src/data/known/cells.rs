@@ -112,6 +112,11 @@ impl TargetCells {
         self.n_columns
     }
 
+    /// Returns whether cells have factors, which may still all be one.
+    pub(crate) fn has_factors(&self) -> bool {
+        self.factors.is_some()
+    }
+
     /// Returns the number of known cells.
     pub(crate) fn len(&self) -> usize {
         self.columns.len()

@@ -9,6 +9,8 @@ pub(crate) mod bits;
 pub(crate) mod cells;
 pub(crate) mod masked;
 
+use std::borrow::Cow;
+
 use ndarray::{Array2, ArrayView2};
 
 use crate::data::dataset::{CellWeights, Dataset};
@@ -123,6 +125,12 @@ impl Known {
         Ok(())
     }
 
+    /// Returns that all cells are known.
+    pub(crate) fn of_all(n_rows: usize, n_outputs: usize) -> Result<Self> {
+        let ptr = PURPOSE.filled(0, n_rows + 1)?;
+        Ok(Known { n_outputs, mostly: PURPOSE.filled(true, n_rows)?, ptr, listed: Vec::new(), factors: None })
+    }
+
     /// Returns the number of samples.
     pub(crate) fn n_rows(&self) -> usize {
         self.mostly.len()
@@ -164,11 +172,17 @@ impl Known {
     /// Returns whether so few cells are known that a list of them is faster than tables of outputs. A sample of weight 2
     /// counts as two samples.
     pub(crate) fn are_few(&self, weights: &Weights) -> bool {
-        let total = |n: &dyn Fn(u32) -> usize| {
-            let rows = 0..self.n_rows() as u32;
-            rows.map(|row| u128::from(weights.units(row as usize)) * n(row) as u128).sum::<u128>()
-        };
-        MANY_TO_ONE * total(&|row| self.n_known(row)) <= total(&|_| self.n_outputs)
+        let [known, all] = self.weighed(weights);
+        MANY_TO_ONE * known <= all
+    }
+
+    /// Returns the weight of the known cells of samples with a known cell, and that of all their cells, in units.
+    pub(crate) fn weighed(&self, weights: &Weights) -> [u128; 2] {
+        let rows = (0..self.n_rows() as u32).filter(|&row| self.n_known(row) > 0);
+        rows.fold([0; 2], |[known, all], row| {
+            let units = u128::from(weights.units(row as usize));
+            [known + units * self.n_known(row) as u128, all + units * self.n_outputs as u128]
+        })
     }
 
     /// Visits the known outputs of a sample, in increasing order, with the factors by which their cells multiply the
@@ -335,6 +349,32 @@ impl Observed {
 }
 
 impl Dataset<'_> {
+    /// Returns which cells are known, with the factors that all known cells of a sample have in common, if some are not
+    /// one. `None` if nothing is said of cells.
+    fn cells_left(&self) -> Result<Option<(Known, Option<Vec<f64>>)>> {
+        let Some(mask) = self.mask() else { return Ok(None) };
+        self.check_shape_of_mask()?;
+        if mask.is_empty() {
+            return Ok(None);
+        }
+        Weights::check(self.row_weights().sample_weight, self.n_samples())?;
+        let mut known = Known::new(mask)?;
+        let common = known.take_common_factors()?;
+        Ok(Some((known, common)))
+    }
+
+    /// Returns the weight of the known cells of samples with a known cell, and that of all their cells, in units. `None`
+    /// if nothing is said of cells.
+    pub(crate) fn weight_known(&self) -> Result<Option<[u128; 2]>> {
+        let Some((known, common)) = self.cells_left()? else { return Ok(None) };
+        let mut weights = self.weight_by_row()?.map(Cow::into_owned);
+        if let Some(mut common) = common {
+            common.iter_mut().zip(weights.iter().flatten()).for_each(|(to, weight)| *to *= weight);
+            weights = Some(common);
+        }
+        Ok(Some(known.weighed(&Weights::of_rows(weights.as_deref(), self.n_samples())?)))
+    }
+
     /// Applies the mask. Returns `None` if there is no mask, or if it masks nothing. See [`Dataset::with_observed`].
     ///
     /// # Errors
@@ -350,15 +390,8 @@ impl Dataset<'_> {
     }
 
     fn observe(&self, wants_each_output: bool) -> Result<Option<Observed>> {
-        let Some(mask) = self.mask() else { return Ok(None) };
-        self.check_shape_of_mask()?;
-        if mask.is_empty() {
-            return Ok(None);
-        }
+        let Some((known, common)) = self.cells_left()? else { return Ok(None) };
         let (n, row_weights) = (self.n_samples(), self.row_weights());
-        Weights::check(row_weights.sample_weight, n)?;
-        let mut known = Known::new(mask)?;
-        let common = known.take_common_factors()?;
         let factor = |row: u32| common.as_ref().map_or(1.0, |common| common[row as usize]);
         let weight = |row: u32| factor(row) * row_weights.sample_weight.map_or(1.0, |weights| weights[row as usize]);
         let is_there = |row: &u32| weight(*row) > 0.0;
