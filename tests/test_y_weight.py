@@ -81,6 +81,68 @@ def test_one_weight_in_a_sample_is_the_weight_of_the_sample(kind: str) -> None:
     assert model_bytes(fit(model, y, y_weight=np.ones_like(y))) == model_bytes(fit(model, y))
 
 
+# Fits without anything that is drawn, or decided by the data.
+PLAIN: dict[str, Any] = {
+    "n_estimators": 6,
+    "min_weight_leaf": 0.01,
+    "learning_rate": 0.3,
+    "max_leaf_nodes": 8,
+    "subsample": 1.0,
+    "max_features": None,
+}
+# Of any size, so that no two splits are as good as each other.
+GRADED = np.where(KNOWN, 0.25 + 2 * RNG.random(KNOWN.shape), 0)
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"loss": "absolute_error"}, {"loss": "poisson"}, {"loss": weald.loss.Quantile(0.3)}]
+)
+def test_trees_of_one_output_are_those_of_a_fit_with_its_weights(told: dict[str, Any]) -> None:
+    model = weald.GradientBoostingRegressor(**PLAIN, output_strategy="single_target", random_state=0, **told)
+    y = np.exp(NUMBERS)
+    found = fit(model, y, y_weight=GRADED)
+    for j in range(4):
+        # Thresholds are between the values of all samples, so that only samples with a known value are alike.
+        there = KNOWN[:, j]
+        alone = fit(model, y[:, j], GRADED[:, j]).predict(X[there])
+        np.testing.assert_allclose(found.predict(X)[there, j], alone, rtol=1e-10)  # sums are rounded to other units
+    np.testing.assert_allclose(
+        found.train_score_, np.mean([fit(model, y[:, j], GRADED[:, j]).train_score_ for j in range(4)], axis=0)
+    )
+    whole = np.where(KNOWN, RNG.integers(1, 4, KNOWN.shape), 0)
+    drawn = model.set_params(subsample=0.5)
+    assert model_bytes(fit(drawn, y, y_weight=whole)) == model_bytes(fit(drawn, y, y_weight=sparse.csr_array(whole)))
+
+
+def test_trees_of_one_label_are_those_of_a_fit_with_its_weights() -> None:
+    model = weald.GradientBoostingClassifier(**PLAIN, output_strategy="single_target", random_state=0)
+    found = fit(model, LABELS, y_weight=GRADED)
+    for j in range(4):
+        there = KNOWN[:, j]
+        alone = fit(model, LABELS[:, j], GRADED[:, j]).predict_proba(X[there])[:, 1]
+        np.testing.assert_allclose(np.asarray(found.predict_proba(X))[there, j], alone, rtol=1e-5)  # float32 scores
+
+
+@pytest.mark.parametrize("known", [KNOWN, np.ones_like(KNOWN)], ids=["some known", "all known"])
+def test_leaves_for_all_outputs_are_weighted_means(known: np.ndarray) -> None:
+    weight = np.where(known, RNG.choice([0.25, 1.0, 1.7], known.shape), 0)
+    options = {"n_estimators": 1, "learning_rate": 1.0, "subsample": 1.0, "l2_regularization": 0.5}
+    model = weald.GradientBoostingRegressor(**options, output_strategy="projected", max_leaf_nodes=4, random_state=0)
+    found = fit(model, NUMBERS, y_weight=weight)
+    leaves = found.apply(X)[:, 0]
+    means = np.average(NUMBERS, axis=0, weights=weight)
+    for leaf in np.unique(leaves):
+        w, y = weight[leaves == leaf], NUMBERS[leaves == leaf]
+        expected = means + (w * (y - means)).sum(axis=0) / (w.sum(axis=0) + 0.5)
+        np.testing.assert_allclose(found.predict(X)[leaves == leaf], np.tile(expected, (len(w), 1)), rtol=1e-6)
+
+
+def test_trees_that_outputs_share_in_another_way_take_one_weight_in_a_sample() -> None:
+    model = weald.GradientBoostingRegressor(n_estimators=2, output_strategy="joint")
+    with pytest.raises(ValueError, match=r"y_weight with several weights in a sample"):
+        fit(model, NUMBERS, y_weight=GRADED)
+
+
 def test_a_single_output_has_the_weights_of_its_samples() -> None:
     weight = RNG.integers(0, 4, 80).astype(float)
     for model, y in (

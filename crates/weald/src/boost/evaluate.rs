@@ -2,12 +2,14 @@
 
 use ndarray::ArrayView2;
 
+use super::column_weights::ColumnWeights;
 use super::config::BoostConfig;
 use super::data::Data;
+use super::fit::SHARED;
 use super::problem::Problem;
 use crate::control::Control;
 use crate::data::dataset::Names;
-use crate::data::targets::{in_columns, n_scores};
+use crate::data::targets::{column, in_columns, n_scores};
 use crate::data::{CellWeights, Dataset, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::loss::known_cells::KnownCells;
@@ -57,9 +59,35 @@ impl BoostConfig {
         let off = config.loss.as_loss().domain().off();
         let numbers = masked.is_some().then(|| data.numbers_with_gaps(off)).transpose()?;
         let y = numbers.as_ref().map_or_else(|| data.y().view(), |numbers| Targets::Real(numbers.view()));
+        let own = ColumnWeights::new(data.known(), &problem.outputs, weight.as_deref(), data.n_samples())?;
+        if own.of(0).is_some() {
+            if problem.loss.columns().is_none() {
+                data.known().map_or(Ok(()), |known| known.check_without_factors(SHARED))?;
+            }
+            return mean_of_columns(&problem, &y, &own, scores, control);
+        }
         let y = in_columns(&y)?;
         let weights = Weights::of_rows(weight.as_deref(), data.n_samples())?;
         let mut scores = PURPOSE.collected(scores.iter().copied())?;
         Data::new(&y, (&problem.loss, problem.label_shares.as_deref()), weights, width)?.mean_loss(&mut scores, control)
     }
+}
+
+/// Returns the mean over the columns with known cells of their losses, of which each has weights of its own.
+fn mean_of_columns(
+    problem: &Problem<'_>,
+    y: &Targets<'_>,
+    own: &ColumnWeights,
+    scores: ArrayView2<'_, f64>,
+    control: &Control,
+) -> Result<Option<f64>> {
+    let mut losses = PURPOSE.with_capacity(problem.width)?;
+    for (t, scores) in scores.columns().into_iter().enumerate() {
+        let (y, loss) = (column(y, &[], t)?, problem.loss.of_column(t));
+        let weights = own.of(t).map(Weights::try_clone).transpose()?.expect("weights of each column");
+        let mut scores = PURPOSE.collected(scores.iter().copied())?;
+        let data = Data::new(&y, (loss.as_ref().unwrap_or(&problem.loss), None), weights, 1)?;
+        losses.push(data.mean_loss(&mut scores, control)?);
+    }
+    Ok(problem.mean_of_known(losses.into_iter()))
 }

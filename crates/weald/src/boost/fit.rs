@@ -3,8 +3,9 @@
 use ndarray::ArrayView2;
 
 use super::cells::{Known, KnownY};
+use super::column_weights::ColumnWeights;
 use super::config::{BoostConfig, LeafEstimation};
-use super::model::Boosted;
+use super::model::{Boosted, Combine};
 use super::observer::StageObserver;
 use super::problem::Problem;
 use super::so_far::ScoresSoFar;
@@ -28,9 +29,21 @@ use crate::rounds::Unobserved;
 pub(super) struct Validation<'a> {
     pub(super) y: Targets<'a>,
     pub(super) sample_weight: Option<&'a [f64]>,
+    /// The weights of cells, where scores are boosted separately.
+    pub(super) of_columns: ColumnWeights,
     /// The scores to start from, a column for each score.
     pub(super) margins: Option<ArrayView2<'a, f64>>,
 }
+
+impl<'a> Validation<'a> {
+    pub(super) fn new(y: Targets<'a>, sample_weight: Option<&'a [f64]>) -> Self {
+        Validation { y, sample_weight, of_columns: ColumnWeights::default(), margins: None }
+    }
+}
+
+/// Where cells of a sample may not have several weights.
+pub(super) const SHARED: &str =
+    "by boosting with trees for several outputs, except one combination with leaves for each output";
 
 plain_fit!(BoostConfig, Boosted);
 
@@ -158,15 +171,14 @@ impl BoostConfig {
         fit: impl FnOnce(&Trees<'_>) -> Result<Boosted>,
     ) -> Result<Boosted> {
         let observed = data.observed()?;
-        let check =
-            |data: &Dataset<'_>| data.known().map_or(Ok(()), |known| known.check_without_factors("by boosting"));
         let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
         let data = &data.with_observed(observed.as_ref());
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
-        check(data).and_then(|()| validation.as_ref().map_or(Ok(()), check))?;
-        // Scores are dense, and so are the targets that losses read together with them.
-        let restored = data.restored(false)?;
-        let restored_validation = validation.as_ref().map(|held| held.restored(false)).transpose()?.flatten();
+        let takes_cells = self.takes_cells(data, validation.as_ref(), workers)?;
+        // Scores of all cells are dense, and so are the targets that losses read together with them.
+        let restored = |data: &Dataset<'_>| if takes_cells { Ok(None) } else { data.restored(false) };
+        let restored_validation = validation.as_ref().map(restored).transpose()?.flatten();
+        let restored = restored(data)?;
         let data = &data.with_restored(restored.as_ref());
         let validation = validation.as_ref().map(|held| held.with_restored(restored_validation.as_ref()));
         let validation = validation.as_ref();
@@ -187,10 +199,14 @@ impl BoostConfig {
         let is_masked = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
         let masked = is_masked.then(|| self.of_known_cells());
         let config = masked.as_ref().unwrap_or(self);
-        let cells = self.takes_cells(data, workers)?.then(|| KnownY::of(data, validation)).transpose()?;
+        let cells = takes_cells.then(|| KnownY::of(data, validation)).transpose()?;
         let is_dense = is_masked && cells.is_none();
         let known = is_dense.then(|| KnownCells::of(config.loss.as_columns())).transpose()?;
         let problem = Problem::new(config, outputs, known.as_deref())?;
+        if cells.is_none() && problem.combine != Combine::Columns {
+            let mut some_known = [Some(data), validation].into_iter().flatten().filter_map(Dataset::known);
+            some_known.try_for_each(|known| known.check_without_factors(SHARED))?;
+        }
         if let Some(model) = model {
             problem.check_model(self, model, data.x().n_features())?;
         }
@@ -212,14 +228,21 @@ impl BoostConfig {
         let (of_training, of_validation) = (numbers(data)?, validation.map(numbers).transpose()?.flatten());
         let y = of_training.as_ref().map_or(y, |numbers| Targets::Real(numbers.view()));
         let held_x = validation.map(|held| held.x().view());
-        let validation = validation.map(|held| Validation {
+        let own = |held: &Dataset<'_>| {
+            let known = held.known().filter(|_| is_dense);
+            ColumnWeights::new(known, &problem.outputs, held_weight.as_deref(), held.n_samples())
+        };
+        let held = validation.map(own).transpose()?;
+        let validation = validation.zip(held).map(|(held, of_columns)| Validation {
             y: of_validation.as_ref().map_or_else(|| held.y().view(), |numbers| Targets::Real(numbers.view())),
             sample_weight: held_weight.as_deref(),
+            of_columns,
             margins: of_held,
         });
         let of_cells = cells.as_ref().and(data.known());
         let population = Population { margins, ..Population::new(&x, Some(&y), of_cells, sample_weight.as_deref()) };
         let fitting = Fitting::new(config, problem, &y, &population, validation.as_ref(), workers, control)?;
+        let fitting = fitting.of_cells(data.known().filter(|_| is_dense), sample_weight.as_deref())?;
         let (x, held_x, sample_weight) = (&x, held_x.as_ref(), sample_weight.as_deref());
         let known = cells.as_ref().map(|y| Known { y, x, held_x, sample_weight });
         let trees = Trees::new(&fitting, x, data.categories()?, held_x, known)?;

@@ -85,6 +85,7 @@
 
 mod auto;
 mod cells;
+mod column_weights;
 mod compact;
 pub(crate) mod config;
 mod data;

@@ -76,6 +76,15 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// Returns the weighted mean of the losses, of scores that are boosted separately, that are not missing: those of
+    /// columns that have a known cell, or none if there are no such samples.
+    pub(super) fn mean_of_known(&self, losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+        let of_share = |t: usize, loss: Option<f64>| loss.map(|loss| (self.share_of(t), loss));
+        let known = losses.enumerate().filter_map(|(t, loss)| of_share(t, loss));
+        let (total, sum) = known.fold((0.0, 0.0), |(total, sum), (share, loss)| (total + share, sum + share * loss));
+        (total > 0.0).then(|| sum / total)
+    }
+
     /// Returns the loss of the scores that are boosted together: all scores, or score `t`.
     pub(crate) fn loss_of(&self, t: usize) -> &WorkingLoss<'a> {
         self.of_columns.get(t).unwrap_or(&self.loss)

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
+use super::column_weights::ColumnWeights;
 use super::config::BoostConfig;
 use super::data::{Data, Losses, OutOfBag};
 use super::fit::Validation;
@@ -22,6 +23,7 @@ use super::scores::{Pass, Scored, Scores};
 use super::stage_projection::{StageProjection, TargetRows};
 use super::stopping::Stopping;
 use crate::control::Control;
+use crate::data::known::Known;
 use crate::data::sparse_targets::SparseNumbers;
 use crate::data::targets::{column, in_columns, starts};
 use crate::data::train_y::{RealTargets, TrainY};
@@ -133,6 +135,8 @@ pub(super) struct Fitting<'f> {
     pub(super) validation: Option<&'f Validation<'f>>,
     pub(super) control: &'f Control,
     pub(super) weights: Weights,
+    /// The weights of cells, where scores are boosted separately.
+    of_columns: ColumnWeights,
     urn: Urn,
     sampling: Sampling,
     /// The samples of positive weight, in increasing order.
@@ -150,7 +154,17 @@ pub(super) struct Drawn<'d> {
     pub(super) others: Option<&'d Weights>,
 }
 
+/// The weights of a column that are not those of all columns: of the samples of a stage, and of the others.
+#[derive(Debug, Default)]
+pub(super) struct OwnWeights([Option<Weights>; 2]);
+
 impl<'d> Drawn<'d> {
+    /// Returns the samples with the weights of a column.
+    pub(super) fn with(self, OwnWeights([inside, outside]): &'d OwnWeights) -> Self {
+        let others = self.others.map(|others| outside.as_ref().unwrap_or(others));
+        Drawn { weights: inside.as_ref().unwrap_or(self.weights), others, ..self }
+    }
+
     /// Returns the samples that the stage is not fitted to, where `in_bag` tells the others, if there are any.
     pub(super) fn out_of_bag(self, in_bag: Option<&'d [bool]>) -> Option<OutOfBag<'d>> {
         self.others.map(OutOfBag::Copies).or(in_bag.map(OutOfBag::Rows))
@@ -167,8 +181,10 @@ impl<'b, T: Float, S: Scores<'b, T>, L: Learner> Rounds for OfAll<'_, '_, 'b, '_
     fn loss_outside(&mut self, drawn: Drawn<'_>) -> Result<Option<f64>> {
         let fitting = self.fitting;
         let in_bag = fitting.in_bag(drawn.rows)?;
-        let out_of_bag = drawn.out_of_bag(in_bag.as_deref());
+        let mut columns = 0..;
         fitting.mean_of_each(self.boosters, |Booster { train, .. }| {
+            let own = fitting.own_weights(columns.next().unwrap_or(0), drawn)?;
+            let out_of_bag = drawn.with(&own).out_of_bag(in_bag.as_deref());
             let Scored { data, scores } = train;
             let pass = Pass { out_of_bag, ..Pass::of_losses(fitting.control) };
             Ok(scores.sweep(data, None, pass)?.out_of_bag)
@@ -234,10 +250,23 @@ impl<'f> Fitting<'f> {
             validation,
             control,
             weights: Weights::of_rows_of(workers, sample_weight, n_samples)?,
+            of_columns: ColumnWeights::default(),
             rows: urn.rows_rising(control)?,
             urn,
             sampling,
         })
+    }
+
+    /// Takes the weights of the known cells of the training samples.
+    pub(super) fn of_cells(self, known: Option<&Known>, sample_weight: Option<&[f64]>) -> Result<Self> {
+        let of_columns = ColumnWeights::new(known, &self.problem.outputs, sample_weight, self.n_samples)?;
+        Ok(Fitting { of_columns, ..self })
+    }
+
+    /// Returns the weights that the samples of a stage have in a column.
+    pub(super) fn own_weights(&self, column: usize, drawn: Drawn<'_>) -> Result<OwnWeights> {
+        let of = |part| self.of_columns.of_part(column, [&self.weights, part], self.n_samples);
+        Ok(OwnWeights([of(drawn.weights)?, drawn.others.map(of).transpose()?.flatten()]))
     }
 
     /// Fits the model with the weak models of `learner`.
@@ -370,7 +399,7 @@ impl<'f> Fitting<'f> {
     ) -> Result<Booster<'y, T, S>> {
         let (problem, loss) = (&self.problem, self.problem.loss_of(t));
         let width = if problem.combine == Combine::Columns { 1 } else { problem.width };
-        let (shares, weights) = (problem.shares(), self.weights.try_clone()?);
+        let (shares, weights) = (problem.shares(), self.of_columns.of(t).unwrap_or(&self.weights).try_clone()?);
         let data = Data::new(y, (loss, shares), weights, width)?;
         let start = match (start, &self.margins) {
             (Some(start), _) => START.copied(&start[t..t + width])?,
@@ -388,7 +417,10 @@ impl<'f> Fitting<'f> {
         };
         let mut validation = None;
         if let (Some(held_out), Some(y)) = (self.validation, held_out) {
-            let weights = Weights::of_rows(held_out.sample_weight, y.n_samples())?;
+            let weights = match held_out.of_columns.of(t) {
+                Some(own) => own.try_clone()?,
+                None => Weights::of_rows(held_out.sample_weight, y.n_samples())?,
+            };
             let data = Data::new(y, (loss, shares), weights, width)?;
             let margins = held_out.margins.map(of_columns);
             validation = Some(scored(data, y, margins, wants_scores)?);
@@ -500,9 +532,9 @@ impl<'f> Fitting<'f> {
 
     /// Adds a stage to the model, and returns its training and validation losses.
     pub(super) fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
-        let validation_loss = self.mean_of_known(stages.iter().map(|stage| stage.validation_loss));
-        let train_loss = self.mean_of_known(stages.iter().map(|stage| stage.losses.all)).unwrap_or(0.0);
-        grown.record_oob(self.mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
+        let validation_loss = self.problem.mean_of_known(stages.iter().map(|stage| stage.validation_loss));
+        let train_loss = self.problem.mean_of_known(stages.iter().map(|stage| stage.losses.all)).unwrap_or(0.0);
+        grown.record_oob(self.problem.mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
         grown.train_score.push(train_loss);
         grown.validation_score.extend(validation_loss);
         let n_before = grown.trees.len();
@@ -518,22 +550,13 @@ impl<'f> Fitting<'f> {
         Ok((train_loss, validation_loss))
     }
 
-    /// Returns [`Fitting::mean_of_known`] of a loss of each booster.
+    /// Returns [`Problem::mean_of_known`] of a loss of each booster.
     fn mean_of_each<'y, T: Float, S: Scores<'y, T>>(
         &self,
         boosters: &mut [Booster<'y, T, S>],
         loss: impl FnMut(&mut Booster<'y, T, S>) -> Result<Option<f64>>,
     ) -> Result<Option<f64>> {
         let losses = Purpose("the losses of scores").results(boosters.iter_mut().map(loss))?;
-        Ok(self.mean_of_known(losses.into_iter()))
-    }
-
-    /// Returns the weighted mean of the losses, of scores that are boosted separately, that are not missing: those of
-    /// columns that have a known cell, or none if there are no such samples.
-    pub(super) fn mean_of_known(&self, losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-        let of_share = |t: usize, loss: Option<f64>| loss.map(|loss| (self.problem.share_of(t), loss));
-        let known = losses.enumerate().filter_map(|(t, loss)| of_share(t, loss));
-        let (total, sum) = known.fold((0.0, 0.0), |(total, sum), (share, loss)| (total + share, sum + share * loss));
-        (total > 0.0).then(|| sum / total)
+        Ok(self.problem.mean_of_known(losses.into_iter()))
     }
 }

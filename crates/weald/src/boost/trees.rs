@@ -118,7 +118,8 @@ impl Learner for Growing<'_, '_> {
                     let key = tree_key(fitting.config.seed, stage * fitting.problem.width + j);
                     // A sample whose y is unknown is left out. If no sample is left, the tree is a leaf that adds nothing.
                     let known = booster.train.data.known_rows(drawn.rows)?.filter(|known| !known.is_empty());
-                    let drawn = Drawn { rows: known.as_deref().unwrap_or(drawn.rows), ..drawn };
+                    let own_weights = fitting.own_weights(j, drawn)?;
+                    let drawn = Drawn { rows: known.as_deref().unwrap_or(drawn.rows), ..drawn.with(&own_weights) };
                     *slot = Some(trees.stage((j, booster), drawn, key, targets, None, &own)?);
                     Ok(())
                 },
@@ -292,7 +293,7 @@ impl<'f> Trees<'f> {
             booster.advance(Some((leaf_of, &moves)), None, &mut Vec::new(), None, control)?;
             losses.push(self.validate(booster, tree, &moves, control)?);
         }
-        Ok(self.fitting.mean_of_known(losses.into_iter()))
+        Ok(self.fitting.problem.mean_of_known(losses.into_iter()))
     }
 
     /// Returns the trees of `model` with leaves that are fitted to these data; see
@@ -332,9 +333,10 @@ impl<'f> Trees<'f> {
         booster: &mut Booster<'y, T, S>,
         tree: &Tree,
     ) -> Result<Stage> {
-        let Fitting { config, control, weights, rows, n_samples, .. } = self.fitting;
+        let Fitting { config, control, rows, n_samples, .. } = self.fitting;
         let by_leaf = RowsByLeaf::new(rows, &self.walk.leaves(tree, control)?, tree.n_leaves())?;
-        let leaves = by_leaf.leaves(weights)?;
+        let weights = booster.train.data.weights.try_clone()?;
+        let leaves = by_leaf.leaves(&weights)?;
         if booster.train.scores.held().is_some() {
             // Bounds of the negative gradients are a by-product.
             booster.aim(&Projector::Identity(booster.train.data.width), &mut Vec::new(), control)?;

@@ -133,7 +133,7 @@ impl BoostConfig {
         let places = Matrix::Dense(ArrayView2::from_shape((n_samples, 1), &places).expect("a place for each row"));
         let population = Population::new(&places, None, None, sample_weight);
         let held_out = validation.as_ref();
-        let held_out = held_out.map(|(y, w)| Validation { y: y.view(), sample_weight: *w, margins: None });
+        let held_out = held_out.map(|(y, w)| Validation::new(y.view(), *w));
         let y = y.view();
         let mut fitting = Fitting::new(self, problem, &y, &population, held_out.as_ref(), &Workers::One, control)?;
         fitting.n_features = n_features;

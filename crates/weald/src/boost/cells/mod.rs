@@ -69,9 +69,15 @@ impl KnownY {
 
 impl BoostConfig {
     /// Returns whether a fit to these data computes the scores of known cells alone: for trees on a combination of outputs
-    /// whose leaves have a value for each output, if the plan says so for the share of cells that is known.
-    pub(super) fn takes_cells(&self, data: &Dataset<'_>, workers: &Workers) -> Result<bool> {
-        let (outputs, Some(known)) = (data.outputs(), data.known()) else { return Ok(false) };
+    /// whose leaves have a value for each output, if the plan says so for the share of cells that is known, or if cells of
+    /// a sample have several weights.
+    pub(super) fn takes_cells(
+        &self,
+        data: &Dataset<'_>,
+        validation: Option<&Dataset<'_>>,
+        workers: &Workers,
+    ) -> Result<bool> {
+        let outputs = data.outputs();
         let pools = match &self.strategy {
             OutputStrategy::Projected { projection, n_projections, relabel: true } => {
                 let is_drawn = !matches!(projection.source(), MatrixSource::Principal);
@@ -83,11 +89,16 @@ impl BoostConfig {
         let steps = self.leaf_estimation == LeafEstimation::Newton || loss.leaf_rule() == LeafRule::Residuals;
         let has_cells = matches!(outputs, Outputs::Real { .. } | Outputs::Labels { .. });
         let is_free = !self.tree.output_factors().are_given() && !loss.takes_blocks() && workers.has_all_rows();
-        let may_be = pools && steps && has_cells && is_free;
-        Ok(may_be
-            && plan::has_few_cells(
-                known.weighed(&Weights::of_rows(data.weight_by_row()?.as_deref(), data.n_samples())?),
-            ))
+        if !(pools && steps && has_cells && is_free) {
+            return Ok(false);
+        }
+        let has_factors = |data: &Dataset<'_>| data.known().is_some_and(known::Known::has_factors);
+        if has_factors(data) || validation.is_some_and(has_factors) {
+            return Ok(true);
+        }
+        let Some(known) = data.known() else { return Ok(false) };
+        let weights = Weights::of_rows(data.weight_by_row()?.as_deref(), data.n_samples())?;
+        Ok(plan::has_few_cells(known.weighed(&weights)))
     }
 }
 
