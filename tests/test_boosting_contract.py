@@ -149,7 +149,7 @@ def test_parameters_that_scikit_learn_has_are_its(name):
     # Two defaults are those of scikit-learn's histogram gradient boosting, the others are chosen by a study (benches/defaults).
     others = {"max_depth": None, "tol": 1e-7}
     others |= dict.fromkeys(("learning_rate", "n_estimators", "max_leaf_nodes", "max_features"), "auto")
-    others["subsample"] = 0.7 if name == REGRESSOR else "auto"
+    others["subsample"] = "auto"
     for parameter in set(here) & set(there):
         assert here[parameter].default == others.get(parameter, there[parameter].default), parameter
 

@@ -188,7 +188,10 @@ class _Plan(TypedDict):
     learning_rate: float
     max_leaf_nodes: int | None
     max_features: Literal["half"] | None
+    # The share of the features that each tree draws.
+    features_of_tree: float
     subsample: float
+    l2_regularization: float
     # The largest number with a patience.
     n_estimators: int
     n_iter_no_change: int | None
@@ -348,6 +351,8 @@ class _BoostConfig(TypedDict):
     output_projection: _OutputProjection | None
     relabel: bool
     subsample: float
+    # The share of the features that each tree draws.
+    features_of_tree: float
     leaf_estimation: str
     l2_regularization: float
     min_sum_hessian_in_leaf: float

@@ -135,13 +135,14 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         halved as long as it increases the loss; "line_search", by mean negative gradients and one step of each column
         for all leaves. With `Projected(relabel_leaves=False)` it is one step of each column; with `estimator`, steps
         are by line search.
-    l2_regularization : float, default=1.0
+    l2_regularization : float or "auto", default="auto"
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
-        small weight take shorter steps. It has no effect for "absolute_error", "quantile" and "huber". It is in units
-        of y for "poisson".
-    subsample : float, default=0.7
+        small weight take shorter steps; "auto": 1, or 8 where trees are for many numbers of which at most half are
+        known. It has no effect for "absolute_error", "quantile" and "huber". It is in units of y for "poisson".
+    subsample : float or "auto", default="auto"
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
-        64 on average are counts, of which some may be drawn. Other weights do not matter to the draw.
+        64 on average are counts, of which some may be drawn. Other weights do not matter to the draw. "auto": 0.7, or 1
+        where trees are for many numbers of which at most half are known.
     max_bins : int or None, default=255
         Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories,
         are split exactly; None: all are.
@@ -250,8 +251,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         estimator: BaseEstimator | None = None,
         init: BaseEstimator | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
-        l2_regularization: float = 1.0,
-        subsample: float = 0.7,
+        l2_regularization: float | Literal["auto"] = "auto",
+        subsample: float | Literal["auto"] = "auto",
         max_bins: int | None = 255,
         max_depth: int | None = None,
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
@@ -432,10 +433,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         halved as long as it increases the loss; "line_search", by mean negative gradients and one step of each column
         for all leaves. With `Projected(relabel_leaves=False)` it is one step of each column; with `estimator`, steps
         are by line search.
-    l2_regularization : float, default=1.0
+    l2_regularization : float or "auto", default="auto"
         The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of
-        small weight take shorter steps. For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and
-        LightGBM. It has no effect for "hinge".
+        small weight take shorter steps; "auto": 1. For "log_loss" of labels and two classes, 4 corresponds to 1 in
+        XGBoost and LightGBM. It has no effect for "hinge".
     subsample : float or "auto", default="auto"
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
         64 on average are counts, of which some may be drawn. Other weights do not matter to the draw. "auto": 0.7 for
@@ -543,7 +544,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "loss": [StrOptions(set(losses.names("labels"))), HasMethods(["loss", "gradient_hessian"])],
         "init": [StrOptions({"linear", "auto"}), HasMethods(["fit", "predict"]), None],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
-        "subsample": [*BaseBoosting._parameter_constraints["subsample"], StrOptions({"auto"})],
         **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
     }
@@ -559,7 +559,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         estimator: BaseEstimator | None = None,
         init: BaseEstimator | Literal["linear", "auto"] | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
-        l2_regularization: float = 1.0,
+        l2_regularization: float | Literal["auto"] = "auto",
         subsample: float | Literal["auto"] = "auto",
         max_bins: int | None = 255,
         max_depth: int | None = None,

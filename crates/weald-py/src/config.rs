@@ -169,6 +169,8 @@ pub(crate) struct PyBoostConfig {
     output_projection: Option<PyOutputProjection>,
     relabel: bool,
     subsample: f64,
+    /// The share of the features that each tree draws.
+    features_of_tree: f64,
     leaf_estimation: String,
     l2_regularization: f64,
     min_sum_hessian_in_leaf: f64,
@@ -216,6 +218,7 @@ impl PyBoostConfig {
             .learning_rate(self.learning_rate)
             .strategy(strategy)
             .subsample(self.subsample)
+            .max_features_by_tree(MaxFeatures::Fraction(self.features_of_tree))
             .leaf_estimation(leaf_estimation)
             .l2_regularization(self.l2_regularization)
             .min_sum_hessian_in_leaf(self.min_sum_hessian_in_leaf)

@@ -115,7 +115,9 @@ pub(crate) fn plan_of_boosting(py: Python<'_>, asked: PyAsked, counts: PyCounts)
     found.set_item("learning_rate", plan.learning_rate)?;
     found.set_item("max_leaf_nodes", (plan.max_leaf_nodes > 0).then_some(plan.max_leaf_nodes))?;
     found.set_item("max_features", plan.draws_half.then_some("half"))?;
+    found.set_item("features_of_tree", plan.features_of_tree)?;
     found.set_item("subsample", plan.subsample)?;
+    found.set_item("l2_regularization", plan.l2_regularization)?;
     found.set_item("n_estimators", plan.n_stages)?;
     found.set_item("n_iter_no_change", plan.patience)?;
     found.set_item("cv", plan.search.map(|search| search.n_folds))?;

@@ -60,7 +60,7 @@ class BoostingParameters(BoostedModel):
     learning_rate: float | Literal["auto"]
     output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected
     leaf_estimation: Literal["newton", "line_search"]
-    l2_regularization: float
+    l2_regularization: float | Literal["auto"]
     subsample: float | Literal["auto"]
     max_bins: int | None
     min_weight_leaf: float
@@ -85,8 +85,8 @@ class BoostingParameters(BoostedModel):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "init": [HasMethods(["fit", "predict"]), None],
         "leaf_estimation": [StrOptions({"newton", "line_search"})],
-        "l2_regularization": [Number(Real, 0.0, None, closed="left")],
-        "subsample": [Number(Real, 0.0, 1.0, closed="right")],
+        "l2_regularization": [Number(Real, 0.0, None, closed="left"), StrOptions({"auto"})],
+        "subsample": [Number(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
         **BINS_CONSTRAINTS,
         "max_leaf_nodes": [*BaseModel._parameter_constraints["max_leaf_nodes"], StrOptions({"auto"})],
         "max_features": [*BaseModel._parameter_constraints["max_features"], StrOptions({"auto"})],
@@ -137,16 +137,22 @@ class BoostingParameters(BoostedModel):
         leaves = self.max_leaf_nodes
         leaves = _LEAVES if leaves is None or isinstance(leaves, str) else int(leaves)
         leaves = min(leaves, n_samples, 2 ** min(_LEAVES, self.max_depth or _LEAVES))
-        names = ("l2_regularization", "min_weight_leaf")
-        found = {f"{name}={getattr(self, name):g}": leaves * float(getattr(self, name)) for name in names}
+        values = {"l2_regularization": self._l2(), "min_weight_leaf": float(self.min_weight_leaf)}
+        found = {f"{name}={value:g}": leaves * value for name, value in values.items()}
         return found | super()._least_weights(n_samples)
+
+    def _l2(self) -> float:
+        if self.l2_regularization != "auto":
+            return float(self.l2_regularization)
+        planned = self.__dict__.get("plan_", {}) if self._plan is None else self._plan
+        return float(planned.get("l2_regularization", 1.0))
 
     def _given_strategy(self) -> str:
         return "projected" if isinstance(self.output_strategy, Projected) else self.output_strategy
 
     def _projected(self) -> Projected:
         """How stages project gradients, if they do."""
-        few = self._given_strategy() == "auto" and self._plan is not None and self._plan["has_few_cells"]
+        few = self._plan is not None and self._plan["has_few_cells"]
         named = _PROJECTED_FEW if few else _PROJECTED
         return self.output_strategy if isinstance(self.output_strategy, Projected) else named
 
@@ -316,7 +322,8 @@ class BoostingParameters(BoostedModel):
             "relabel": self._relabels(),
             "subsample": planned["subsample"] if self.subsample == "auto" else float(self.subsample),
             "leaf_estimation": self.leaf_estimation,
-            "l2_regularization": float(self.l2_regularization),
+            "features_of_tree": planned["features_of_tree"] if self._plans_features() else 1.0,
+            "l2_regularization": self._l2(),
             "min_sum_hessian_in_leaf": boosting_checks.HESSIAN_PER_WEIGHT * float(self.min_weight_leaf),
             "max_bins": None if self.max_bins is None else int(self.max_bins),
             "n_iter_no_change": self._patience(),

@@ -22,6 +22,7 @@ PLANNED = (
     "max_leaf_nodes",
     "max_features",
     "subsample",
+    "l2_regularization",
     "n_estimators",
     "n_iter_no_change",
     "cv",
@@ -85,8 +86,8 @@ def _fault_of_shared(shared: Any, model: Any) -> str | None:
 
 
 def _is_plan(plan: object, _: object) -> bool:
-    # Plans of the first files have no `subsample`, which was always given.
-    return type(plan) is dict and plan.keys() | {"subsample"} == set(PLANNED)
+    # Plans of the first files lack what was always given then.
+    return type(plan) is dict and plan.keys() | {"subsample", "l2_regularization"} == set(PLANNED)
 
 
 def _has_predict(init: object, _: object) -> bool:

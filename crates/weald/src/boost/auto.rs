@@ -89,7 +89,9 @@ impl BoostConfig {
             .n_iter_no_change(plan.patience)
             .max_leaf_nodes((plan.max_leaf_nodes > 0).then_some(plan.max_leaf_nodes))
             .max_features(if plan.draws_half { MaxFeatures::Half } else { MaxFeatures::All })
+            .max_features_by_tree(MaxFeatures::Fraction(plan.features_of_tree))
             .subsample(plan.subsample)
+            .l2_regularization(plan.l2_regularization)
             .tol(1e-7)
             .seed(seed);
         Ok(AutoBoost { config, plan })

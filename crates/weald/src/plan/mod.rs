@@ -8,7 +8,7 @@
 //! | few | so many, other samples | one each | .05 | 31 | 300, classes 200 |
 //! | own trees | up to [`MOST_WITH_OWN_TREES`] numbers, [`OWN_TREES`] different samples | one each | .07 | 8, 15, 31 by different samples | up to 200, by one of three folds |
 //! | few labelled samples | labels, [`FEW_LABELLED`] samples, fewer features | one each, of more than [`FEW`] one together | .05 | 8 | up to 400, by five or three folds |
-//! | few known cells | other numbers of which at most one cell in [`MANY_UNKNOWN`] is known | one together, of few of the outputs | .05 | 128 | 400 |
+//! | few known cells | other numbers of which at most one cell in [`MANY_UNKNOWN`] is known | one together, of few of the outputs; λ 8, all samples, few features a tree | .1 | 128 | 600 |
 //! | shared | up to [`MOST_IN_LARGE_TREES`] others | one together | .05, others than numbers .07 | 31, 63, 127 by different samples | 300, others than numbers 200 |
 //! | many | all others | one together | as above | 31 | as above |
 //!
@@ -73,6 +73,12 @@ const FEW_SAMPLES: usize = 200;
 
 /// Fits compute the scores of known cells alone if at most one in so many is known.
 pub const MANY_UNKNOWN: u128 = 2;
+
+/// Where few cells are known, a tree draws this share of the features, but at least this number, and nodes examine all of
+/// them; leaves are held back by this λ.
+const SHARE_OF_FEATURES: f64 = 0.1;
+const LEAST_FEATURES: f64 = 400.0;
+const L2_OF_FEW_CELLS: f64 = 8.0;
 
 /// Returns whether so few cells are known, by the weights of known cells and of all, that scores are those of known cells
 /// alone.
@@ -254,8 +260,12 @@ pub struct Plan {
     pub max_leaf_nodes: usize,
     /// Whether each split draws half of the features, and not all, unless folds find that all are better.
     pub draws_half: bool,
+    /// The share of the features that each tree draws.
+    pub features_of_tree: f64,
     /// The share of the samples that each tree is grown on.
     pub subsample: f64,
+    /// λ of the steps of leaves.
+    pub l2_regularization: f64,
     /// The number of stages, or the largest one where a search or validation samples end the fit.
     pub n_stages: usize,
     /// The rounds without improvement that end the fit.
@@ -362,7 +372,8 @@ impl Plan {
         let (of_fixed, repeats) = (if is_numbers { 300 } else { 200 }, 2 * counts.n_different <= counts.n_rows);
         let n_different = counts.n_different;
         let few = asked.is_few();
-        let has_few_cells = counts.has_few_cells && sharing == Sharing::Projected && !few && !searches;
+        let is_shared = asked.sharing.is_none() && sharing == Sharing::Projected && !few && !searches;
+        let has_few_cells = counts.has_few_cells && is_shared;
         let (learning_rate, n_leaves, n_stages) = if has_own {
             let n_leaves = if searches && repeats { 127 } else { leaves(n_different, [1000, 2000]) };
             (0.07, n_leaves, if searches { 200 } else { 100 })
@@ -374,7 +385,7 @@ impl Plan {
         } else if searches {
             (0.05, 8, 400)
         } else if has_few_cells {
-            (0.05, 128, 400)
+            (0.1, 128, 600)
         } else {
             let of_large = if n_different <= 2000 {
                 31
@@ -394,13 +405,19 @@ impl Plan {
             _ if searches => (Some(PATIENCE), n_stages),
             _ => (None, n_stages),
         };
+        let features_of_tree = match asked.n_features as f64 {
+            n if has_few_cells => (LEAST_FEATURES / n).clamp(SHARE_OF_FEATURES, 1.0),
+            _ => 1.0,
+        };
         let rate = if asked.is_linear_init { 0.05 } else { learning_rate };
         Plan {
             sharing,
             learning_rate: asked.learning_rate.unwrap_or(rate),
             max_leaf_nodes: asked.max_leaf_nodes.unwrap_or(n_leaves),
-            draws_half: few || is_numbers,
-            subsample: if is_numbers || (few && searches) { SUBSAMPLE } else { 1.0 },
+            draws_half: (few || is_numbers) && features_of_tree == 1.0,
+            features_of_tree,
+            l2_regularization: if has_few_cells { L2_OF_FEW_CELLS } else { 1.0 },
+            subsample: if (is_numbers && !has_few_cells) || (few && searches) { SUBSAMPLE } else { 1.0 },
             n_stages: asked.n_stages.unwrap_or(most),
             patience,
             search: searches.then_some(Search {
