@@ -19,7 +19,7 @@ def plan(kind: str, n_outputs: int, n_samples: int, **given: Any) -> dict[str, A
         **dict.fromkeys(("has_projection", "has_directions", "has_weak_models", "has_init", "is_linear_init"), False),
         "is_free": True,
     }
-    return _weald.plan_of_boosting(asked | given, (n_samples, n_samples, n_samples, True))
+    return _weald.plan_of_boosting(asked | given, (n_samples, n_samples, n_samples, True, False))
 
 
 def most_in_folds(monkeypatch: pytest.MonkeyPatch, most: int) -> None:

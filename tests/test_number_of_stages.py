@@ -571,7 +571,7 @@ def test_the_plan_is_printed_and_stands_in_the_model(capsys):
     X, y = data(3)
     found = boosting(verbose=1).fit(X, y)
     plan = {"output_strategy": "single_target", "learning_rate": 0.07, "max_leaf_nodes": 8, "max_features": "half"}
-    plan |= {"subsample": 0.7, "n_estimators": 1000, "n_iter_no_change": 30, "cv": 5}
+    plan |= {"subsample": 0.7, "l2_regularization": 1.0, "n_estimators": 1000, "n_iter_no_change": 30, "cv": 5}
     assert found.plan_ == plan
     first = capsys.readouterr().out.splitlines()[0]
     assert first == "GradientBoostingClassifier: " + ", ".join(f"{name}={value!r}" for name, value in plan.items())

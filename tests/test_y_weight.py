@@ -137,10 +137,63 @@ def test_leaves_for_all_outputs_are_weighted_means(known: np.ndarray) -> None:
         np.testing.assert_allclose(found.predict(X)[leaves == leaf], np.tile(expected, (len(w), 1)), rtol=1e-6)
 
 
-def test_trees_that_outputs_share_in_another_way_take_one_weight_in_a_sample() -> None:
-    model = weald.GradientBoostingRegressor(n_estimators=2, output_strategy="joint")
-    with pytest.raises(ValueError, match=r"y_weight with several weights in a sample"):
-        fit(model, NUMBERS, y_weight=GRADED)
+def test_a_sample_of_several_weights_is_several_samples_of_one_weight() -> None:
+    weight = np.where(KNOWN, RNG.choice([0.5, 1.0, 3.0], KNOWN.shape), 0)
+    rows, values = (
+        np.concatenate(found)
+        for found in zip(
+            *(
+                (
+                    np.flatnonzero((weight == value).any(axis=1)),
+                    np.full(int((weight == value).any(axis=1).sum()), value),
+                )
+                for value in (0.5, 1.0, 3.0)
+            ),
+            strict=True,
+        )
+    )
+    known = weight[rows] == values[:, None]
+    models = {
+        "joint": (weald.GradientBoostingRegressor(**PLAIN, output_strategy="joint", random_state=0), NUMBERS),
+        "joint labels": (weald.GradientBoostingClassifier(**PLAIN, output_strategy="joint", random_state=0), LABELS),
+        "linear": (weald.LinearClassifier(C=1.0, features="given", random_state=0), LABELS),
+        "trees of labels": (weald.LinearClassifier(C=1.0, features="given", strategy="tree", random_state=0), LABELS),
+    }
+    for name, (model, y) in models.items():
+        apart = clone(model).fit(X[rows], y[rows], values, y_weight=known)
+        assert model_bytes(fit(model, y, y_weight=weight)) == model_bytes(apart), name
+
+
+def test_linear_models_weigh_each_label() -> None:
+    model = weald.LinearClassifier(C=1.0, features="given", loss="log_loss", tol=1e-6, calibrate=False, min_weight=0.0)
+    found = np.asarray(fit(model, LABELS, y_weight=GRADED).decision_function(X))
+    for j in range(4):
+        alone = fit(model, LABELS[:, j], GRADED[:, j]).decision_function(X)
+        np.testing.assert_allclose(found[:, j], alone, atol=5e-3)  # both are up to the tolerance of the solver
+
+
+REFUSED = {
+    "classes of several outputs": (weald.RandomForestClassifier(2), LABELS.astype(int).astype(str), "for classes"),
+    "entropy": (weald.RandomForestClassifier(2, criterion="entropy"), LABELS, "by other criteria than the Gini index"),
+    "centroids": (weald.CentroidForestClassifier(2), LABELS, "for classes, and for labels"),
+    "a linear start": (
+        weald.GradientBoostingClassifier(n_estimators=2, init="linear"),
+        LABELS,
+        "by linear models of folds",
+    ),
+    "early stopping of shared trees": (
+        weald.GradientBoostingClassifier(n_estimators=2, output_strategy="joint", early_stopping=True),
+        LABELS,
+        "for held-out",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_takes_one_weight_in_a_sample_says_so(case: str) -> None:
+    model, y, message = REFUSED[case]
+    with pytest.raises(ValueError, match=f"y_weight with several weights in a sample is not supported .*{message}"):
+        fit(model, y, y_weight=GRADED)
 
 
 def test_a_single_output_has_the_weights_of_its_samples() -> None:

@@ -26,9 +26,13 @@ output_strategy : {"auto", "projected", "joint", "single_target"} or Projected, 
     `weald.projection.Projected`), a tree to all ("joint"), or a tree to each ("single_target"). "auto" is the last for up
     to ten columns of scores{few}, and otherwise "projected". See `docs/boosting.md#output-strategies`.
 
-l2_regularization : float, default={default}
+l2_regularization : float or "auto", default={default}
     The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
-    weight take shorter steps. {unit}
+    weight take shorter steps; "auto": {l2}. {unit}
+
+subsample : float or "auto", default={default}
+    Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
+    average are counts, of which some may be drawn. Other weights do not matter to the draw. "auto": {share}.
 """
 
 BOOSTING = texts("""
@@ -53,10 +57,6 @@ leaf_estimation : {"newton", "line_search"}, default={default}
     How the values of leaves are computed: "newton", by a Newton step for each leaf and column of scores, which is halved as
     long as it increases the loss; "line_search", by mean negative gradients and one step of each column for all leaves.
     With `Projected(relabel_leaves=False)` it is one step of each column; with `estimator`, steps are by line search.
-
-subsample : float, default={default}
-    Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most 64 on
-    average are counts, of which some may be drawn. Other weights do not matter to the draw.
 
 max_bins : int or None, default={default}
     Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories, are split
@@ -139,6 +139,8 @@ BOOSTING_REGRESSORS = texts(
     rate="0.07 if held-out samples find the number of stages, and 0.05 otherwise",
     else_="300, or 100 for 11 to 100 outputs with a tree each",
     few=", and for up to 100 outputs if 30 to 5000 samples differ in X",
+    l2="1, or 8 where trees are for many numbers of which at most half are known",
+    share="0.7, or 1 where l2_regularization is 8",
     unit='It has no effect for "absolute_error", "quantile" and "huber". It is in units of y for "poisson".',
 )
 
@@ -156,14 +158,12 @@ init : estimator, "linear", "auto" or None, default={default}
     rate="0.05 or 0.07",
     else_="200",
     few="",
+    l2="1",
+    share="0.7 for one output of up to ten classes if held-out samples find the number of stages, and otherwise 1",
     unit='For "log_loss" of labels and two classes, 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge".',
 ) | texts(
     LABEL_WEIGHT,
     where="search for splits and in the losses",
     more="Only for labels. Leaf values and probabilities are unweighted. Not with `estimator`.",
-)
-BOOSTING_CLASSIFIERS["subsample"] = (
-    BOOSTING["subsample"].replace(" : float,", ' : float or "auto",')
-    + ' "auto": 0.7 for one output of up to ten classes if held-out samples find the number of stages, and otherwise 1.'
 )
 BOOSTING_CLASSIFIERS["attributes"] = BOOSTING["attributes"] + " classes_"

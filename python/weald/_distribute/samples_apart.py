@@ -134,7 +134,7 @@ def fit_part(
         n_there, n_columns = sum(told.n_given for told in workers.told), new._n_columns(checked.target)
         first = checked.plan
         n_different = _n_different(workers, checked, first["most_counted"]) if first["counts_different"] else n_there
-        new._plan = _weald.plan_of_boosting(checked.asked, (n_there, n_there, n_different, True))
+        new._plan = _weald.plan_of_boosting(checked.asked, (n_there, n_there, n_different, True, False))
         new._shared = new._describe(checked.target)
         if new._plan["cv"] is not None:
             raise ValueError(
@@ -471,7 +471,7 @@ class _Checked:
         if grown is None:
             new._seed = checks.draw_seed(new.random_state)
         self.asked = new._asks_for(self.target, may_search=True)
-        new._plan = self.plan = _weald.plan_of_boosting(self.asked, (0, 0, 0, True))
+        new._plan = self.plan = _weald.plan_of_boosting(self.asked, (0, 0, 0, True, False))
         shared = new._describe(self.target)
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)

@@ -266,6 +266,10 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     # Whether sparse numerical y stays sparse, as do predictions then.
     _keeps_sparse_y: ClassVar[bool] = False
 
+    def _reads_sparse_y(self, y_weight: MatrixLike | None) -> bool:
+        """Whether a fit reads sparse numerical y as it is."""
+        return self._keeps_sparse_y
+
     @abstractmethod
     def _check_y(
         self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None

@@ -24,6 +24,7 @@ from weald._parameters.projections import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     InteractionCst,
+    MatrixLike,
     RandomState,
 )
 from weald._rounds import folds, progress
@@ -146,6 +147,13 @@ class BoostingParameters(BoostedModel):
             return float(self.l2_regularization)
         planned = self.__dict__.get("plan_", {}) if self._plan is None else self._plan
         return float(planned.get("l2_regularization", 1.0))
+
+    def _reads_sparse_y(self, y_weight: MatrixLike | None) -> bool:
+        """Whether it is y of known values, of which scores alone are computed, and nothing else reads it."""
+        if y_weight is None or self.estimator is not None or self.init is not None:
+            return False
+        loss = losses.get(self.loss)
+        return not isinstance(loss, CustomLoss) and not loss._levels and loss._refused(np.array([-1.0, 0.0])) is None
 
     def _given_strategy(self) -> str:
         return "projected" if isinstance(self.output_strategy, Projected) else self.output_strategy
@@ -322,7 +330,7 @@ class BoostingParameters(BoostedModel):
             "relabel": self._relabels(),
             "subsample": planned["subsample"] if self.subsample == "auto" else float(self.subsample),
             "leaf_estimation": self.leaf_estimation,
-            "features_of_tree": planned["features_of_tree"] if self._plans_features() else 1.0,
+            "features_of_tree": planned.get("features_of_tree", 1.0) if self._plans_features() else 1.0,
             "l2_regularization": self._l2(),
             "min_sum_hessian_in_leaf": boosting_checks.HESSIAN_PER_WEIGHT * float(self.min_weight_leaf),
             "max_bins": None if self.max_bins is None else int(self.max_bins),

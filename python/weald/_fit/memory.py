@@ -146,7 +146,7 @@ def of_boosting(estimator: BaseBoosting, shapes: Shapes) -> int:
     twin = _before_fit(estimator, shapes.samples)
     # The stages that are likely, not the most that a search may find.
     search, twin._plan = (
-        _weald.plan_of_boosting(twin._asks_for(target, may_search=searches), (n, n, n, True))
+        _weald.plan_of_boosting(twin._asks_for(target, may_search=searches), (n, n, n, True, False))
         for searches in (True, False)
     )
     twin._shared = twin._describe(target)

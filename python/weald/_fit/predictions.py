@@ -87,12 +87,14 @@ class BaseRegressor(RegressorMixin, BaseModel):
             "y_weight": y_weight,
         }
         name = type(self).__name__
-        return self._in_columns(targets.numbers(y, n_samples, name, **rules, keeps_sparse=self._keeps_sparse_y))
+        return self._in_columns(
+            targets.numbers(y, n_samples, name, **rules, keeps_sparse=self._reads_sparse_y(y_weight))
+        )
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)
         self.__dict__.pop(CONTAINER, None)
-        if target.container is not None:
+        if target.container is not None and self._keeps_sparse_y:
             setattr(self, CONTAINER, target.container)
 
     def _known_target(self) -> Target:

@@ -126,8 +126,9 @@ def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.intege
     """Raise for known numbers of these samples for which the loss is not defined."""
     if target.kind != "numbers":
         return
-    loss, y = boosting._loss, target.original[rows] if target.container is None else target.rows(rows)
-    if (refused := loss._refused(y if target.mask is None else y[~target.mask[rows]])) is not None:
+    loss, y = boosting._loss, target.original[rows]
+    known = y.data if is_sparse(y) else y if target.mask is None else y[~target.mask[rows]]
+    if (refused := loss._refused(known)) is not None:
         raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
 
 

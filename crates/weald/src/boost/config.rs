@@ -1,6 +1,7 @@
 //! Parameters of boosting: plain data with the names of scikit-learn, checked when they are used.
 
 use crate::criterion::Criterion;
+use crate::data::known::cells::TargetCells;
 use crate::data::targets::n_scores;
 use crate::data::{Outputs, Targets};
 use crate::error::{Error, Result};
@@ -274,14 +275,26 @@ impl BoostConfig {
     /// Returns an error if y of a sample with positive weight is not in the domain of the loss; the error calls y
     /// `what`.
     pub(super) fn check_domain(&self, what: &'static str, y: &Targets<'_>, weight: Option<&[f64]>) -> Result<()> {
-        let (domain, Targets::Real(y)) = (self.loss.as_loss().domain(), y) else { return Ok(()) };
+        let Targets::Real(y) = y else { return Ok(()) };
         let rows = y.rows().into_iter().enumerate().filter(|(row, _)| weight.is_none_or(|weight| weight[*row] > 0.0));
-        for (_, row) in rows {
-            if let Some((y, must)) = row.iter().find_map(|&y| domain.refuses(y).map(|must| (y, must))) {
-                return Err(Error::invalid(what, format!("{y} with loss={:?}", self.loss.name()), must));
-            }
+        self.check_numbers(what, rows.flat_map(|(_, row)| row.into_iter().copied()))
+    }
+
+    /// The same for the known cells of numbers.
+    pub(super) fn check_cells(&self, what: &'static str, y: &TargetCells, weight: Option<&[f64]>) -> Result<()> {
+        if !self.loss.as_loss().domain().has_numbers() {
+            return Ok(());
         }
-        Ok(())
+        let rows = (0..y.n_rows() as u32).filter(|&row| weight.is_none_or(|weight| weight[row as usize] > 0.0));
+        self.check_numbers(what, rows.flat_map(|row| y.of_row(row).values.iter().copied()))
+    }
+
+    fn check_numbers(&self, what: &'static str, mut numbers: impl Iterator<Item = f64>) -> Result<()> {
+        let domain = self.loss.as_loss().domain();
+        match numbers.find_map(|y| domain.refuses(y).map(|must| (y, must))) {
+            Some((y, must)) => Err(Error::invalid(what, format!("{y} with loss={:?}", self.loss.name()), must)),
+            None => Ok(()),
+        }
     }
 }
 

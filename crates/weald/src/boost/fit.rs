@@ -4,8 +4,8 @@ use ndarray::ArrayView2;
 
 use super::cells::{Known, KnownY};
 use super::column_weights::ColumnWeights;
-use super::config::{BoostConfig, LeafEstimation};
-use super::model::{Boosted, Combine};
+use super::config::{BoostConfig, LeafEstimation, OutputStrategy};
+use super::model::Boosted;
 use super::observer::StageObserver;
 use super::problem::Problem;
 use super::so_far::ScoresSoFar;
@@ -42,8 +42,7 @@ impl<'a> Validation<'a> {
 }
 
 /// Where cells of a sample may not have several weights.
-pub(super) const SHARED: &str =
-    "by boosting with trees for several outputs, except one combination with leaves for each output";
+const HELD_OUT: &str = "for held-out samples of trees for several outputs, except one combination with leaves for each";
 
 plain_fit!(BoostConfig, Boosted);
 
@@ -175,6 +174,14 @@ impl BoostConfig {
         let data = &data.with_observed(observed.as_ref());
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
         let takes_cells = self.takes_cells(data, validation.as_ref(), workers)?;
+        // Trees of one output each have weights of their own; for those of several, the samples become several.
+        let (mut spread, is_apart) = (None, matches!(self.strategy, OutputStrategy::SingleTarget));
+        if !takes_cells && !is_apart {
+            spread = data.spread(control)?;
+            let of_validation = validation.as_ref().and_then(Dataset::known);
+            of_validation.map_or(Ok(()), |known| known.check_without_factors(HELD_OUT))?;
+        }
+        let data = &spread.as_ref().map_or_else(|| data.view(), |spread| spread.data(data));
         // Scores of all cells are dense, and so are the targets that losses read together with them.
         let restored = |data: &Dataset<'_>| if takes_cells { Ok(None) } else { data.restored(false) };
         let restored_validation = validation.as_ref().map(restored).transpose()?.flatten();
@@ -203,10 +210,6 @@ impl BoostConfig {
         let is_dense = is_masked && cells.is_none();
         let known = is_dense.then(|| KnownCells::of(config.loss.as_columns())).transpose()?;
         let problem = Problem::new(config, outputs, known.as_deref())?;
-        if cells.is_none() && problem.combine != Combine::Columns {
-            let mut some_known = [Some(data), validation].into_iter().flatten().filter_map(Dataset::known);
-            some_known.try_for_each(|known| known.check_without_factors(SHARED))?;
-        }
         if let Some(model) = model {
             problem.check_model(self, model, data.x().n_features())?;
         }
@@ -219,9 +222,13 @@ impl BoostConfig {
             return Err(Error::invalid(Names::VALIDATION.base_margin, "no margins", must));
         }
         let held_weight = validation.map(Dataset::weight_by_row).transpose()?.flatten();
-        self.check_domain(Names::TRAINING.y, &y, sample_weight.as_deref())?;
-        if let Some(validation) = validation {
-            self.check_domain(Names::VALIDATION.y, validation.y(), held_weight.as_deref())?;
+        if let Some(KnownY { train, held }) = &cells {
+            self.check_cells(Names::TRAINING.y, train, sample_weight.as_deref())?;
+            held.as_ref().map_or(Ok(()), |y| self.check_cells(Names::VALIDATION.y, y, held_weight.as_deref()))?;
+        } else {
+            self.check_domain(Names::TRAINING.y, &y, sample_weight.as_deref())?;
+            validation
+                .map_or(Ok(()), |held| self.check_domain(Names::VALIDATION.y, held.y(), held_weight.as_deref()))?;
         }
         let off = config.loss.as_loss().domain().off();
         let numbers = |data: &Dataset<'_>| is_dense.then(|| data.numbers_with_gaps(off)).transpose();

@@ -372,9 +372,9 @@ impl<'a> Dataset<'a> {
         self.known
     }
 
-    /// Returns the data set with other values of y, of which some cells may be unknown, and without a mask.
-    pub(super) fn with_known(self, y: Targets<'a>, known: Option<&'a Known>) -> Self {
-        Dataset { y, y_weight: None, known, ..self }
+    /// Returns the data set with these known cells, without a mask; `None` if all cells are known.
+    pub(super) fn with_known(self, known: Option<&'a Known>) -> Self {
+        Dataset { y_weight: None, known, ..self }
     }
 
     /// Returns the data set with y in another storage format.

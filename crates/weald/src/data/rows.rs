@@ -41,7 +41,7 @@ enum WeightsOf {
 }
 
 impl Rows {
-    /// Copies the samples `rows`, in increasing order, of checked data.
+    /// Copies the samples `rows`, in increasing order, some of which may be repeated, of checked data.
     pub(crate) fn of(data: &Dataset<'_>, rows: &[u32], control: &Control) -> Result<Self> {
         let x = match data.x() {
             Matrix::Dense(x) => X::Dense(dense(x, rows, control)?),
@@ -111,10 +111,12 @@ fn dense<T: Copy>(from: &ArrayView2<'_, T>, rows: &[u32], control: &Control) -> 
 
 /// Copies rows of a matrix that is stored by columns.
 fn of_columns(from: &SparseView<'_>, rows: &[u32], control: &Control) -> Result<SparseView<'static>> {
-    const ABSENT: u32 = u32::MAX;
-    let mut place = PURPOSE.filled(ABSENT, from.n_minor())?;
-    rows.iter().zip(0..).for_each(|(&row, to)| place[row as usize] = to);
-    let n_stored = from.indices().iter().filter(|&&row| place[row as usize] != ABSENT).count();
+    // The places of row i are `places[i]..places[i + 1]`.
+    let mut places = PURPOSE.filled(0u32, from.n_minor() + 1)?;
+    rows.iter().for_each(|&row| places[row as usize + 1] += 1);
+    (0..from.n_minor()).for_each(|row| places[row + 1] += places[row]);
+    let of = |row: u32| places[row as usize]..places[row as usize + 1];
+    let n_stored = from.indices().iter().map(|&row| of(row).len()).sum();
     let mut ptr = PURPOSE.with_capacity(from.n_major() + 1)?;
     let mut indices = PURPOSE.with_capacity(n_stored)?;
     let mut values = PURPOSE.with_capacity(n_stored)?;
@@ -124,10 +126,8 @@ fn of_columns(from: &SparseView<'_>, rows: &[u32], control: &Control) -> Result<
         let (of_column, stored) = from.slice(column);
         pulse.after(of_column.len())?;
         for (&row, &value) in of_column.iter().zip(stored) {
-            if place[row as usize] != ABSENT {
-                indices.push(place[row as usize]);
-                values.push(value);
-            }
+            indices.extend(of(row));
+            values.extend(of(row).map(|_| value));
         }
         ptr.push(indices.len());
     }
@@ -163,7 +163,7 @@ mod tests {
         let codes = array![[0u32], [1], [1], [0]];
         let label = LabelView::try_new(vec![0, 1, 1, 3, 4], vec![0, 0, 1, 1], 2).unwrap();
         let mask = array![[true, false], [false, false], [false, true], [true, true]];
-        for rows in [vec![], vec![2], vec![0, 3], vec![1, 2, 3], vec![0, 1, 2, 3]] {
+        for rows in [vec![], vec![2], vec![0, 3], vec![1, 2, 3], vec![0, 1, 2, 3], vec![0, 0, 2, 3, 3, 3]] {
             let control = Control::default();
             let places = rows.iter().map(|&row| row as usize).collect::<Vec<_>>();
             let expected = x.select(Axis(0), &places);

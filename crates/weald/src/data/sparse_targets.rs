@@ -166,7 +166,7 @@ impl<'a> SparseTargets<'a> {
         SparseTargets::of_rows(rows, (n, self.values.iter().filter(|v| **v != 0.0).count(), self.n_outputs))
     }
 
-    fn of_dense(y: &ArrayView2<'_, f64>) -> Result<SparseTargets<'static>> {
+    pub(crate) fn of_dense(y: &ArrayView2<'_, f64>) -> Result<SparseTargets<'static>> {
         let rows = y.rows().into_iter().map(|row| (0u32..).zip(row.into_iter().copied()));
         SparseTargets::of_rows(rows, (y.nrows(), y.iter().filter(|v| **v != 0.0).count(), y.ncols()))
     }

@@ -63,7 +63,7 @@ impl LabelTreeConfig {
         let (outputs, n_features) = (data.outputs(), data.n_features());
         check_outputs(&outputs)?;
         let n_labels = outputs.width();
-        let (samples, learned) = Source::with(&data, |source| match source.y.n_columns == n_labels {
+        let (samples, learned) = Source::with(&data, control, |source| match source.y.n_columns == n_labels {
             true => of_nodes.samples(source, &source.y, |_| true, control),
             false => of_nodes.samples(source, &source.y.of_both_classes()?, |_| true, control),
         })?;

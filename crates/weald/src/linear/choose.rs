@@ -128,7 +128,8 @@ impl Choice {
     /// The same as for [`LinearConfig::fit_controlled`], and [`crate::ErrorKind::Shape`] if `data` has another number of
     /// samples than the data of the choice.
     pub fn fold_models<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<FoldModels> {
-        Source::with(&data.into(), |source| {
+        Source::with(&data.into(), control, |source| {
+            source.check_samples()?;
             if source.n_samples() != self.folds.len() {
                 return Err(Error::shape("X", self.folds.len(), source.n_samples()));
             }
@@ -193,7 +194,7 @@ impl LinearConfig {
     /// ```
     pub fn choose<'d>(&self, data: impl Into<Dataset<'d>>, grid: &Grid, control: &Control) -> Result<Choice> {
         let strengths = self.strengths(grid)?;
-        Source::with(&data.into(), |source| {
+        Source::with(&data.into(), control, |source| {
             let folds = self.folds(source, grid.n_folds, control)?;
             let looked = Looked::new(source, &folds, COMPARED.max(source.y.n_columns / COMPARED_PART), self.loss)?;
             let narrowed = looked.of(&source.y)?;

@@ -99,7 +99,7 @@ impl LinearConfig {
         control: &Control,
     ) -> Result<LinearModel> {
         self.check()?;
-        Source::with(&data.into(), |source| {
+        Source::with(&data.into(), control, |source| {
             let n_columns = columns.end.min(source.y.n_columns).saturating_sub(columns.start);
             control.expect(n_blocks(n_columns));
             let (mut model, lowest) = self.fit_on(source, &source.y, &columns, |_| true, control)?;

@@ -2,6 +2,7 @@
 
 use super::samples::{Given, Lists};
 use crate::centroid::Vectors;
+use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::slots::Slots;
 use crate::data::targets::{in_columns, is_binary};
@@ -23,6 +24,8 @@ pub(crate) struct Source<'d> {
     pub(crate) y: Cells,
     pub(crate) outputs: Outputs,
     pub(crate) weights: Weights,
+    /// Whether samples have become several.
+    is_spread: bool,
 }
 
 /// The columns of y: one for each label, for the second of two classes, or for each class of each output.
@@ -36,11 +39,17 @@ pub(crate) struct Cells {
 }
 
 impl Source<'_> {
-    /// Validates `data` and calls `f` with it.
-    pub(crate) fn with<T>(data: &Dataset<'_>, f: impl FnOnce(&Source<'_>) -> Result<T>) -> Result<T> {
+    /// Validates `data` and calls `f` with it. A sample whose known cells have several weights is several samples.
+    pub(crate) fn with<T>(
+        data: &Dataset<'_>,
+        control: &Control,
+        f: impl FnOnce(&Source<'_>) -> Result<T>,
+    ) -> Result<T> {
         let observed = data.observed()?;
         let data = &data.with_observed(observed.as_ref());
         data.check(&Names::TRAINING)?;
+        let spread = data.spread(control)?;
+        let data = &spread.as_ref().map_or_else(|| data.view(), |spread| spread.data(data));
         if data.categories()?.is_some() {
             return Err(Error::invalid("schema", "categorical features", "have no categorical features"));
         }
@@ -49,7 +58,15 @@ impl Source<'_> {
         let overall = data.weight_by_row()?;
         let mut weights = Weights::of_rows(overall.as_deref(), data.n_samples())?;
         weights.unit = weights.unit.min(LARGEST_UNIT);
-        f(&Source { data, x: data.x(), y, outputs, weights })
+        f(&Source { data, x: data.x(), y, outputs, weights, is_spread: spread.is_some() })
+    }
+
+    /// Returns an error if the samples are not those of the caller, for results that have one for each of them.
+    pub(super) fn check_samples(&self) -> Result<()> {
+        if self.is_spread {
+            return Err(Error::unsupported("y_weight with several weights in a sample", "by linear models of folds"));
+        }
+        Ok(())
     }
 
     pub(crate) fn n_samples(&self) -> usize {
@@ -128,7 +145,6 @@ impl Cells {
 /// Returns the columns whose y is unknown, for each sample; `None` if all are known.
 fn unknown_columns(data: &Dataset<'_>, outputs: &Outputs) -> Result<Option<Lists>> {
     let Some(known) = data.known() else { return Ok(None) };
-    known.check_without_factors("by linear models")?;
     let starts = class_starts(outputs)?;
     let mut unknown = Lists::new()?;
     for row in 0..data.n_samples() as u32 {

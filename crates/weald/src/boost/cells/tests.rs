@@ -2,7 +2,7 @@ use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::{CellWeights, LabelView, Targets};
+use crate::data::{CellWeights, LabelView, SparseTargets, Targets};
 use crate::error::ErrorKind;
 use crate::loss::LossKind;
 use crate::projection::{Projection, Sparsity};
@@ -376,6 +376,39 @@ proptest! {
         for leaf in 0..3 {
             let cells = |table: &crate::tree::leaves::LeafTable| table.cells(leaf).collect::<Vec<_>>();
             prop_assert_eq!(cells(&back), cells(&table));
+        }
+    }
+}
+
+#[test]
+fn sparse_numbers_are_those_of_a_table_and_only_known_ones_must_be_in_the_domain() {
+    let made = made(11, 40);
+    for kind in [LossKind::SquaredError, LossKind::Poisson, LossKind::tweedie(2.0)] {
+        // Unknown numbers are zeros, which the last loss refuses.
+        let allows_zero = kind.as_loss().domain().refuses(0.0).is_none();
+        let value = |at: (usize, usize), &y: &f64| match made.mask[at] {
+            true => 0.0,
+            false if allows_zero => y.abs().floor(),
+            false => 1.0 + y.abs(),
+        };
+        let dense = Array2::from_shape_fn(made.numbers.dim(), |at| value(at, &made.numbers[at]));
+        let sparse = SparseTargets::of_dense(&dense.view()).unwrap();
+        fn fitted<'m>(made: &'m Made, kind: &LossKind, y: Targets<'m>) -> Result<Boosted> {
+            let data = Dataset::new(Matrix::Dense(made.x.view()), y).y_weight(CellWeights::from(&made.mask));
+            config(kind.clone()).fit_controlled(data, &Control::default())
+        }
+        let (of_table, of_entries) = (
+            fitted(&made, &kind, Targets::Real(dense.view())),
+            fitted(&made, &kind, Targets::SparseReal(sparse.view())),
+        );
+        assert_eq!(of_table.unwrap().train_score, of_entries.unwrap().train_score, "{kind:?}");
+        if !allows_zero {
+            let mut zero = dense.clone();
+            zero[[0, 0]] = 0.0;
+            let sparse = SparseTargets::of_dense(&zero.view()).unwrap();
+            assert!(!made.mask[[0, 0]]);
+            let error = fitted(&made, &kind, Targets::SparseReal(sparse.view())).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Invalid { what: "y", .. }), "{error}");
         }
     }
 }

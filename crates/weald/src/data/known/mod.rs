@@ -8,6 +8,7 @@
 pub(crate) mod bits;
 pub(crate) mod cells;
 pub(crate) mod masked;
+pub(crate) mod spread;
 
 use std::borrow::Cow;
 
@@ -57,14 +58,7 @@ impl Known {
 
     pub(in crate::data) fn new(mask: &CellWeights<'_>) -> Result<Self> {
         let (n, n_outputs) = mask.shape();
-        let mut known = Known {
-            n_outputs,
-            mostly: PURPOSE.with_capacity(n)?,
-            ptr: PURPOSE.with_capacity(n + 1)?,
-            listed: Vec::new(),
-            factors: None,
-        };
-        known.ptr.push(0);
+        let mut known = Known::without_rows(n_outputs)?;
         let mut factors = Factors { ptr: PURPOSE.with_capacity(n + 1)?, values: Vec::new() };
         factors.ptr.push(0);
         // One of the two, in increasing order.
@@ -105,6 +99,11 @@ impl Known {
         Ok(known)
     }
 
+    fn without_rows(n_outputs: usize) -> Result<Self> {
+        let ptr = PURPOSE.filled(0, 1)?;
+        Ok(Known { n_outputs, mostly: Vec::new(), ptr, listed: Vec::new(), factors: None })
+    }
+
     /// Adds a sample with these outputs unknown, or with these alone known.
     fn push(&mut self, outputs: &[u32], are_unknown: bool) -> Result<()> {
         let n_unknown = if are_unknown { outputs.len() } else { self.n_outputs - outputs.len() };
@@ -120,9 +119,8 @@ impl Known {
                 }
             }
         }
-        self.mostly.push(mostly);
-        self.ptr.push(self.listed.len());
-        Ok(())
+        PURPOSE.push(&mut self.mostly, mostly)?;
+        PURPOSE.push(&mut self.ptr, self.listed.len())
     }
 
     /// Returns that all cells are known.
@@ -489,7 +487,7 @@ impl Dataset<'_> {
             Some(weights) => data.sample_weight(&weights[..]),
             None => data,
         };
-        data.with_known(observed.targets(), observed.known.as_ref())
+        data.with_targets(observed.targets()).with_known(observed.known.as_ref())
     }
 }
 

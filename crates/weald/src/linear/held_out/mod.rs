@@ -113,7 +113,8 @@ impl LinearConfig {
         control: &Control,
     ) -> Result<FoldModels> {
         self.check()?;
-        Source::with(&data.into(), |source| {
+        Source::with(&data.into(), control, |source| {
+            source.check_samples()?;
             let folds = self.folds(source, n_folds, control)?;
             self.fit_others(source, folds.of, n_folds, Vec::new(), control)
         })

@@ -34,7 +34,7 @@ impl Data {
         let data = Dataset::new(&self.x, label_view(&self.y)).sample_weight(&self.weights[..]);
         let data = data.y_weight(CellWeights::from(&self.unknown));
         let control = Control::default();
-        Source::with(&data, |source| Ok(config().folds(source, n_folds, &control)?.of)).unwrap()
+        Source::with(&data, &control, |source| Ok(config().folds(source, n_folds, &control)?.of)).unwrap()
     }
 
     fn held_out(&self, config: &LinearConfig, n_folds: usize) -> Array2<f32> {
@@ -54,7 +54,7 @@ impl Data {
             }
             Ok(all)
         };
-        Source::with(&data, fill).unwrap()
+        Source::with(&data, &Control::default(), fill).unwrap()
     }
 }
 
