@@ -283,7 +283,7 @@ def one_stage() -> Any:
     before = Y - start
     leaves = model.apply(X)[:, 0]
     # The engine's scores are half the logarithms of odds, so its λ is 4 of this one.
-    penalty = model.l2_regularization / 4
+    penalty = model.plan_["l2_regularization"] / 4
     steps = np.empty_like(Y)
     for leaf in np.unique(leaves):
         inside = leaves == leaf

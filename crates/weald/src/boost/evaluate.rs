@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView2;
 
-use super::column_weights::ColumnWeights;
+use super::cells::column_weights::ColumnWeights;
 use super::config::BoostConfig;
 use super::data::Data;
 use super::problem::Problem;

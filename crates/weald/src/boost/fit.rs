@@ -3,7 +3,7 @@
 use ndarray::ArrayView2;
 
 use super::cells::{Known, KnownY};
-use super::column_weights::ColumnWeights;
+use super::cells::column_weights::ColumnWeights;
 use super::config::{BoostConfig, LeafEstimation, OutputStrategy};
 use super::model::Boosted;
 use super::observer::StageObserver;

@@ -85,7 +85,6 @@
 
 mod auto;
 mod cells;
-mod column_weights;
 mod compact;
 pub(crate) mod config;
 mod data;

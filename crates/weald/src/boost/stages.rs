@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use super::column_weights::ColumnWeights;
+use super::cells::column_weights::ColumnWeights;
 use super::config::BoostConfig;
 use super::data::{Data, Losses, OutOfBag};
 use super::fit::Validation;

@@ -46,7 +46,14 @@ fn rows_that_repeat_and_labels_of_wide_x_are_told_apart() {
     let wide = Asked { n_features: 100, ..asked(Kind::Labels, 3, 3) };
     assert_eq!(Plan::new(&wide, &Counts::of(100)).search, None);
     let few = Counts { has_few_cells: true, ..Counts::of(9000) };
-    assert_eq!(row(&asked(Kind::Numbers, 200, 200), &few), (Sharing::Projected, 0.05, 128, 400, None));
+    assert_eq!(row(&asked(Kind::Numbers, 200, 200), &few), (Sharing::Projected, 0.1, 128, 600, None));
+    for (n_features, draws_half, of_tree) in [(400, true, 1.0), (800, false, 0.5), (9000, false, 0.1)] {
+        let plan = Plan::new(&Asked { n_features, ..asked(Kind::Numbers, 200, 200) }, &few);
+        assert_eq!((plan.draws_half, plan.features_of_tree), (draws_half, of_tree));
+        assert_eq!((plan.l2_regularization, plan.subsample), (8.0, 1.0));
+    }
+    let given = Plan::new(&Asked { sharing: Some(Sharing::Projected), ..asked(Kind::Numbers, 200, 200) }, &few);
+    assert_eq!((given.has_few_cells, given.l2_regularization), (false, 1.0));
     assert!(!Plan::new(&asked(Kind::Numbers, 3, 3), &few).has_few_cells);
     let gaps = Counts { knows_all: false, ..Counts::of(100) };
     assert_eq!(Plan::new(&asked(Kind::Numbers, 3, 3), &gaps).search, None);

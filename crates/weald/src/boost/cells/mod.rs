@@ -8,6 +8,7 @@
 //! The sums over cells are exact, so that models depend neither on the order of the samples nor on the number of
 //! threads.
 
+pub(super) mod column_weights;
 mod columns;
 mod pooled;
 mod routes;

@@ -7,11 +7,11 @@ const PURPOSE: Purpose = Purpose("the weights of cells");
 
 /// The weights of samples in each column of scores. There are none if cells weigh what their samples do.
 #[derive(Debug, Default)]
-pub(super) struct ColumnWeights(Vec<Weights>);
+pub(in crate::boost) struct ColumnWeights(Vec<Weights>);
 
 impl ColumnWeights {
     /// The weights of unknown cells, which count nowhere, are those of their samples.
-    pub(super) fn new(
+    pub(in crate::boost) fn new(
         known: Option<&Known>,
         outputs: &Outputs,
         sample_weight: Option<&[f64]>,
@@ -40,13 +40,13 @@ impl ColumnWeights {
     }
 
     /// Returns the weights of a column if they are not those of samples.
-    pub(super) fn of(&self, column: usize) -> Option<&Weights> {
+    pub(in crate::boost) fn of(&self, column: usize) -> Option<&Weights> {
         self.0.get(column)
     }
 
     /// Returns the weights in a column of a part of the copies of samples, of which `all` are all copies and `part` those
     /// of the part; `None` if they are not other than `part`.
-    pub(super) fn of_part(
+    pub(in crate::boost) fn of_part(
         &self,
         column: usize,
         [all, part]: [&Weights; 2],
