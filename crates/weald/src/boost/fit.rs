@@ -2,8 +2,8 @@
 
 use ndarray::ArrayView2;
 
-use super::cells::{Known, KnownY};
 use super::cells::column_weights::ColumnWeights;
+use super::cells::{Known, KnownY};
 use super::config::{BoostConfig, LeafEstimation, OutputStrategy};
 use super::model::Boosted;
 use super::observer::StageObserver;
