@@ -23,6 +23,7 @@ CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [
     {"output_strategy": "single_target"},
     {"output_strategy": "joint"},
+    {"output_strategy": "projected"},
     {"output_strategy": Projected(n_projections=2)},
     {"output_strategy": Projected(relabel_leaves=False)},
 ]

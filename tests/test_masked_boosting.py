@@ -19,6 +19,7 @@ NAN = np.nan
 STRATEGIES: list[dict[str, Any]] = [
     {"output_strategy": "single_target"},
     {"output_strategy": "joint"},
+    {"output_strategy": "projected"},
     {"output_strategy": Projected(n_projections=2)},
     {"output_strategy": Projected(relabel_leaves=False)},
 ]

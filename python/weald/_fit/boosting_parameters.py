@@ -297,14 +297,14 @@ class BoostingParameters(BoostedModel):
     def _boost_config(
         self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
     ) -> _BoostConfig:
-        """The parameters in the engine's form. A fit that does not draw projections gets any valid projection."""
+        """The parameters in the engine's form. A fit that does not draw projections calls no function for them."""
         projection = None
         strategy = self._shared["output_strategy"]
-        if strategy == "projected" and not draws:
-            projection = projections.of_stages(Projected(), self._n_columns(target), Growth(self._seed))
-        elif strategy == "projected":
-            growth = Growth(self._seed, range(self._most_stages()))
-            projection = projections.of_stages(self._projected(), self._n_columns(target), growth)
+        if strategy == "projected":
+            projected, growth = self._projected(), Growth(self._seed, range(self._most_stages()))
+            if not draws and callable(projected.projection):
+                projected = Projected(n_projections=projected.n_projections)
+            projection = projections.of_stages(projected, self._n_columns(target), growth)
             if projection["n_projections"] > 1 and not self._relabels():
                 raise ValueError(
                     "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "

@@ -51,10 +51,9 @@ impl BoostConfig {
     ///
     /// The scores of all samples are in memory: n_samples × width float32 for labels and classes, and float64 for
     /// numerical outputs. The exception is the squared error of labels with a projection and without relabelling, which
-    /// needs the stored labels, one number for each sample and stage, and the model. Where at most half of the cells of y
-    /// are known, stages of one combination of numbers or labels with relabelled leaves need scores of known cells only.
-    /// Dense X is in memory a second time
-    /// as codes of bins, one byte for each value.
+    /// needs the stored labels, one number for each sample and stage, and the model. Where some cells of y
+    /// are unknown, stages of one combination of numbers or labels with relabelled leaves need scores of known cells only.
+    /// Dense X is in memory a second time as codes of bins, one byte for each value.
     ///
     /// Source: Joly (2016), ch. 6; Friedman (2001).
     ///
@@ -173,7 +172,7 @@ impl BoostConfig {
         let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
         let data = &data.with_observed(observed.as_ref());
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
-        let takes_cells = self.takes_cells(data, validation.as_ref(), workers)?;
+        let takes_cells = self.takes_cells(data, validation.as_ref(), workers);
         // Trees of one output each have weights of their own; for those of several, the samples become several.
         let (mut spread, is_apart) = (None, matches!(self.strategy, OutputStrategy::SingleTarget));
         if !takes_cells && !is_apart {

@@ -8,7 +8,7 @@
 //! | few | so many, other samples | one each | .05 | 31 | 300, classes 200 |
 //! | own trees | up to [`MOST_WITH_OWN_TREES`] numbers, [`OWN_TREES`] different samples | one each | .07 | 8, 15, 31 by different samples | up to 200, by one of three folds |
 //! | few labelled samples | labels, [`FEW_LABELLED`] samples, fewer features | one each, of more than [`FEW`] one together | .05 | 8 | up to 400, by five or three folds |
-//! | few known cells | other numbers of which at most one cell in [`MANY_UNKNOWN`] is known | one together, of few of the outputs; λ 8, all samples, few features a tree | .1 | 128 | 600 |
+//! | few known cells | other numbers of which at most half of the cells are known | one together, of few of the outputs; λ 8, all samples, few features a tree | .1 | 128 | 600 |
 //! | shared | up to [`MOST_IN_LARGE_TREES`] others | one together | .05, others than numbers .07 | 31, 63, 127 by different samples | 300, others than numbers 200 |
 //! | many | all others | one together | as above | 31 | as above |
 //!
@@ -71,20 +71,14 @@ const FOLDS: usize = 3;
 const FOLDS_OF_FEW: usize = 5;
 const FEW_SAMPLES: usize = 200;
 
-/// Fits compute the scores of known cells alone if at most one in so many is known.
-pub const MANY_UNKNOWN: u128 = 2;
+/// At most one cell in so many is known where few are.
+const MANY_UNKNOWN: u128 = 2;
 
 /// Where few cells are known, a tree draws this share of the features, but at least this number, and nodes examine all of
 /// them; leaves are held back by this λ.
 const SHARE_OF_FEATURES: f64 = 0.1;
 const LEAST_FEATURES: f64 = 400.0;
 const L2_OF_FEW_CELLS: f64 = 8.0;
-
-/// Returns whether so few cells are known, by the weights of known cells and of all, that scores are those of known cells
-/// alone.
-pub(crate) fn has_few_cells([known, all]: [u128; 2]) -> bool {
-    MANY_UNKNOWN * known <= all
-}
 
 /// What y is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +162,7 @@ pub struct Counts {
     pub n_different: usize,
     /// Whether each output has a known cell outside each fold.
     pub knows_all: bool,
-    /// Whether at most one cell of numbers in [`MANY_UNKNOWN`] is known.
+    /// Whether at most half of the cells of numbers are known.
     pub has_few_cells: bool,
 }
 
@@ -193,7 +187,7 @@ impl Counts {
         let n_samples = (0..data.n_samples()).filter(|&row| exists(row)).count();
         let mut counts = Counts::of(n_samples);
         if asked.kind == Kind::Numbers {
-            counts.has_few_cells = data.weight_known()?.is_some_and(has_few_cells);
+            counts.has_few_cells = data.weight_known()?.is_some_and(|[known, all]| MANY_UNKNOWN * known <= all);
         }
         if asked.may_search(n_samples) {
             return counts.dealt(data, asked, seed, control);

@@ -1,4 +1,4 @@
-//! Boosting of outputs of which many cells of y are unknown: scores, derivatives and losses are those of known cells.
+//! Boosting of outputs of which cells of y are unknown: scores, derivatives and losses are those of known cells.
 //!
 //! A stage pools the cells of each sample over a random combination of outputs (`pooled`), grows a tree on them as for
 //! one output, finds the leaf of each sample (`routes`), and takes a Newton step for each pair of a leaf and an output
@@ -42,7 +42,6 @@ use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::bootstrap::tree_key;
 use crate::loss::column::LeafRule;
 use crate::model::into_array;
-use crate::plan;
 use crate::projection::{MatrixSource, NProjections};
 use crate::rounds::{Unobserved, rounds};
 use crate::tree::Tree;
@@ -70,14 +69,8 @@ impl KnownY {
 
 impl BoostConfig {
     /// Returns whether a fit to these data computes the scores of known cells alone: for trees on a combination of outputs
-    /// whose leaves have a value for each output, if the plan says so for the share of cells that is known, or if cells of
-    /// a sample have several weights.
-    pub(super) fn takes_cells(
-        &self,
-        data: &Dataset<'_>,
-        validation: Option<&Dataset<'_>>,
-        workers: &Workers,
-    ) -> Result<bool> {
+    /// whose leaves have a value for each output, if some cells are unknown, or cells of a sample have several weights.
+    pub(super) fn takes_cells(&self, data: &Dataset<'_>, validation: Option<&Dataset<'_>>, workers: &Workers) -> bool {
         let outputs = data.outputs();
         let pools = match &self.strategy {
             OutputStrategy::Projected { projection, n_projections, relabel: true } => {
@@ -90,16 +83,8 @@ impl BoostConfig {
         let steps = self.leaf_estimation == LeafEstimation::Newton || loss.leaf_rule() == LeafRule::Residuals;
         let has_cells = matches!(outputs, Outputs::Real { .. } | Outputs::Labels { .. });
         let is_free = !self.tree.output_factors().are_given() && !loss.takes_blocks() && workers.has_all_rows();
-        if !(pools && steps && has_cells && is_free) {
-            return Ok(false);
-        }
-        let has_factors = |data: &Dataset<'_>| data.known().is_some_and(known::Known::has_factors);
-        if has_factors(data) || validation.is_some_and(has_factors) {
-            return Ok(true);
-        }
-        let Some(known) = data.known() else { return Ok(false) };
-        let weights = Weights::of_rows(data.weight_by_row()?.as_deref(), data.n_samples())?;
-        Ok(plan::has_few_cells(known.weighed(&weights)))
+        let some_unknown = data.known().is_some() || validation.is_some_and(|held| held.known().is_some());
+        some_unknown && pools && steps && has_cells && is_free
     }
 }
 

@@ -83,7 +83,7 @@ fn fitted(config: &BoostConfig, made: &Made, weight: Option<&[f64]>, control: &C
     let data = Dataset::new(Matrix::Dense(made.x.view()), y.targets()).y_weight(CellWeights::from(&made.mask));
     let data = data.sample_weight(weight);
     let observed = data.observed().unwrap();
-    assert!(config.takes_cells(&data.with_observed(observed.as_ref()), None, &Workers::One).unwrap());
+    assert!(config.takes_cells(&data.with_observed(observed.as_ref()), None, &Workers::One));
     config.fit_controlled(data, control).unwrap()
 }
 
