@@ -139,19 +139,8 @@ def test_leaves_for_all_outputs_are_weighted_means(known: np.ndarray) -> None:
 
 def test_a_sample_of_several_weights_is_several_samples_of_one_weight() -> None:
     weight = np.where(KNOWN, RNG.choice([0.5, 1.0, 3.0], KNOWN.shape), 0)
-    rows, values = (
-        np.concatenate(found)
-        for found in zip(
-            *(
-                (
-                    np.flatnonzero((weight == value).any(axis=1)),
-                    np.full(int((weight == value).any(axis=1).sum()), value),
-                )
-                for value in (0.5, 1.0, 3.0)
-            ),
-            strict=True,
-        )
-    )
+    pairs = [(row, value) for row in range(80) for value in np.unique(weight[row]) if value]
+    rows, values = (np.array(found) for found in zip(*pairs, strict=True))
     known = weight[rows] == values[:, None]
     models = {
         "joint": (weald.GradientBoostingRegressor(**PLAIN, output_strategy="joint", random_state=0), NUMBERS),
@@ -278,3 +267,13 @@ def test_models_without_weights_of_values_say_so() -> None:
     weight[0, 0] = 0
     with pytest.raises(ValueError, match=r"^y_weight must be None, or 1 everywhere: InducedForestRegressor does not"):
         fit(model, NUMBERS, y_weight=weight)
+
+
+def test_a_fit_that_goes_on_keeps_what_was_decided_for_few_known_values() -> None:
+    y = np.tile(NUMBERS, 30)  # so many numbers share trees
+    model = weald.GradientBoostingRegressor(n_estimators=2, random_state=0, warm_start=True)
+    model.fit(X, y, y_weight=RNG.random(y.shape) < 0.4)
+    decided = {name: model.plan_[name] for name in ("l2_regularization", "subsample")}
+    assert decided == {"l2_regularization": 8.0, "subsample": 1.0}
+    model.set_params(n_estimators=3).fit(X, y)
+    assert {name: model.plan_[name] for name in decided} == decided

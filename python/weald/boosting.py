@@ -142,7 +142,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     subsample : float or "auto", default="auto"
         Fraction of the samples that each stage is fitted to, drawn without replacement. Whole sample weights of at most
         64 on average are counts, of which some may be drawn. Other weights do not matter to the draw. "auto": 0.7, or 1
-        where l2_regularization is 8.
+        where `l2_regularization="auto"` is 8.
     max_bins : int or None, default=255
         Maximum number of bins for each feature, from 2 to 255. Features with no more distinct values, and categories,
         are split exactly; None: all are.

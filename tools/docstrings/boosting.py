@@ -140,7 +140,7 @@ BOOSTING_REGRESSORS = texts(
     else_="300, or 100 for 11 to 100 outputs with a tree each",
     few=", and for up to 100 outputs if 30 to 5000 samples differ in X",
     l2="1, or 8 where trees are for many numbers of which at most half are known",
-    share="0.7, or 1 where l2_regularization is 8",
+    share='0.7, or 1 where `l2_regularization="auto"` is 8',
     unit='It has no effect for "absolute_error", "quantile" and "huber". It is in units of y for "poisson".',
 )
 

@@ -347,9 +347,10 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         """Set the attributes of outputs, features and leaves; return the parameters that all stages share."""
         assert self._plan is not None
         self._set_outputs(target)
-        if self._goes_on():  # with what folds have found
+        if self._goes_on():  # with what folds have found, and what was decided for the stages before
             self._plan["max_features"] = self.plan_["max_features"]
             self._plan["subsample"] = self.plan_.get("subsample", 1.0)
+            self._plan["l2_regularization"] = self.plan_.get("l2_regularization", 1.0)
         max_features = self._plan["max_features"] if self._plans_features() else self.max_features
         self.max_features_ = n_drawn_features(max_features, self.n_features_in_)
         self.max_leaf_nodes_ = self._plan["max_leaf_nodes"]

@@ -61,7 +61,7 @@ impl BoostConfig {
         let own = ColumnWeights::new(data.known(), &problem.outputs, weight.as_deref(), data.n_samples())?;
         if own.of(0).is_some() {
             if problem.loss.columns().is_none() {
-                data.known().map_or(Ok(()), |known| known.check_without_factors("for classes that share trees"))?;
+                data.check_without_factors("for classes that share trees")?;
             }
             return mean_of_columns(&problem, &y, &own, scores, control);
         }

@@ -177,8 +177,7 @@ impl BoostConfig {
         let (mut spread, is_apart) = (None, matches!(self.strategy, OutputStrategy::SingleTarget));
         if !takes_cells && !is_apart {
             spread = data.spread(control)?;
-            let of_validation = validation.as_ref().and_then(Dataset::known);
-            of_validation.map_or(Ok(()), |known| known.check_without_factors(HELD_OUT))?;
+            validation.as_ref().map_or(Ok(()), |held| held.check_without_factors(HELD_OUT))?;
         }
         let data = &spread.as_ref().map_or_else(|| data.view(), |spread| spread.data(data));
         // Scores of all cells are dense, and so are the targets that losses read together with them.

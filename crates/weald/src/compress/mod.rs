@@ -148,7 +148,7 @@ impl CompressConfig {
             return Err(Error::invalid("y", "sparse numerical outputs", "be dense, as residuals are"));
         }
         let (x, y, known, sample_weight) = (data.x(), data.y(), data.known(), data.weight_by_row()?);
-        known.map_or(Ok(()), |known| known.check_without_factors("by compression"))?;
+        data.check_without_factors("by compression")?;
         if known.is_some() {
             self.check_masked()?;
         }

@@ -60,7 +60,7 @@ impl<'a> TrainY<'a> {
             Targets::Classes { codes, n_classes } => (Slots::of_classes(codes, n_classes)?, Some(&n_classes[..])),
             Targets::Real(_) | Targets::SparseReal(_) => return TrainY::numbers(data, known, units),
         };
-        known.check_without_factors("for classes, and for labels by other criteria than the Gini index")?;
+        data.check_without_factors("for classes, and for labels by other criteria than the Gini index")?;
         MaskedSlots::new(slots, n_classes, known, units).map(TrainY::MaskedSlots)
     }
 

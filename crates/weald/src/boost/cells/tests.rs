@@ -2,6 +2,7 @@ use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
 use super::*;
+use crate::boost::tests::kinds;
 use crate::data::{CellWeights, LabelView, SparseTargets, Targets};
 use crate::error::ErrorKind;
 use crate::loss::LossKind;
@@ -85,21 +86,6 @@ fn fitted(config: &BoostConfig, made: &Made, weight: Option<&[f64]>, control: &C
     let observed = data.observed().unwrap();
     assert!(config.takes_cells(&data.with_observed(observed.as_ref()), None, &Workers::One));
     config.fit_controlled(data, control).unwrap()
-}
-
-fn losses() -> Vec<LossKind> {
-    let quantiles = (0..D).map(|j| LossKind::quantile([0.2, 0.5, 0.9][j % 3])).collect();
-    vec![
-        LossKind::SquaredError,
-        LossKind::AbsoluteError,
-        LossKind::LogLoss,
-        LossKind::Exponential,
-        LossKind::Hinge,
-        LossKind::huber(1.5),
-        LossKind::Poisson,
-        LossKind::tweedie(1.4),
-        LossKind::of_outputs(quantiles).unwrap(),
-    ]
 }
 
 /// Returns the number that the loss has for a cell.
@@ -201,7 +187,7 @@ fn targets_are_pooled_as_by_plain_loops() {
 /// nothing have no effect, and a weight is a number of copies.
 #[test]
 fn laws_hold_for_all_losses() {
-    for (seed, kind) in (10..).zip(losses()) {
+    for (seed, kind) in (10..).zip(kinds(D)) {
         let made = made(seed, 50);
         for subsample in [1.0, 0.6] {
             let config = config(kind.clone()).subsample(subsample).learning_rate(0.4).seed(seed);
@@ -241,7 +227,7 @@ fn laws_hold_for_all_losses() {
 /// At learning rate 1 without regularisation, too.
 #[test]
 fn the_training_loss_never_rises() {
-    for (seed, kind) in (30..).zip(losses()) {
+    for (seed, kind) in (30..).zip(kinds(D)) {
         let config = config(kind.clone()).learning_rate(1.0).l2_regularization(0.0).n_estimators(12);
         let losses = fitted(&config, &made(seed, 50), None, &Control::default()).train_score().to_vec();
         // The log loss is that of scores in float32.

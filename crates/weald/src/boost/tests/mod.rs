@@ -48,7 +48,7 @@ impl Made {
 }
 
 /// Returns all losses; those with a loss for each output are for `d` outputs.
-fn kinds(d: usize) -> Vec<LossKind> {
+pub(super) fn kinds(d: usize) -> Vec<LossKind> {
     let quantiles = (0..d).map(|j| LossKind::quantile([0.2, 0.5, 0.9][j % 3])).collect();
     vec![
         LossKind::SquaredError,

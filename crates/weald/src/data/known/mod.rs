@@ -205,14 +205,6 @@ impl Known {
         self.factors.is_some()
     }
 
-    /// Returns an error for a learner to which a cell is known or not, if cells have factors.
-    pub(crate) fn check_without_factors(&self, learner: &'static str) -> Result<()> {
-        if self.has_factors() {
-            return Err(Error::unsupported("y_weight with several weights in a sample", learner));
-        }
-        Ok(())
-    }
-
     /// Takes the factors of samples whose known cells all have the same one, if all samples are of this kind.
     fn take_common_factors(&mut self) -> Result<Option<Vec<f64>>> {
         let n = self.n_rows() as u32;
@@ -359,6 +351,14 @@ impl Dataset<'_> {
         let mut known = Known::new(mask)?;
         let common = known.take_common_factors()?;
         Ok(Some((known, common)))
+    }
+
+    /// Returns an error for a learner to which a cell is known or not, if known cells of a sample have several weights.
+    pub(crate) fn check_without_factors(&self, learner: &'static str) -> Result<()> {
+        if self.known().is_some_and(Known::has_factors) {
+            return Err(Error::unsupported("y_weight with several weights in a sample", learner));
+        }
+        Ok(())
     }
 
     /// Returns the weight of the known cells of samples with a known cell, and that of all their cells, in units. `None`
