@@ -62,7 +62,7 @@ elif what == "compression":
 elif what == "folds":
     model = weald.CompressedForestRegressor(forest, cv=2, max_steps=2).fit(X, y)
     model.set_params(estimator=weald.ExtraTreesRegressor(1000, max_depth=2))
-    args = (rng.random((300_000, 5), dtype=np.float32), rng.random(300_000))
+    args = (rng.random((60_000, 5), dtype=np.float32), rng.random(60_000))
 elif what == "predict":
     model, args = weald.DecisionTreeRegressor().fit(X, Y), None
     work = lambda: model.predict(many)
