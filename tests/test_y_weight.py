@@ -11,6 +11,7 @@ import weald
 from conftest import model_bytes
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from weald.model_selection import cross_validate
 
 RNG = np.random.default_rng(7)
@@ -20,6 +21,14 @@ LABELS = (NUMBERS > 0.4).astype(float)
 KNOWN = RNG.random(NUMBERS.shape) < 0.6
 KNOWN[:2] = True
 KNOWN[3] = False
+
+
+def compressed(kind: Any, forest: Any, y: np.ndarray) -> Any:
+    """A model whose forest is fitted before, so that its samples only determine the coefficients of the nodes."""
+    forest.set_params(random_state=0).fit(X, y)
+    return kind(FrozenEstimator(forest), l1_norm=None, max_steps=40, cv=None, random_state=0)
+
+
 KINDS = {
     "tree": (weald.DecisionTreeRegressor(max_depth=4, random_state=0), NUMBERS),
     "forest": (weald.RandomForestRegressor(4, random_state=0), NUMBERS),
@@ -29,6 +38,8 @@ KINDS = {
     "boosting of labels": (weald.GradientBoostingClassifier(n_estimators=4, random_state=0), LABELS),
     "linear": (weald.LinearClassifier(random_state=0), LABELS),
     "centroids": (weald.CentroidForestClassifier(4, random_state=0), LABELS),
+    "compressed": (compressed(weald.CompressedForestRegressor, weald.ExtraTreesRegressor(9), NUMBERS), NUMBERS),
+    "compressed labels": (compressed(weald.CompressedForestClassifier, weald.ExtraTreesClassifier(9), LABELS), LABELS),
 }
 
 
@@ -147,10 +158,29 @@ def test_a_sample_of_several_weights_is_several_samples_of_one_weight() -> None:
         "joint labels": (weald.GradientBoostingClassifier(**PLAIN, output_strategy="joint", random_state=0), LABELS),
         "linear": (weald.LinearClassifier(C=1.0, features="given", random_state=0), LABELS),
         "trees of labels": (weald.LinearClassifier(C=1.0, features="given", strategy="tree", random_state=0), LABELS),
+        **{name: KINDS[name] for name in ("compressed", "compressed labels")},
     }
     for name, (model, y) in models.items():
         apart = clone(model).fit(X[rows], y[rows], values, y_weight=known)
         assert model_bytes(fit(model, y, y_weight=weight)) == model_bytes(apart), name
+
+
+def test_held_out_samples_of_several_weights_are_several_samples() -> None:
+    weight = np.where(KNOWN, RNG.choice([0.5, 1.0, 3.0], KNOWN.shape), 0)
+    pairs = [(row, value) for row in range(80) for value in np.unique(weight[row]) if value]
+    rows, values = (np.array(found) for found in zip(*pairs, strict=True))
+    folds = [(of != 0, of == 0) for of in (np.arange(80) % 3, np.arange(80) // 20 % 2)]
+    of_all = [tuple(np.flatnonzero(side) for side in fold) for fold in folds]
+    of_parts = [tuple(np.flatnonzero(side[rows]) for side in fold) for fold in folds]
+    told = {**PLAIN, "n_estimators": 100, "output_strategy": "joint", "random_state": 0}
+    numbers = 4 * X[:, :4] + NUMBERS
+    for kind, y in (weald.GradientBoostingRegressor, numbers), (weald.GradientBoostingClassifier, 1.0 * (numbers > 2)):
+        one = fit(kind(**told, early_stopping=weald.EarlyStopping(cv=of_all)), y, y_weight=weight)
+        other = kind(**told, early_stopping=weald.EarlyStopping(cv=of_parts))
+        other.fit(X[rows], y[rows], values, y_weight=weight[rows] == values[:, None])
+        assert 1 < one.n_estimators_ < 100
+        assert one.n_estimators_ == other.n_estimators_
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
 def test_linear_models_weigh_each_label() -> None:
@@ -169,11 +199,6 @@ REFUSED = {
         weald.GradientBoostingClassifier(n_estimators=2, init="linear"),
         LABELS,
         "by linear models of folds",
-    ),
-    "early stopping of shared trees": (
-        weald.GradientBoostingClassifier(n_estimators=2, output_strategy="joint", early_stopping=True),
-        LABELS,
-        "for held-out",
     ),
 }
 

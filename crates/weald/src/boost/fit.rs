@@ -41,9 +41,6 @@ impl<'a> Validation<'a> {
     }
 }
 
-/// Where cells of a sample may not have several weights.
-const HELD_OUT: &str = "for held-out samples of trees for several outputs, except one combination with leaves for each";
-
 plain_fit!(BoostConfig, Boosted);
 
 impl BoostConfig {
@@ -174,12 +171,12 @@ impl BoostConfig {
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
         let takes_cells = self.takes_cells(data, validation.as_ref(), workers);
         // Trees of one output each have weights of their own; for those of several, the samples become several.
-        let (mut spread, is_apart) = (None, matches!(self.strategy, OutputStrategy::SingleTarget));
-        if !takes_cells && !is_apart {
-            spread = data.spread(control)?;
-            validation.as_ref().map_or(Ok(()), |held| held.check_without_factors(HELD_OUT))?;
-        }
+        let is_spread = !takes_cells && !matches!(self.strategy, OutputStrategy::SingleTarget);
+        let spread_of = |data: &Dataset<'_>| if is_spread { data.spread(control) } else { Ok(None) };
+        let (spread, spread_held) = (spread_of(data)?, validation.as_ref().map(spread_of).transpose()?.flatten());
         let data = &spread.as_ref().map_or_else(|| data.view(), |spread| spread.data(data));
+        let validation =
+            validation.as_ref().map(|held| spread_held.as_ref().map_or_else(|| held.view(), |spread| spread.data(held)));
         // Scores of all cells are dense, and so are the targets that losses read together with them.
         let restored = |data: &Dataset<'_>| if takes_cells { Ok(None) } else { data.restored(false) };
         let restored_validation = validation.as_ref().map(restored).transpose()?.flatten();

@@ -136,7 +136,7 @@ impl CompressConfig {
         if forest.trees.is_empty() {
             return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
         }
-        let unmasked = if data.has_mask() { Unmasked::new(data, held_out)? } else { None };
+        let unmasked = if data.has_mask() { Unmasked::new(data, held_out, control)? } else { None };
         let (data, held_out) = match &unmasked {
             None => (data.view(), held_out),
             Some(unmasked) => (unmasked.of_training(data), unmasked.held_out()),
@@ -148,7 +148,6 @@ impl CompressConfig {
             return Err(Error::invalid("y", "sparse numerical outputs", "be dense, as residuals are"));
         }
         let (x, y, known, sample_weight) = (data.x(), data.y(), data.known(), data.weight_by_row()?);
-        data.check_without_factors("by compression")?;
         if known.is_some() {
             self.check_masked()?;
         }

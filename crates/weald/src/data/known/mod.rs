@@ -8,12 +8,14 @@
 pub(crate) mod bits;
 pub(crate) mod cells;
 pub(crate) mod masked;
-pub(crate) mod spread;
+mod spread;
+
 
 use std::borrow::Cow;
 
 use ndarray::{Array2, ArrayView2};
 
+pub(crate) use self::spread::Spread;
 use crate::data::dataset::{CellWeights, Dataset};
 use crate::data::sparse_targets::SparseTargets;
 use crate::data::targets::{LabelView, Targets, starts};

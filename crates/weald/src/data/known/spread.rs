@@ -14,9 +14,16 @@ const PURPOSE: Purpose = Purpose("the samples of known cells");
 pub(crate) struct Spread {
     rows: Rows,
     observed: Observed,
+    /// The sample that each has been, and the weight of its known cells in it.
+    parts: Vec<(u32, f64)>,
 }
 
 impl Spread {
+    /// Returns these weights of the samples that were spread, times those of the cells.
+    pub(crate) fn weights(&self, of_rows: &[f64]) -> Result<Vec<f64>> {
+        PURPOSE.collected(self.parts.iter().map(|&(row, factor)| factor * of_rows[row as usize]))
+    }
+
     /// Returns the samples that those of `data` have become.
     pub(crate) fn data<'a>(&'a self, data: &'a Dataset<'_>) -> Dataset<'a> {
         let Observed { sample_weight, known, .. } = &self.observed;
@@ -31,7 +38,7 @@ impl Dataset<'_> {
     pub(crate) fn spread(&self, control: &Control) -> Result<Option<Spread>> {
         let Some(known) = self.known().filter(|known| known.has_factors()) else { return Ok(None) };
         let of_rows = self.weight_by_row()?;
-        let (mut rows, mut weights, mut spread) = (Vec::new(), Vec::new(), Known::without_rows(known.n_outputs())?);
+        let (mut parts, mut spread) = (Vec::new(), Known::without_rows(known.n_outputs())?);
         let mut cells: Vec<(f64, u32)> = PURPOSE.with_capacity(known.n_outputs())?;
         let mut outputs: Vec<u32> = PURPOSE.with_capacity(known.n_outputs())?;
         let mut pulse = control.pulse();
@@ -43,13 +50,15 @@ impl Dataset<'_> {
             for of_weight in cells.chunk_by(|a, b| a.0 == b.0) {
                 outputs.clear();
                 outputs.extend(of_weight.iter().map(|cell| cell.1));
-                PURPOSE.push(&mut rows, row)?;
-                PURPOSE.push(&mut weights, of_weight[0].0 * of_rows.as_ref().map_or(1.0, |of| of[row as usize]))?;
+                PURPOSE.push(&mut parts, (row, of_weight[0].0))?;
                 spread.push(&outputs, false)?;
             }
         }
-        let rows = Rows::of(self, &rows, control)?;
+        let weight = |&(row, factor): &(u32, f64)| factor * of_rows.as_ref().map_or(1.0, |of| of[row as usize]);
+        let weights = PURPOSE.collected(parts.iter().map(weight))?;
+        let rows = Rows::of(self, &PURPOSE.collected(parts.iter().map(|part| part.0))?, control)?;
         let values = Values::new(rows.data(self).y(), &spread, true, |row| weights[*row as usize] > 0.0)?;
-        Ok(Some(Spread { rows, observed: Observed { values, sample_weight: Some(weights), known: Some(spread) } }))
+        let observed = Observed { values, sample_weight: Some(weights), known: Some(spread) };
+        Ok(Some(Spread { rows, observed, parts }))
     }
 }
