@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+import weald
 from weald import _weald
 from weald import loss as losses
 from weald._fit import memory
@@ -446,15 +447,29 @@ class BaseCompressed(WithPaths):
         path, budget, end = self._path, self._budget(), getattr(self, self._end)
         if end is not None and not self._cross_validates():
             model = self._at(end)
-            check_size(f"{self._end}={end}", model.n_test_nodes, lambda: len(model.to_bytes()), budget)
+            check_size(f"{self._end}={end}", model.n_test_nodes, lambda: self._n_bytes(model), budget)
             return model
         curve = Curve(
             self.path_["n_test_nodes"],
             self.path_.get("test_loss_mean"),
             getattr(self, "full_loss_", np.nan),
-            path.bytes_at,
+            lambda step: self._n_bytes(path.at_step(step)),
         )
         return path.at_step(choose(curve, budget))
+
+    def _n_bytes(self, model: _weald.Compressed) -> int:
+        """The size of the file of this estimator, which becomes that of `model`.
+
+        The file has the digits of `max_bytes`, which has to be at least this size.
+        """
+        self._set_model(model)
+        given, size = self.max_bytes, len(weald.dumps(self))
+        assert given is not None
+        while size > self.max_bytes:  # type: ignore[operator]
+            self.max_bytes = size
+            size = len(weald.dumps(self))
+        self.max_bytes = given
+        return size
 
     def _set_model(self, model: _weald.Compressed) -> None:
         self._model = model

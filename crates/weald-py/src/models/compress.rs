@@ -182,11 +182,6 @@ impl PyCompressionPath {
         self.run(py, self.cost(), |path, control| path.at_step(step, control)).map(PyCompressed::from)
     }
 
-    /// Returns the size in bytes of the model file after `step` steps.
-    fn bytes_at(&self, py: Python<'_>, step: usize) -> PyResult<usize> {
-        self.run(py, self.cost(), |path, control| path.bytes_at(step, control))
-    }
-
     /// Returns trees, nodes (uint32) and coefficients, (n_nonzero, width), for indicators that are 0 or 1 and in the
     /// units of y.
     fn coefficients<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyTuple>> {

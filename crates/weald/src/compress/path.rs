@@ -268,15 +268,6 @@ impl CompressionPath {
         Ok(self.linear(self.nodes_of(step, control)?)?.intercept)
     }
 
-    /// Returns the size in bytes of the model file after `step` steps.
-    ///
-    /// # Errors
-    /// The same as for [`CompressionPath::at_step`].
-    #[cfg(feature = "model-files")]
-    pub fn bytes_at(&self, step: usize, control: &Control) -> Result<usize> {
-        Ok(self.at_step(step, control)?.to_bytes()?.len())
-    }
-
     /// Returns the coefficients by node in the units of the path, and the constant if it has moved.
     fn nodes_of(&self, step: usize, control: &Control) -> Result<Solution> {
         if step > self.n_steps() {
