@@ -79,24 +79,56 @@ struct Sums {
     moved_sums: Vec<f64>,
     /// The gains of the cut, but for those that are stale.
     gains: Vec<f64>,
-    is_stale: Vec<bool>,
-    is_touched: Vec<bool>,
+    states: Vec<State>,
+    /// The places that are not untouched, and those of them that are stale; empty in a table, of which all gains are
+    /// computed.
+    touched: Vec<u32>,
+    stale: Vec<u32>,
+}
+
+/// What has happened to an output since the search of a feature began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    #[default]
+    Untouched,
+    /// Cells have been moved, and the gain is that of the cut.
+    Settled,
+    /// Cells have been moved since the gain was computed.
+    Stale,
 }
 
 impl Sums {
     fn clear(&mut self) {
-        let Sums { columns, weights, sums, factors, moved_weights, moved_sums, gains, is_stale, is_touched } = self;
+        let Sums { columns, weights, sums, factors, moved_weights, moved_sums, gains, states, .. } = self;
         [weights, sums, factors, moved_weights, moved_sums, gains].into_iter().for_each(Vec::clear);
-        [is_stale, is_touched].into_iter().for_each(Vec::clear);
+        states.clear();
         columns.clear();
     }
 
     fn push(&mut self, column: u32, weight: f64) -> Result<()> {
-        let Sums { columns, weights, sums, factors, moved_weights, moved_sums, gains, is_stale, is_touched } = self;
+        let Sums { columns, weights, sums, factors, moved_weights, moved_sums, gains, states, touched, stale } = self;
         PURPOSE.push(columns, column)?;
         PURPOSE.push(weights, weight)?;
         [sums, factors, moved_weights, moved_sums, gains].into_iter().try_for_each(|all| PURPOSE.push(all, 0.0))?;
-        [is_stale, is_touched].into_iter().try_for_each(|all| PURPOSE.push(all, false))
+        PURPOSE.push(states, State::Untouched)?;
+        // Each has room for all, as moving a cell cannot fail.
+        [touched, stale].into_iter().try_for_each(|places| PURPOSE.reserve(places, columns.len()))
+    }
+
+    /// Moves a cell without computing the gain of its output.
+    #[inline(always)]
+    fn move_cell(&mut self, Cell { place, weight, amount }: Cell) {
+        let at = place as usize;
+        self.moved_weights[at] += weight;
+        self.moved_sums[at] += amount;
+        let state = &mut self.states[at];
+        if *state != State::Stale {
+            if *state == State::Untouched {
+                self.touched.push(place);
+            }
+            *state = State::Stale;
+            self.stale.push(place);
+        }
     }
 
     fn len(&self) -> usize {
@@ -165,11 +197,25 @@ fn gain([weight, sum]: [f64; 2], [of_node, sum_of_node]: [f64; 2], factor: f64) 
 #[derive(Debug, Default)]
 struct NodeCells {
     is_table: bool,
-    /// The place of each cell; empty in a table.
-    places: Vec<u32>,
+    /// The known cells; empty in a table.
+    listed: Vec<Cell>,
+    /// The weights of a table, and weights × rounded values.
     weights: Vec<f64>,
-    /// Weights × rounded values.
     amounts: Vec<f64>,
+}
+
+/// A known cell: the place of its output, its weight, and weight × rounded value. They are read together.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    place: u32,
+    weight: f64,
+    amount: f64,
+}
+
+impl NodeCells {
+    fn len(&self) -> usize {
+        if self.is_table { self.weights.len() } else { self.listed.len() }
+    }
 }
 
 /// The cells of a node are stored as a table if at least one in this number is known. It is set by hand.
@@ -180,7 +226,7 @@ pub(crate) fn bytes(n_samples: u128, n_cells: u128, n_known: u128) -> u128 {
     let (of_sample, of_number) = (size_of::<Range<usize>>() as u128, size_of::<f64>() as u128);
     let of_cells = match TABLE as u128 * n_known >= n_cells {
         true => 2 * of_number * n_cells,
-        false => (2 * of_number + size_of::<u32>() as u128) * n_known,
+        false => size_of::<Cell>() as u128 * n_known,
     };
     of_sample * n_samples + of_cells
 }
@@ -210,9 +256,6 @@ pub(crate) struct CellsVariance<'a, U> {
     cells: NodeCells,
     /// The cells of each sample of the node.
     of_rows: Vec<Range<usize>>,
-    /// The outputs of which cells have been moved, and those of them whose gain has not been computed since.
-    touched: Vec<u32>,
-    stale: Vec<u32>,
     weight: f64,
     n_samples: usize,
     /// The value of a unit of gain.
@@ -239,8 +282,6 @@ impl<'a, U: Units> CellsVariance<'a, U> {
             sums: Sums::default(),
             cells: NodeCells::default(),
             of_rows: PURPOSE.filled(0..0, weights.len())?,
-            touched: PURPOSE.with_capacity(y.n_outputs())?,
-            stale: PURPOSE.with_capacity(y.n_outputs())?,
             weight: 0.0,
             n_samples: 0,
             unit: PowerOfTwo::ONE,
@@ -326,12 +367,12 @@ impl<'a, U: Units> CellsVariance<'a, U> {
     fn round(&mut self, rows: &[u32]) -> Result<()> {
         let (mut cells, mut of_rows) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.of_rows));
         let (mut sums, mut roundings) = (std::mem::take(&mut self.sums), std::mem::take(&mut self.roundings));
-        cells.places.clear();
+        cells.listed.clear();
         cells.weights.clear();
         cells.amounts.clear();
         for piece in self.control.pieces(rows, 1 + self.cost()) {
             for &row in piece? {
-                let start = cells.weights.len();
+                let start = cells.len();
                 if cells.is_table {
                     PURPOSE.resize(&mut cells.weights, start + sums.weights.len(), 0.0)?;
                     PURPOSE.resize(&mut cells.amounts, start + sums.weights.len(), 0.0)?;
@@ -355,12 +396,10 @@ impl<'a, U: Units> CellsVariance<'a, U> {
                         let at = start + place as usize;
                         (cells.weights[at], cells.amounts[at]) = (weight, amount);
                     } else {
-                        PURPOSE.push(&mut cells.places, place)?;
-                        PURPOSE.push(&mut cells.weights, weight)?;
-                        PURPOSE.push(&mut cells.amounts, amount)?;
+                        PURPOSE.push(&mut cells.listed, Cell { place, weight, amount })?;
                     }
                 }
-                of_rows[row as usize] = start..cells.weights.len();
+                of_rows[row as usize] = start..cells.len();
             }
         }
         (self.cells, self.of_rows, self.sums, self.roundings) = (cells, of_rows, sums, roundings);
@@ -387,21 +426,6 @@ impl<'a, U: Units> CellsVariance<'a, U> {
         self.weight * self.cells_of_a_sample.unwrap_or(1.0)
     }
 
-    /// Moves cells without computing the gain of their output.
-    #[inline(always)]
-    fn move_amount(&mut self, place: u32, weight: f64, amount: f64) {
-        let at = place as usize;
-        self.sums.moved_weights[at] += weight;
-        self.sums.moved_sums[at] += amount;
-        // In a table, all gains are computed.
-        if !self.cells.is_table && !std::mem::replace(&mut self.sums.is_stale[at], true) {
-            self.stale.push(place);
-            if !std::mem::replace(&mut self.sums.is_touched[at], true) {
-                self.touched.push(place);
-            }
-        }
-    }
-
     #[inline(always)]
     fn move_cells(&mut self, row: u32) {
         let range = self.of_rows[row as usize].clone();
@@ -414,8 +438,8 @@ impl<'a, U: Units> CellsVariance<'a, U> {
             add(moved_weights, &self.cells.weights[range.clone()]);
             add(moved_sums, &self.cells.amounts[range]);
         } else {
-            for at in range {
-                self.move_amount(self.cells.places[at], self.cells.weights[at], self.cells.amounts[at]);
+            for cell in &self.cells.listed[range] {
+                self.sums.move_cell(*cell);
             }
         }
     }
@@ -436,10 +460,11 @@ impl<'a, U: Units> CellsVariance<'a, U> {
             moved.gain = self.sums.gain_of_all();
             return;
         }
-        for place in self.stale.drain(..) {
-            let (at, sums) = (place as usize, &mut self.sums);
+        let sums = &mut self.sums;
+        while let Some(place) = sums.stale.pop() {
+            let at = place as usize;
             let gain = sums.gain(at, sums.moved_weights[at], sums.moved_sums[at]);
-            sums.is_stale[at] = false;
+            sums.states[at] = State::Settled;
             moved.gain += gain - std::mem::replace(&mut sums.gains[at], gain);
         }
     }
@@ -475,9 +500,9 @@ impl<U: Units> NodeCriterion for CellsVariance<'_, U> {
 
     #[inline]
     fn reset(&mut self) -> MovedSide {
-        let Sums { moved_weights, moved_sums, gains, is_touched, .. } = &mut self.sums;
-        for at in self.touched.drain(..).map(|place| place as usize) {
-            (moved_weights[at], moved_sums[at], gains[at], is_touched[at]) = (0.0, 0.0, 0.0, false);
+        let Sums { moved_weights, moved_sums, gains, states, touched, .. } = &mut self.sums;
+        for at in touched.drain(..).map(|place| place as usize) {
+            (moved_weights[at], moved_sums[at], gains[at], states[at]) = (0.0, 0.0, 0.0, State::Untouched);
         }
         if self.cells.is_table {
             moved_weights.fill(0.0);
@@ -506,7 +531,7 @@ impl<U: Units> NodeCriterion for CellsVariance<'_, U> {
     }
 
     fn cost(&self) -> usize {
-        self.cells.weights.len() / self.n_samples.max(1)
+        self.cells.len() / self.n_samples.max(1)
     }
 
     #[inline]
@@ -522,9 +547,12 @@ impl<U: Units> NodeCriterion for CellsVariance<'_, U> {
     #[inline]
     fn move_one(&mut self, row: u32) -> MovedSide {
         let (sums, cells, range) = (&self.sums, &self.cells, self.of_rows[row as usize].clone());
+        let of = |cell: &Cell| sums.gain(cell.place as usize, cell.weight, cell.amount);
         let start = range.start;
-        let place = |at: usize| if cells.is_table { at - start } else { cells.places[at] as usize };
-        let gain = range.map(|at| sums.gain(place(at), cells.weights[at], cells.amounts[at])).sum();
+        let gain = match cells.is_table {
+            true => range.map(|at| sums.gain(at - start, cells.weights[at], cells.amounts[at])).sum(),
+            false => cells.listed[range].iter().map(of).sum(),
+        };
         MovedSide { weight: self.weights[row as usize].to_f64(), gain }
     }
 
@@ -547,8 +575,13 @@ impl<U: Units> NodeCriterion for CellsVariance<'_, U> {
         for &(number, sum) in sums {
             let place = self.of_outputs[(number % n_outputs) as usize].place;
             if place != NOWHERE {
-                let (weight, sum) = if number < n_outputs { (0.0, sum) } else { (sum, 0.0) };
-                self.move_amount(place, weight, sum);
+                let (weight, amount) = if number < n_outputs { (0.0, sum) } else { (sum, 0.0) };
+                if self.cells.is_table {
+                    self.sums.moved_weights[place as usize] += weight;
+                    self.sums.moved_sums[place as usize] += amount;
+                } else {
+                    self.sums.move_cell(Cell { place, weight, amount });
+                }
             }
         }
         self.settle(moved);
