@@ -53,14 +53,20 @@ pub(crate) trait Store<C: NodeCriterion> {
         Ok(None)
     }
 
+    /// Takes the samples of the smaller child from the sums of its parent, before the criterion enters it, which may
+    /// round them anew, if this costs no more than [`Store::subtract`]. Returns whether it was done.
+    fn take_away(&mut self, _criterion: &C, _whole: &mut Self::Sums, _smaller: &Span, _larger: &Span) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Returns the sums of the larger child: those of its parent, `whole`, minus those of the smaller child, whose
-    /// `part` is filled as far as its search needed. The criterion has entered both. Returns `None` if this is
-    /// impossible or does not pay. `lottery` is that of the larger child.
+    /// `part` is filled as far as its search needed, unless they are `taken` away. The criterion has entered both.
+    /// Returns `None` if this is impossible or does not pay. `lottery` is that of the larger child.
     fn subtract(
         &mut self,
         _criterion: &C,
         _lottery: &Lottery,
-        _whole: Self::Sums,
+        (_whole, _taken): (Self::Sums, bool),
         _smaller: (&Span, &mut Option<Self::Sums>),
         _larger: &Span,
     ) -> Result<Option<Self::Sums>> {
@@ -240,7 +246,7 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
     /// of the smaller child, or are computed from its samples.
     fn rest(
         &mut self,
-        whole: Option<S::Sums>,
+        whole: Option<(S::Sums, bool)>,
         smaller: (&Span, &mut Option<S::Sums>),
         larger: &Task,
     ) -> Result<Option<S::Sums>> {
@@ -298,7 +304,11 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
             if children[side].stats.n == expected[side] { Ok(()) } else { Err(other_sums()) }
         };
         let (smaller, larger) = by_size(&children);
-        let whole = self.take(parent);
+        let mut whole = self.take(parent).map(|sums| (sums, false));
+        if let (Some((whole, taken)), true) = (&mut whole, search) {
+            let [smaller, larger] = [smaller, larger].map(|side| &children[side].span);
+            *taken = self.store.take_away(&self.criterion, whole, smaller, larger)?;
+        }
         let mut part = None;
 
         children[smaller].stats = self.enter(&children[smaller].span)?;
@@ -326,7 +336,7 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
             let mut sums = self.rest(whole, (&children[smaller].span, &mut part), &children[larger])?;
             self.find_split(&mut children[larger], sums.as_mut())?;
             self.keep(&children[larger], sums)?;
-        } else if let Some(whole) = whole {
+        } else if let Some((whole, _)) = whole {
             self.store.give_back(whole)?;
         }
         if S::CARRIES_COLUMNS && searched[smaller] {

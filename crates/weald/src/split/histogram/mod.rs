@@ -245,10 +245,11 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         &mut self,
         criterion: &Variance<'a, U, M>,
         lottery: &Lottery,
-        mut whole: Histogram,
+        (mut whole, taken): (Histogram, bool),
         (smaller, part): (&Span, &mut Option<Histogram>),
         larger: &Span,
     ) -> Result<Option<Histogram>> {
+        debug_assert!(!taken);
         let of_smaller = match part {
             Some(part) => part.frame,
             None => criterion.number_of_frame(self.samples.rows(smaller.samples.clone()))?,

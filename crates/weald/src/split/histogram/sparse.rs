@@ -301,15 +301,31 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         Ok(Some(histogram))
     }
 
+    fn take_away(
+        &mut self,
+        criterion: &Variance<'a, U, M>,
+        whole: &mut Histogram,
+        smaller: &Span,
+        larger: &Span,
+    ) -> Result<bool> {
+        let cost = f64::from(smaller.n_samples()) * self.x.per_row();
+        let pays = cost <= self.x.n_cells() as f64 && !self.is_small(larger) && criterion.workers().has_all_rows();
+        if pays {
+            self.move_rows::<_, _, false>(criterion, whole, smaller)?;
+        }
+        Ok(pays)
+    }
+
     fn subtract(
         &mut self,
         criterion: &Variance<'a, U, M>,
         _: &Lottery,
-        mut whole: Histogram,
+        (mut whole, taken): (Histogram, bool),
         (smaller, part): (&Span, &mut Option<Histogram>),
         larger: &Span,
     ) -> Result<Option<Histogram>> {
         let of_smaller = match part {
+            _ if taken => whole.frame,
             Some(part) => part.frame,
             None => criterion.number_of_frame(self.samples.rows(smaller.samples.clone()))?,
         };
@@ -319,6 +335,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
             return Ok(None);
         }
         match part {
+            _ if taken => {}
             Some(part) => {
                 M::take_away(&mut whole.sums, &part.sums, self.len);
                 whole.counts.iter_mut().zip(&part.counts).for_each(|(whole, part)| *whole -= part);
