@@ -1,6 +1,6 @@
-"""Boosting of many numbers of which few are known: r² on a held-out quarter, by stages, and processor time.
+"""Many numbers of which few are known: r² on a held-out quarter, of boosting by stages or of forests, and processor time.
 
-    python benches/defaults/few_known.py folder [--known 0.1] [--seeds 0 1]
+    python benches/defaults/few_known.py folder [--known 0.1] [--seeds 0 1] [--forests 30]
 
 `folder` has X_train.npz and Y_train.npz, sparse or dense; the stored entries of sparse Y are the known values, and `--known` hides
 others at random. One thread.
@@ -9,6 +9,7 @@ others at random. One thread.
 from __future__ import annotations
 
 import argparse
+import functools
 import time
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "64 leaves": {"max_leaf_nodes": 64},
     "rate .05": {"learning_rate": 0.05},
     "subsample .7": {"subsample": 0.7},
+}
+FORESTS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "a third of the features": {"max_features": 0.33},
+    "√p features": {"max_features": "sqrt"},
+    "all samples, a third of the features": {"bootstrap": False, "max_features": 0.33},
+    "all samples, √p features": {"bootstrap": False, "max_features": "sqrt"},
 }
 
 
@@ -60,6 +68,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--known", type=float)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--forests", type=int, metavar="TREES")
     given = parser.parse_args()
     X, Y = (matrix(given.folder / f"{name}_train.npz") for name in "XY")
     if given.known is not None:
@@ -72,12 +81,19 @@ def main() -> None:
         y, y_held = Y[~held], Y[held]
         there = ~np.isnan(y).all(axis=0)
         y, y_held = y[:, there], y_held[:, there]
-        for name, setting in SETTINGS.items():
+        means = np.nanmean(y, axis=0)
+        for name, setting in (FORESTS if given.forests else SETTINGS).items():
+            kind: Any = weald.GradientBoostingRegressor
+            if given.forests:
+                kind = functools.partial(weald.RandomForestRegressor, given.forests)
             start = time.process_time()
-            model = weald.GradientBoostingRegressor(random_state=0, n_jobs=1, **setting).fit(X[~held], y)
+            model = kind(random_state=0, n_jobs=1, **setting).fit(X[~held], y)
             seconds = time.process_time() - start
-            at = [k for k in (100, 200, 300, 400, 600) if k <= model.n_estimators_]
-            scores = [f"{k}: {r2(y_held, model.predict(X[held], n_stages=k), np.nanmean(y, axis=0)):.4f}" for k in at]
+            if given.forests:
+                scores = [f"{r2(y_held, model.predict(X[held]), means):.4f}"]
+            else:
+                at = [k for k in (100, 200, 300, 400, 600) if k <= model.n_estimators_]
+                scores = [f"{k}: {r2(y_held, model.predict(X[held], n_stages=k), means):.4f}" for k in at]
             print(f"seed {seed}, {name}: {seconds:.1f} s", *scores, flush=True)
 
 

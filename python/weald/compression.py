@@ -78,8 +78,7 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
     max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
     max_bytes : int or None, default=None
-        Maximum size in bytes of the file that `weald.save` writes. A ValueError names the size of the smallest model if
-        that is larger. None: no limit.
+        Maximum size in bytes of the file that `weald.save` writes. None: no limit.
     max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of
         the forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
@@ -185,8 +184,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
     max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
     max_bytes : int or None, default=None
-        Maximum size in bytes of the file that `weald.save` writes. A ValueError names the size of the smallest model if
-        that is larger. None: no limit.
+        Maximum size in bytes of the file that `weald.save` writes. None: no limit.
     max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of
         the forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
@@ -300,8 +298,7 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
     max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
     max_bytes : int or None, default=None
-        Maximum size in bytes of the file that `weald.save` writes. A ValueError names the size of the smallest model if
-        that is larger. None: no limit.
+        Maximum size in bytes of the file that `weald.save` writes. None: no limit.
     max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of
         the forest, instead of the model with the smallest loss. At least -1; it requires n_nodes="cv".
@@ -396,8 +393,7 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
     max_test_nodes : int or None, default=None
         Maximum number of splits of the model, from 0. None: no limit.
     max_bytes : int or None, default=None
-        Maximum size in bytes of the file that `weald.save` writes. A ValueError names the size of the smallest model if
-        that is larger. None: no limit.
+        Maximum size in bytes of the file that `weald.save` writes. None: no limit.
     max_loss_increase : float or None, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of
         the forest, instead of the model with the smallest loss. At least -1; it requires n_nodes="cv".

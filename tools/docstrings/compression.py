@@ -50,8 +50,7 @@ max_test_nodes : int or None, default={default}
     Maximum number of splits of the model, from 0. None: no limit.
 
 max_bytes : int or None, default={default}
-    Maximum size in bytes of the file that `weald.save` writes. A ValueError names the size of the smallest model if that
-    is larger. None: no limit.
+    Maximum size in bytes of the file that `weald.save` writes. None: no limit.
 
 max_loss_increase : float or None, default={default}
     If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the

@@ -463,11 +463,9 @@ class BaseCompressed(WithPaths):
         The file has the digits of `max_bytes`, which has to be at least this size.
         """
         self._set_model(model)
-        given, size = self.max_bytes, len(weald.dumps(self))
-        assert given is not None
-        while size > self.max_bytes:  # type: ignore[operator]
+        given = self.max_bytes
+        while (size := len(weald.dumps(self))) > (self.max_bytes or 0):
             self.max_bytes = size
-            size = len(weald.dumps(self))
         self.max_bytes = given
         return size
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
@@ -42,16 +43,9 @@ class Curve:
         They are found by bisection over the number of test nodes, with which the size increases except for a few bytes,
         so that the size of few models is computed.
         """
-        sizes = np.unique(self.n_test_nodes[rows])
-        first = {int(self.n_test_nodes[row]): int(row) for row in rows[::-1]}
-        low, high = 0, len(sizes)
-        while low < high:
-            middle = (low + high) // 2
-            if self.n_bytes(first[int(sizes[middle])]) <= limit:
-                low = middle + 1
-            else:
-                high = middle
-        return rows[self.n_test_nodes[rows] <= sizes[low - 1]] if low else rows[:0]
+        sizes, first = np.unique(self.n_test_nodes[rows], return_index=True)
+        n_within = bisect_right(first, limit, key=lambda at: self.n_bytes(int(rows[at])))
+        return rows[self.n_test_nodes[rows] <= sizes[n_within - 1]] if n_within else rows[:0]
 
 
 def choose(curve: Curve, budget: Budget) -> int:

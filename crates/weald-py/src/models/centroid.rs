@@ -155,15 +155,6 @@ impl PyCentroidForest {
     }
 }
 
-#[pymethods]
-impl PyCentroidForest {
-    /// Whether leaves refer to stored training samples.
-    #[getter]
-    fn has_stored_rows(&self) -> bool {
-        self.0.trees().iter().any(|tree| tree.leaves().has_rows())
-    }
-}
-
 /// A fitted tree of centroids. Each call creates a new array.
 #[pyclass(frozen, module = "weald._weald", name = "CentroidTree")]
 #[derive(Debug)]

@@ -175,8 +175,9 @@ impl BoostConfig {
         let spread_of = |data: &Dataset<'_>| if is_spread { data.spread(control) } else { Ok(None) };
         let (spread, spread_held) = (spread_of(data)?, validation.as_ref().map(spread_of).transpose()?.flatten());
         let data = &spread.as_ref().map_or_else(|| data.view(), |spread| spread.data(data));
-        let validation =
-            validation.as_ref().map(|held| spread_held.as_ref().map_or_else(|| held.view(), |spread| spread.data(held)));
+        let validation = validation
+            .as_ref()
+            .map(|held| spread_held.as_ref().map_or_else(|| held.view(), |spread| spread.data(held)));
         // Scores of all cells are dense, and so are the targets that losses read together with them.
         let restored = |data: &Dataset<'_>| if takes_cells { Ok(None) } else { data.restored(false) };
         let restored_validation = validation.as_ref().map(restored).transpose()?.flatten();

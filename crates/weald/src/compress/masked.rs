@@ -51,7 +51,8 @@ impl Unmasked {
         let mut train = PURPOSE.collected(train.iter().enumerate().map(of_known))?;
         let spread = left.spread(control)?;
         if let Some(spread) = &spread {
-            let by_class = left.view().sample_weight(&train[..]).weight_by_row()?.map(|weights| spread.weights(&weights));
+            let by_class =
+                left.view().sample_weight(&train[..]).weight_by_row()?.map(|weights| spread.weights(&weights));
             train = by_class.transpose()?.map_or_else(|| spread.weights(&train), Ok)?;
             held_out = held_out.map(|held| spread.weights(&held)).transpose()?;
         }

@@ -80,8 +80,7 @@ struct Sums {
     /// The gains of the cut, but for those that are stale.
     gains: Vec<f64>,
     states: Vec<State>,
-    /// The places that are not untouched, and those of them that are stale; empty in a table, of which all gains are
-    /// computed.
+    /// The places that are not untouched, and those of them that are stale. In a table, all gains are computed.
     touched: Vec<u32>,
     stale: Vec<u32>,
 }
@@ -500,7 +499,8 @@ impl<U: Units> NodeCriterion for CellsVariance<'_, U> {
 
     #[inline]
     fn reset(&mut self) -> MovedSide {
-        let Sums { moved_weights, moved_sums, gains, states, touched, .. } = &mut self.sums;
+        let Sums { moved_weights, moved_sums, gains, states, touched, stale, .. } = &mut self.sums;
+        stale.clear();
         for at in touched.drain(..).map(|place| place as usize) {
             (moved_weights[at], moved_sums[at], gains[at], states[at]) = (0.0, 0.0, 0.0, State::Untouched);
         }
@@ -576,12 +576,7 @@ impl<U: Units> NodeCriterion for CellsVariance<'_, U> {
             let place = self.of_outputs[(number % n_outputs) as usize].place;
             if place != NOWHERE {
                 let (weight, amount) = if number < n_outputs { (0.0, sum) } else { (sum, 0.0) };
-                if self.cells.is_table {
-                    self.sums.moved_weights[place as usize] += weight;
-                    self.sums.moved_sums[place as usize] += amount;
-                } else {
-                    self.sums.move_cell(Cell { place, weight, amount });
-                }
+                self.sums.move_cell(Cell { place, weight, amount });
             }
         }
         self.settle(moved);

@@ -10,7 +10,6 @@ pub(crate) mod cells;
 pub(crate) mod masked;
 mod spread;
 
-
 use std::borrow::Cow;
 
 use ndarray::{Array2, ArrayView2};
