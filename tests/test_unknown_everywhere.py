@@ -24,7 +24,7 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, KFold, RandomizedSearchCV
 from weald import inspection, metrics
 from weald import model_selection as ours
-from weald._ranking.known_scorers import KnownScorer
+from weald._ranking.known_scorers import _OF_LABELS, _OF_NUMBERS, KnownScorer
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
 NAN = np.nan
@@ -507,10 +507,25 @@ def test_scores_by_name_are_those_of_known_values() -> None:
     gaps, model = np.where(mask, NAN, y), forest("labels").fit(X, y)
     right = (model.predict(X) == y) | mask
     assert KnownScorer("accuracy")(model, X, gaps) == np.mean(right.all(axis=1)[~mask.all(axis=1)])
-    f1 = [theirs.f1_score(y[k, j], model.predict(X)[k, j]) for j, k in enumerate((~mask).T)]
-    assert KnownScorer("f1_macro")(model, X, gaps) == pytest.approx(np.mean(f1), rel=1e-12)
-    with pytest.raises(ValueError, match="sample_weight must be None with scoring='f1_micro'"):
-        KnownScorer("f1_micro")(model, X, gaps, w)
+    for weights in (None, w):
+        of = np.ones(len(y)) if weights is None else weights
+        f1 = [theirs.f1_score(y[k, j], model.predict(X)[k, j], sample_weight=of[k]) for j, k in enumerate((~mask).T)]
+        assert KnownScorer("f1_macro")(model, X, gaps, weights) == pytest.approx(np.mean(f1), rel=1e-12)
+        known, predicted = np.nonzero(~mask), model.predict(X)
+        micro = theirs.f1_score(y[known], predicted[known], sample_weight=of[known[0]])
+        assert KnownScorer("f1_micro")(model, X, gaps, weights) == pytest.approx(micro, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("labels", name) for name in sorted(_OF_LABELS)] + [("numbers", name) for name in sorted(_OF_NUMBERS)],
+)
+def test_boosting_stops_by_every_score_of_known_values(kind, name):
+    X, y, mask, _ = problem(kind)
+    model = boosting(kind).set_params(early_stopping=True, scoring=name, n_estimators=3)
+    given = [model.fit(X, np.where(mask, NAN, y)).predict(X), model.fit(X, y, y_weight=~mask).predict(X)]
+    np.testing.assert_array_equal(*given)
+    assert len(model.validation_metric_) == 3
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")

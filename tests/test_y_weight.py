@@ -200,6 +200,13 @@ REFUSED = {
         LABELS,
         "by linear models of folds",
     ),
+    "a score of shared trees": (
+        weald.GradientBoostingRegressor(
+            n_estimators=2, output_strategy="joint", early_stopping=True, scoring="r2", random_state=0
+        ),
+        NUMBERS,
+        "with scoring",
+    ),
 }
 
 

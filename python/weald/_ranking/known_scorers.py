@@ -83,9 +83,7 @@ def _accuracy(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_wei
 
 def _f1(average: str) -> Callable[..., float]:
     def score(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: object) -> float:
-        if sample_weight is not None:
-            raise ValueError(f"sample_weight must be None with scoring='f1_{average}' and unknown values of y")
-        return label_counts.f1_score(y, estimator.predict(X), None, average)
+        return label_counts.f1_score(y, estimator.predict(X), None, average, sample_weight=sample_weight)
 
     return score
 

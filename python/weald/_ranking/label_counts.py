@@ -9,36 +9,46 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald._input import targets
-from weald._input.checks import Matrix, number
+from weald._input.checks import Matrix, number, score_weights
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 
 
 def counts(
-    y_true: MatrixLike | None, y_pred: Matrix, y_weight: MatrixLike | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each label: the number of true positives, and the number of positives plus predicted positives."""
+    y_true: MatrixLike | None, y_pred: Matrix, y_weight: MatrixLike | None, sample_weight: object = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """For each label: the weight of true positives, and that of positives plus that of predicted positives."""
     labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_pred, of_score="y_pred")
     predicted = predicted_labels(y_pred, labels.shape)
     if mask is not None:
         predicted = ranks.without(predicted, mask)
-    _, right = ranks.places_in(labels, ranks.rows_of(predicted), predicted.indices)
-    d = labels.shape[1]
-    n_right = np.bincount(predicted.indices[right], minlength=d)
-    return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
+    rows, (n, d) = ranks.rows_of(predicted), labels.shape
+    _, right = ranks.places_in(labels, rows, predicted.indices)
+    weights = score_weights(sample_weight, n)
+
+    def count(found: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(found, None if weights is None else weights[rows], minlength=d)
+
+    of_predicted = count(predicted.indices, rows)
+    return count(predicted.indices[right], rows[right]), count(labels.indices, ranks.rows_of(labels)) + of_predicted
 
 
 def f1_score(
-    y_true: MatrixLike, y_pred: Any, y_weight: MatrixLike | None, average: str, zero_division: object = 0.0
+    y_true: MatrixLike,
+    y_pred: Any,
+    y_weight: MatrixLike | None,
+    average: str,
+    zero_division: object = 0.0,
+    sample_weight: object = None,
 ) -> float:
     """The F1 score of all entries together ("micro"), or the mean of those of labels ("macro").
 
     Labels without true or predicted entries have the score `zero_division`, and are left out if that is NaN.
     """
-    n_right, n_cells = counts(y_true, y_pred, y_weight)
+    n_right, n_cells = counts(y_true, y_pred, y_weight, sample_weight)
     zero = check_zero_division(zero_division)
     if average == "micro":
-        return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
+        return 2.0 * n_right.sum().item() / n_cells.sum().item() if n_cells.any() else zero
     some = n_cells > 0
     found = np.full(len(n_cells), zero)
     found[some] = 2.0 * n_right[some] / n_cells[some]

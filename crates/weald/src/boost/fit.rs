@@ -33,11 +33,13 @@ pub(super) struct Validation<'a> {
     pub(super) of_columns: ColumnWeights,
     /// The scores to start from, a column for each score.
     pub(super) margins: Option<ArrayView2<'a, f64>>,
+    /// Whether samples have become several: their scores are not those of the caller's samples.
+    pub(super) is_spread: bool,
 }
 
 impl<'a> Validation<'a> {
     pub(super) fn new(y: Targets<'a>, sample_weight: Option<&'a [f64]>) -> Self {
-        Validation { y, sample_weight, of_columns: ColumnWeights::default(), margins: None }
+        Validation { y, sample_weight, of_columns: ColumnWeights::default(), margins: None, is_spread: false }
     }
 }
 
@@ -241,6 +243,7 @@ impl BoostConfig {
             sample_weight: held_weight.as_deref(),
             of_columns,
             margins: of_held,
+            is_spread: spread_held.is_some(),
         });
         let of_cells = cells.as_ref().and(data.known());
         let population = Population { margins, ..Population::new(&x, Some(&y), of_cells, sample_weight.as_deref()) };

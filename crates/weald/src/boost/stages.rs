@@ -224,6 +224,7 @@ pub(super) use with_kind;
 
 const START: Purpose = Purpose("the constants that boosting starts from");
 const FACTORS: Purpose = Purpose("the factors of outputs");
+const JOINTLY_SCORED: &str = "with scoring if trees have several outputs, except one combination with leaves for each";
 
 impl<'f> Fitting<'f> {
     /// `population` are the samples that stages draw from: the training samples, with their weights and margins.
@@ -417,6 +418,9 @@ impl<'f> Fitting<'f> {
         };
         let mut validation = None;
         if let (Some(held_out), Some(y)) = (self.validation, held_out) {
+            if held_out.is_spread && wants_scores {
+                return Err(Error::unsupported("y_weight with several weights in a sample", JOINTLY_SCORED));
+            }
             let weights = match held_out.of_columns.of(t) {
                 Some(own) => own.try_clone()?,
                 None => Weights::of_rows(held_out.sample_weight, y.n_samples())?,

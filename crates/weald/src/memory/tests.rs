@@ -170,7 +170,7 @@ fn leaves_share_what_they_do_not_know() {
         [
             &("the sorted columns of a tree", 8 * 100 * 10, true),
             &("the list of known cells", 12 * 5_000, false),
-            &("the targets of a tree", 16 * 100 + 20 * 5_000, true),
+            &("the targets of a tree", 16 * 100 + 24 * 5_000, true),
         ]
     );
 }
