@@ -62,18 +62,18 @@ impl Pooled {
         }
         let are_alike = !is_curved && of_columns().all(|of_column| of_column == largest);
         let one = if are_alike { 1 } else { 1 << UNIT_BITS };
-        let factor = |cell: usize| units.factors.map_or(1, |factors| factors.alone.units(cell));
-        let mut sums = PURPOSE.filled(Sums::default(), n_samples)?;
-        for (column, _) in columns() {
-            for cell in cells.of(column) {
+        let divisor_of_one = u64::from(units.factors.is_none());
+        let mut sums = PURPOSE.filled(Sums { divisor: divisor_of_one, ..Sums::default() }, n_samples)?;
+        if let Some(factors) = units.factors {
+            for cell in columns().flat_map(|(column, _)| cells.of(column)) {
                 let sums = &mut sums[cells.rows[cell] as usize];
-                sums.divisor = divisor(sums.divisor, factor(cell));
+                sums.divisor = divisor(sums.divisor, factors.alone.units(cell));
             }
         }
         for (column, &phi) in columns() {
             for cell in cells.of(column) {
                 let sums = &mut sums[cells.rows[cell] as usize];
-                let factor = factor(cell) / sums.divisor;
+                let factor = units.factors.map_or(1, |factors| factors.alone.units(cell) / sums.divisor);
                 let curvature = if is_curved { cells.curvatures[cell] } else { 1.0 };
                 let part = if are_alike { 1 } else { ((phi.abs() * curvature / largest * one as f64) as u64).max(1) };
                 sums.parts += factor * part;
