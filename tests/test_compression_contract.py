@@ -632,6 +632,8 @@ def test_bytes_within_a_budget(name, method):
     smallest = int(re.findall(r"\d+", str(told.value))[0])
     least = make(name, max_bytes=smallest, **method).fit(X, y)
     assert len(weald.dumps(least)) == smallest
+    with pytest.raises(ValueError, match=f"max_bytes must be at least {smallest}, the size of the smallest model, got"):
+        make(name, max_bytes=smallest - 1, **method).fit(X, y)
     budget = (smallest + len(weald.dumps(free))) // 2
     model = make(name, max_bytes=budget, **method).fit(X, y)
     assert least.n_test_nodes_ < model.n_test_nodes_

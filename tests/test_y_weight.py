@@ -148,11 +148,16 @@ def test_leaves_for_all_outputs_are_weighted_means(known: np.ndarray) -> None:
         np.testing.assert_allclose(found.predict(X)[leaves == leaf], np.tile(expected, (len(w), 1)), rtol=1e-6)
 
 
-def test_a_sample_of_several_weights_is_several_samples_of_one_weight() -> None:
+def of_several_weights() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Weights that differ within samples; and as samples of one weight: their rows, weights and known cells."""
     weight = np.where(KNOWN, RNG.choice([0.5, 1.0, 3.0], KNOWN.shape), 0)
     pairs = [(row, value) for row in range(80) for value in np.unique(weight[row]) if value]
     rows, values = (np.array(found) for found in zip(*pairs, strict=True))
-    known = weight[rows] == values[:, None]
+    return weight, rows, values, weight[rows] == values[:, None]
+
+
+def test_a_sample_of_several_weights_is_several_samples_of_one_weight() -> None:
+    weight, rows, values, known = of_several_weights()
     models = {
         "joint": (weald.GradientBoostingRegressor(**PLAIN, output_strategy="joint", random_state=0), NUMBERS),
         "joint labels": (weald.GradientBoostingClassifier(**PLAIN, output_strategy="joint", random_state=0), LABELS),
@@ -166,9 +171,7 @@ def test_a_sample_of_several_weights_is_several_samples_of_one_weight() -> None:
 
 
 def test_held_out_samples_of_several_weights_are_several_samples() -> None:
-    weight = np.where(KNOWN, RNG.choice([0.5, 1.0, 3.0], KNOWN.shape), 0)
-    pairs = [(row, value) for row in range(80) for value in np.unique(weight[row]) if value]
-    rows, values = (np.array(found) for found in zip(*pairs, strict=True))
+    weight, rows, values, known = of_several_weights()
     folds = [(of != 0, of == 0) for of in (np.arange(80) % 3, np.arange(80) // 20 % 2)]
     of_all = [tuple(np.flatnonzero(side) for side in fold) for fold in folds]
     of_parts = [tuple(np.flatnonzero(side[rows]) for side in fold) for fold in folds]
@@ -177,7 +180,7 @@ def test_held_out_samples_of_several_weights_are_several_samples() -> None:
     for kind, y in (weald.GradientBoostingRegressor, numbers), (weald.GradientBoostingClassifier, 1.0 * (numbers > 2)):
         one = fit(kind(**told, early_stopping=weald.EarlyStopping(cv=of_all)), y, y_weight=weight)
         other = kind(**told, early_stopping=weald.EarlyStopping(cv=of_parts))
-        other.fit(X[rows], y[rows], values, y_weight=weight[rows] == values[:, None])
+        other.fit(X[rows], y[rows], values, y_weight=known)
         assert 1 < one.n_estimators_ < 100
         assert one.n_estimators_ == other.n_estimators_
         np.testing.assert_array_equal(one.predict(X), other.predict(X))

@@ -81,8 +81,8 @@ y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
 
 # y_weight_of_compression
 y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
-    0 marks unknown values of y, besides those that are NaN; they are not read and have no loss. Only for
-    solver="stagewise". A sample without any known value is left out, an output without any raises a ValueError.
+    Weights of the values of y: 0 for unknown ones, which are not read, as NaN is.
+    Only for solver="stagewise". A sample without any known value is left out, an output without any raises a ValueError.
 
 # y_weight_of_score
 y_weight : {array-like, sparse matrix} of the shape of y or None, default=None

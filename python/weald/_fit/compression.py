@@ -184,8 +184,8 @@ class BaseCompressed(WithPaths):
             nothing is read; one with weight 2 counts as two, up to the rounding of sums, and as one in folds. Positive
             weights below 2**-40 of the largest are raised to this value.
         y_weight : {array-like, sparse matrix} of the shape of y or None, default=None
-            0 marks unknown values of y, besides those that are NaN; they are not read and have no loss. Only for
-            solver="stagewise". A sample without any known value is left out, an output without any raises a ValueError.
+            Weights of the values of y: 0 for unknown ones, which are not read, as NaN is. Only for solver="stagewise".
+            A sample without any known value is left out, an output without any raises a ValueError.
         label_names : array-like of shape (n_labels,) of str or None, default=None
             Distinct names of the labels, which become `target_names_in_`. If y is a frame, they must be those of its
             columns.
