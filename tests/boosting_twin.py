@@ -89,6 +89,10 @@ class Loss:
     start: Callable[[Array, Array], float]
     curvature: Callable[[Array, Array], Array] | None = None
 
+    def response(self, y: Array, f: Array) -> Array:
+        """What trees are grown on."""
+        return self.negative_gradient(y, f)
+
     def step(self, y: Array, f: Array, g: Array, w: Array) -> float:
         return minimise(lambda rho: float(w @ self.value(y, f + rho * g)))
 
@@ -104,7 +108,14 @@ class Loss:
         return self.newton_step(y, f, np.ones_like(f), w, newton)
 
 
-class AbsoluteError(Loss):
+class Distance(Loss):
+    """A loss whose gradient only tells the side of a target: trees are grown on it × the root of its distance."""
+
+    def response(self, y: Array, f: Array) -> Array:
+        return self.negative_gradient(y, f) * np.sqrt(np.abs(y - f))
+
+
+class AbsoluteError(Distance):
     def leaf(self, y: Array, f: Array, w: Array, newton: Newton) -> float:
         return lower_median((y - f)[w > 0], w[w > 0])
 
@@ -128,7 +139,7 @@ class Hinge(Loss):
 
 
 @dataclass(frozen=True)
-class Quantile(Loss):
+class Quantile(Distance):
     q: float = 0.5
 
     def leaf(self, y: Array, f: Array, w: Array, newton: Newton) -> float:
@@ -186,8 +197,7 @@ def tweedie(p: float) -> Loss:
     )
 
 
-# The losses below that have a parameter. Multiples of an eighth are exact as gradients, whose sums with rounded weights
-# keep 26 bits.
+# The losses below that have a parameter.
 OBJECTS = {"quantile": weald.loss.Quantile(0.625), "huber": weald.loss.Huber(0.4), "tweedie": weald.loss.Tweedie(1.3)}
 
 
@@ -315,11 +325,12 @@ class Twin:
             return -sum(float((self.targets[:, s] * log_softmax(f[:, s], axis=1)).sum()) for s in self.groups)
         return float(np.abs(LOSSES[self.loss].value(self.targets, f)).sum())
 
-    def negative_gradient(self, f: Array) -> Array:
+    def responses(self, f: Array) -> Array:
+        """What trees are grown on: the negative gradients of most losses."""
         if self.groups:
             found = self.targets - np.concatenate([softmax(f[:, s], axis=1) for s in self.groups], axis=1)
         else:
-            found = LOSSES[self.loss].negative_gradient(self.targets, f)
+            found = LOSSES[self.loss].response(self.targets, f)
         return found if self.known is None else np.where(self.known, found, 0.0)
 
     def steps(self, f: Array, g: Array) -> Array:
@@ -360,7 +371,7 @@ class Twin:
         """After each stage: the values that it adds to scores of given samples, its steps, and the training scores."""
         f = np.tile(self.start(), (len(self.X), 1))
         for stage in range(n_stages):
-            R = self.negative_gradient(f)
+            R = self.responses(f)
             phi = None if phis is None else phis[stage]
             if newton is None:
                 predict = self.direction(strategy, R, phi, relabel, limits)

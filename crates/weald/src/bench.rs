@@ -276,7 +276,7 @@ pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([Row
     ];
     let mut sum = 0.0;
     let times = losses.map(|loss| RowTimes {
-        gradients: time(&mut |row, r| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),
+        gradients: time(&mut |row, r| sum += loss.responses(RowTargets::On(&on), row, r)),
         loss: time(&mut |row, _| sum += loss.loss(RowTargets::On(&on), row)),
     });
     let total = Total::new(n_rows as u64).expect("few samples");

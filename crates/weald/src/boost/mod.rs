@@ -23,7 +23,8 @@
 //! The *scores* f of a sample are the arguments of the loss: one for each numerical output and label, one for two
 //! classes, and otherwise one for each class. A *stage* fits one weak model g (for single targets, one for each score)
 //! to the negative gradients at the current scores, finds *steps* ρ that minimise the loss of each score along g, and
-//! adds μ ρ g, where μ is the learning rate.
+//! adds μ ρ g, where μ is the learning rate. For the absolute error and quantiles, whose gradients only tell the side of a
+//! target, "negative gradients" below are those × √|y − f|.
 //!
 //! | strategy | a stage's tree is grown on | and adds to the scores |
 //! |---|---|---|

@@ -1,8 +1,9 @@
 //! The absolute error, |y − f|.
 
 use super::column::ColumnLoss;
+use super::quantile::with_distance;
 use super::steps::newton::Regularization;
-use super::{Bounds, Domain, LineProblem, Loss, ROWS};
+use super::{Domain, LineProblem, Loss, ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::Rounding;
@@ -15,10 +16,6 @@ pub struct AbsoluteError;
 impl Loss for AbsoluteError {
     fn domain(&self) -> Domain {
         Domain::Numbers
-    }
-
-    fn bounds(&self) -> Option<Bounds> {
-        Some(Bounds { gradient: 1.0, curvature: 0.0 })
     }
 
     fn value(&self, y: f64, score: f64) -> f64 {
@@ -54,6 +51,11 @@ impl Loss for AbsoluteError {
 }
 
 impl ColumnLoss for AbsoluteError {
+    /// Returns the sign of y − f, × √|y − f|.
+    fn response(&self, y: f64, score: f64) -> f64 {
+        with_distance(self.negative_gradient(y, score), y - score)
+    }
+
     /// Returns the lower weighted median of the residuals, without a bound on its magnitude.
     fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
         let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);

@@ -35,6 +35,11 @@ pub(crate) trait ColumnLoss: Loss {
         LeafRule::Search
     }
 
+    /// Returns what trees are grown on. By default, it is the negative gradient.
+    fn response(&self, y: f64, score: f64) -> f64 {
+        self.negative_gradient(y, score)
+    }
+
     /// Returns whether second derivatives may differ between samples.
     fn has_curvature(&self) -> bool {
         false

@@ -163,6 +163,10 @@ fn spread(y: &[f64], found: &[f64], out: &mut [f64]) {
 }
 
 impl ColumnLoss for KnownCells<'_> {
+    fn response(&self, y: f64, score: f64) -> f64 {
+        if y.is_nan() { 0.0 } else { self.0.response(y, score) }
+    }
+
     fn skips_unknown(&self) -> bool {
         true
     }

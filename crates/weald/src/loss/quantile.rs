@@ -6,7 +6,7 @@
 use super::column::ColumnLoss;
 use super::steps::line_search::{LARGEST_MOVE, LineSearch, first_with_weight};
 use super::steps::newton::Regularization;
-use super::{Bounds, Domain, LineProblem, Loss, LossKind, LossParameter, ROWS};
+use super::{Domain, LineProblem, Loss, LossKind, LossParameter, ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::Rounding;
@@ -42,13 +42,16 @@ impl Quantile {
     }
 }
 
+/// Returns gradient × √|r|. The gradient of a distance only tells on which side of the score a target is: trees that are
+/// grown on it cannot tell targets apart that are on one side, near or far. The root keeps what is far from deciding
+/// alone, as it would with r itself (`benches/defaults/distances.py`).
+pub(super) fn with_distance(gradient: f64, r: f64) -> f64 {
+    gradient * r.abs().sqrt()
+}
+
 impl Loss for Quantile {
     fn domain(&self) -> Domain {
         Domain::Numbers
-    }
-
-    fn bounds(&self) -> Option<Bounds> {
-        Some(Bounds { gradient: self.quantile.max(1.0 - self.quantile), curvature: 0.0 })
     }
 
     fn check(&self) -> Result<()> {
@@ -102,6 +105,11 @@ impl Loss for Quantile {
 }
 
 impl ColumnLoss for Quantile {
+    /// Returns the negative gradient × √|y − f|: see [`with_distance`].
+    fn response(&self, y: f64, score: f64) -> f64 {
+        with_distance(self.negative_gradient(y, score), y - score)
+    }
+
     /// Returns the quantile of the residuals, without a bound on its magnitude.
     fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
         let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);

@@ -368,7 +368,7 @@ proptest! {
         let numbers: Vec<f64> = (0..n as u32).map(|j| if on.contains(&j) { 1.0 } else { -1.0 }).collect();
         let run = |rows: &dyn RowLoss<f32>, y: RowTargets<'_>| {
             let mut r = vec![0f32; n];
-            let loss = rows.negative_gradients(y, &scores, &mut r);
+            let loss = rows.responses(y, &scores, &mut r);
             assert_eq!(loss.to_bits(), rows.loss(y, &scores).to_bits());
             (loss, r)
         };
@@ -394,8 +394,8 @@ proptest! {
             let working = WorkingLoss::Columns(ColumnLosses::One(loss));
             let (rows, plain) = (working.rows::<f32>(Some(&shares)), working.rows::<f32>(None));
             let (mut r, mut of_plain) = (vec![0f32; scores.len()], vec![0f32; scores.len()]);
-            let found = rows.negative_gradients(RowTargets::On(&on), &scores, &mut r);
-            plain.negative_gradients(RowTargets::On(&on), &scores, &mut of_plain);
+            let found = rows.responses(RowTargets::On(&on), &scores, &mut r);
+            plain.responses(RowTargets::On(&on), &scores, &mut of_plain);
             prop_assert_eq!(&r, &of_plain);
             prop_assert_eq!(found.to_bits(), rows.loss(RowTargets::On(&on), &scores).to_bits());
             let y = |j: usize| if on.contains(&(j as u32)) { 1.0 } else { loss.domain().off() };
@@ -415,8 +415,8 @@ proptest! {
             let (mut r, mut other) = (vec![0f64; y.len()], vec![0f64; y.len()]);
             let working = WorkingLoss::Columns(ColumnLosses::One(kind.as_column()));
             let rows = working.rows::<f64>(None);
-            let loss = rows.negative_gradients(RowTargets::On(&on), &wide, &mut r);
-            prop_assert_eq!(loss, rows.negative_gradients(RowTargets::Numbers(&y), &wide, &mut other));
+            let loss = rows.responses(RowTargets::On(&on), &wide, &mut r);
+            prop_assert_eq!(loss, rows.responses(RowTargets::Numbers(&y), &wide, &mut other));
             prop_assert_eq!(&r, &other);
             prop_assert_eq!(loss, rows.loss(RowTargets::On(&on), &wide));
             let cells = || y.iter().zip(&scores).map(|(&y, &f)| kind.as_column().value(y, f.into()));
@@ -424,11 +424,11 @@ proptest! {
             // Both sums have the same terms in different orders.
             prop_assert!((loss - sum).abs() <= 1e-12 * sum + 1e-300, "{loss} {sum}");
             let mut narrow = vec![0f32; y.len()];
-            let in_float32 = working.rows::<f32>(None).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
+            let in_float32 = working.rows::<f32>(None).responses(RowTargets::On(&on), &scores, &mut narrow);
             // Rows of the logistic loss use float32 exponentials.
             prop_assert!((in_float32 - sum).abs() <= 1e-6 * sum + 1e-9, "{in_float32} {sum}");
             for j in 0..y.len() {
-                prop_assert_eq!(r[j], kind.as_column().negative_gradient(y[j], wide[j]));
+                prop_assert_eq!(r[j], kind.as_column().response(y[j], wide[j]));
                 prop_assert!(rows.bounds().is_none_or(|most| r[j].abs() <= most.gradient));
             }
         }
@@ -442,7 +442,7 @@ fn check_column<T: Float>(loss: &dyn RowLoss<T>, y: ColumnTargets<'_>, scores: &
     loss.column(y, &scores, &mut r, &mut losses);
     for (i, score) in scores.iter().enumerate() {
         let mut alone = [T::from_f64(0.0)];
-        let expected = loss.negative_gradients(y.of(i), &[*score], &mut alone);
+        let expected = loss.responses(y.of(i), &[*score], &mut alone);
         assert_eq!((losses[i].to_bits(), r[i].to_f64().to_bits()), (expected.to_bits(), alone[0].to_f64().to_bits()));
         assert_eq!(losses[i].to_bits(), loss.loss(y.of(i), &[*score]).to_bits());
     }

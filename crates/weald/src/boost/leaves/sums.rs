@@ -129,7 +129,7 @@ pub(crate) fn leaf_sums<T: Float>(
         }
         for &row in rows {
             let at = row as usize;
-            data.of_row.negative_gradients(data.row(at), &scores[at * width..][..width], r);
+            data.of_row.responses(data.row(at), &scores[at * width..][..width], r);
             vectorised(
                 #[inline(always)]
                 || grids.add(leaves.units(row) as f64, r, sums),

@@ -142,12 +142,12 @@ pub(super) fn sweep_rows<T: Float, M: Moves<T>>(
                     let y = data.row(row);
                     let step = moved.and_then(|(leaf_of, moves)| moves.stored(leaf_of[row] as usize, width));
                     *loss = if let (Some(step), Some(_)) = (step, projector) {
-                        data.of_row.negative_gradients_after(y, scores, step, r)
+                        data.of_row.responses_after(y, scores, step, r)
                     } else {
                         move_row(row, scores);
                         match projector {
                             None => data.of_row.loss(y, scores),
-                            Some(_) => data.of_row.negative_gradients(y, scores, r),
+                            Some(_) => data.of_row.responses(y, scores, r),
                         }
                     };
                 }

@@ -254,7 +254,7 @@ impl LogLossRows {
 }
 
 impl RowLoss<f32> for LogLossRows {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[f32], out: &mut [f32]) -> f64 {
+    fn responses(&self, y: RowTargets<'_>, scores: &[f32], out: &mut [f32]) -> f64 {
         let loss = self.dispatch(
             scores.len(),
             #[inline(always)]
@@ -265,7 +265,7 @@ impl RowLoss<f32> for LogLossRows {
 
     /// Each part of the row is moved just before its gradients are computed. Meanwhile, the machine fetches the next
     /// part from memory.
-    fn negative_gradients_after(&self, y: RowTargets<'_>, scores: &mut [f32], step: &[f32], out: &mut [f32]) -> f64 {
+    fn responses_after(&self, y: RowTargets<'_>, scores: &mut [f32], step: &[f32], out: &mut [f32]) -> f64 {
         let parts = scores.chunks_mut(BLOCK).zip(step.chunks(BLOCK)).map(
             #[inline(always)]
             |(scores, step)| {
@@ -362,8 +362,8 @@ mod tests {
             for rows in [LogLossRows::new(), LogLossRows::narrow()] {
                 let (mut moved, mut after) = (scores.clone(), scores.clone());
                 add(&mut moved, &step);
-                let loss = rows.negative_gradients(y, &moved, &mut expected);
-                assert_eq!(rows.negative_gradients_after(y, &mut after, &step, &mut out).to_bits(), loss.to_bits());
+                let loss = rows.responses(y, &moved, &mut expected);
+                assert_eq!(rows.responses_after(y, &mut after, &step, &mut out).to_bits(), loss.to_bits());
                 assert_eq!((&after, &out), (&moved, &expected), "{width}");
             }
         }

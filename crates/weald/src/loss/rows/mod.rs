@@ -113,23 +113,23 @@ impl<'a> ColumnTargets<'a> {
 
 /// The loss of one sample, which is a sum over its outputs.
 pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
-    /// Writes the negative gradient of every output and returns the loss of the sample.
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
+    /// Writes [`ColumnLoss::response`] of every output, which most losses have as the negative gradient, and returns the
+    /// loss of the sample.
+    fn responses(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
 
-    /// Adds `step` to the scores, and then does what [`RowLoss::negative_gradients`] does.
-    fn negative_gradients_after(&self, y: RowTargets<'_>, scores: &mut [T], step: &[T], out: &mut [T]) -> f64 {
+    /// Adds `step` to the scores, and then does what [`RowLoss::responses`] does.
+    fn responses_after(&self, y: RowTargets<'_>, scores: &mut [T], step: &[T], out: &mut [T]) -> f64 {
         vectorised(
             #[inline(always)]
             || add(scores, step),
         );
-        self.negative_gradients(y, scores, out)
+        self.responses(y, scores, out)
     }
 
-    /// Writes the negative gradients and the losses of samples with one score each, which are those of
-    /// [`RowLoss::negative_gradients`].
+    /// Writes the responses and the losses of samples with one score each, which are those of [`RowLoss::responses`].
     fn column(&self, y: ColumnTargets<'_>, scores: &[T], out: &mut [T], losses: &mut [f64]) {
         for (i, ((score, r), loss)) in scores.iter().zip(out).zip(losses).enumerate() {
-            *loss = self.negative_gradients(y.of(i), slice::from_ref(score), slice::from_mut(r));
+            *loss = self.responses(y.of(i), slice::from_ref(score), slice::from_mut(r));
         }
     }
 
@@ -230,11 +230,11 @@ impl Cells<'_> {
 }
 
 impl<T: Float> RowLoss<T> for Cells<'_> {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+    fn responses(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
         let mut sum = 0.0;
         self.each(y, scores.len(), |j, loss, y| {
             let score = scores[j].to_f64();
-            out[j] = T::from_f64(loss.negative_gradient(y, score));
+            out[j] = T::from_f64(loss.response(y, score));
             sum += self.weighed(j, loss.value(y, score));
         });
         sum
@@ -271,8 +271,8 @@ pub(crate) struct Weighed<'l, T: Float> {
 }
 
 impl<T: Float> RowLoss<T> for Weighed<'_, T> {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
-        self.kernel.negative_gradients(y, scores, out);
+    fn responses(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+        self.kernel.responses(y, scores, out);
         self.loss(y, scores)
     }
 

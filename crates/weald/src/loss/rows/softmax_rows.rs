@@ -171,7 +171,7 @@ impl Softmax {
 }
 
 impl<T: Float> RowLoss<T> for &Softmax {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+    fn responses(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
         let of_output = |output| {
             let columns = self.columns(output);
             let (scores, out) = (&scores[columns.clone()], &mut out[columns]);
@@ -207,7 +207,7 @@ impl<T: Float> RowSums<T> for Softmax {
         let (mut r, mut h) = (zeros()?, zeros()?);
         let grids = WeightedGrids::for_sums((0..width).map(|_| 1.0), rows.total)?;
         for &row in rows.ids {
-            (&self).negative_gradients(rows.y(row), rows.scores(row), &mut r);
+            (&self).responses(rows.y(row), rows.scores(row), &mut r);
             let weight = rows.units(row) as f64;
             vectorised(
                 #[inline(always)]

@@ -73,7 +73,7 @@ impl<'y> Row<'y> {
 }
 
 impl<T: Float> RowLoss<T> for SquareRows {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
+    fn responses(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
         vectorised(
             #[inline(always)]
             || {
