@@ -51,6 +51,9 @@ fn main() -> Result<()> {
         let name = format!("100 000 × 50, one output, {name}");
         case(&name, x.view(), one.view(), &config(leaves, depth), 3)?;
     }
+    let (large, of_large) = made(1_000_000, 50, 1);
+    case("1 000 000 × 50, one output, 31 leaves", large.view(), of_large.view(), &config(Some(31), None), 0)?;
+    drop(large);
     case("100 000 × 50, one output, all leaves", x.view(), one.view(), &config(None, None), 0)?;
     case("100 000 × 50, 8 outputs, depth 6", x.view(), y.view(), &config(None, Some(6)), 0)?;
     let (x, y) = made(2_000, 50, 500);
