@@ -2,6 +2,7 @@
 
 use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
 use crate::data::Category;
+use crate::data::bins::codes::LARGE;
 use crate::data::known::Known;
 use crate::data::known::bits::KnownBits;
 use crate::elementary::exp_m1;
@@ -91,7 +92,9 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
             None => {
                 let mut found = codes(shapes);
                 let n_values = count(shapes.n_samples) * count(shapes.n_features);
-                found.push(MemoryTerm::new("the codes of samples", bytes::<u8>() * n_values));
+                if n_values < count(LARGE) {
+                    found.push(MemoryTerm::new(CODES_BY_ROW, bytes::<u8>() * n_values));
+                }
                 return found;
             }
             Some(n_stored) => found.push(MemoryTerm::new("the codes of X", STORED * n_stored)),
@@ -126,11 +129,16 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
     found
 }
 
+const CODES_BY_ROW: &str = "the codes of samples";
+
 /// Dense X as the codes of bins, which are made from its columns.
 pub(super) fn codes(shapes: &FitShapes) -> Vec<MemoryTerm> {
     let n_values = count(shapes.n_samples) * count(shapes.n_features);
     let codes = MemoryTerm::new("the codes of X", bytes::<u8>() * n_values);
     let mut found = vec![codes.certain_if(true, "pass fewer features")];
+    if n_values >= count(LARGE) {
+        found.push(MemoryTerm::new(CODES_BY_ROW, bytes::<u8>() * n_values));
+    }
     if shapes.layout != LayoutOfX::ColumnMajor {
         found.push(MemoryTerm::new("the column-major copy of X", bytes::<f32>() * n_values));
     }

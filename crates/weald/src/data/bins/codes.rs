@@ -59,6 +59,14 @@ impl CodeColumn {
         })
     }
 
+    /// Returns the number of samples.
+    fn len(&self) -> usize {
+        match self {
+            CodeColumn::Narrow(codes) => codes.len(),
+            CodeColumn::Wide(codes) => codes.len(),
+        }
+    }
+
     /// Returns the codes, if they take one byte each.
     fn narrow(&self) -> Option<&[u8]> {
         match self {
@@ -83,6 +91,9 @@ fn filled<C: Code>(n: usize, coded: impl Iterator<Item = (u32, usize)>, control:
     Ok(codes)
 }
 
+/// Of so many codes, those of the samples of a small node are in no cache. It is set by hand from `benches/rust/histogram.rs`.
+pub(crate) const LARGE: usize = 1 << 24;
+
 /// The number of samples that are copied at a time, so that their rows stay in a fast cache.
 const ROWS_AT_ONCE: usize = 1 << 8;
 
@@ -101,6 +112,25 @@ pub(crate) struct Codes<'a> {
     counts: OnceLock<Vec<u32>>,
     /// The codes of all features, sample after sample, or empty: see [`Codes::with_rows`].
     by_row: Vec<u8>,
+}
+
+/// Codes of one byte, sample after sample.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByRow<'a> {
+    codes: &'a [u8],
+    n_features: usize,
+}
+
+impl<'a> ByRow<'a> {
+    pub(crate) fn n_samples(self) -> usize {
+        self.codes.len() / self.n_features
+    }
+
+    /// Returns the codes of all features of X.
+    #[inline]
+    pub(crate) fn of(self, row: u32) -> &'a [u8] {
+        &self.codes[row as usize * self.n_features..][..self.n_features]
+    }
 }
 
 impl Codes<'_> {
@@ -141,6 +171,12 @@ impl Codes<'_> {
         Ok(Codes { by_row, ..self })
     }
 
+    /// Returns the same codes, also sample after sample if they are [`LARGE`].
+    pub(crate) fn with_rows_if_large(self, control: &Control) -> Result<Self> {
+        let n_codes = self.columns.iter().map(|column| column.len()).sum::<usize>();
+        if n_codes >= LARGE { self.with_rows(control) } else { Ok(self) }
+    }
+
     /// Returns the codes of a feature, if they take one byte each, and the distance between those of two samples.
     pub(crate) fn near(&self, feature: u32) -> Option<(&[u8], usize)> {
         if self.by_row.is_empty() || self.features.numbers().is_some() {
@@ -149,12 +185,22 @@ impl Codes<'_> {
         Some((&self.by_row[feature as usize..], self.columns.len()))
     }
 
+    /// Returns the codes of all features of X, sample after sample, if there are such.
+    pub(crate) fn by_row(&self) -> Option<ByRow<'_>> {
+        (!self.by_row.is_empty()).then_some(ByRow { codes: &self.by_row, n_features: self.columns.len() })
+    }
+
     pub(crate) fn n_features(&self) -> usize {
         self.start.len() - 1
     }
 
     pub(crate) fn column(&self, feature: u32) -> &CodeColumn {
-        &self.columns[self.features.in_x(feature) as usize]
+        &self.columns[self.place(feature)]
+    }
+
+    /// Returns the number of a feature in X.
+    pub(crate) fn place(&self, feature: u32) -> usize {
+        self.features.in_x(feature) as usize
     }
 
     /// Returns the codes of some features, which are renumbered. The codes are borrowed.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::bins::Drawn;
 use super::debug_assert_rest;
-use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any, sum_over};
+use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any, fill_by_row, sum_over};
 use super::spare::PURPOSE;
 use super::words::{Gathered, Gatherings};
 use crate::control::Control;
@@ -26,6 +26,10 @@ pub(super) const MANY: usize = 1 << 14;
 
 /// The minimum number of samples that a thread copies; it is set by hand.
 const LEAST_TO_COPY: usize = 1 << 12;
+
+/// If a node has one in more samples than these, its codes are read by rows: hardly two of them are in one line of a cache in
+/// a column, and those of all features are in one line of a row. It is set by hand from `benches/rust/histogram.rs`.
+pub(super) const FAR: usize = 16;
 
 /// How the samples of a side are counted.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +111,8 @@ pub(super) struct Builder<'a> {
     pub(super) n_threads: usize,
     /// See [`MANY`].
     pub(super) many: usize,
+    /// See [`FAR`].
+    pub(super) far: usize,
     /// Copies of the samples of one node.
     pub(super) gathered: Gathered,
     /// The weight of all samples in each bin, if it is known.
@@ -245,10 +251,14 @@ impl Builder<'_> {
             match x.column(feature) {
                 CodeColumn::Narrow(codes) => {
                     let of_all = if of_all.is_empty() { &[] } else { &of_all[x.bins(feature)] };
-                    PURPOSE.push(&mut columns, BinnedColumn { codes, sums, counts, of_all })?;
+                    PURPOSE
+                        .push(&mut columns, BinnedColumn { codes, place: x.place(feature), sums, counts, of_all })?;
                 }
                 CodeColumn::Wide(codes) => {
-                    PURPOSE.push(&mut wide_columns, BinnedColumn { codes, sums, counts, of_all: &[] })?;
+                    PURPOSE.push(
+                        &mut wide_columns,
+                        BinnedColumn { codes, place: x.place(feature), sums, counts, of_all: &[] },
+                    )?;
                 }
             }
             done = bins.end;
@@ -271,13 +281,18 @@ impl Builder<'_> {
         };
         let is_counted = matches!(gathered, Gatherings::Counted(..));
         let samples = Samples { len: self.len, table, rows, gathered };
+        let by_row = x.by_row().filter(|x| M::GATHERS && rows.len() * self.far < x.n_samples());
+        let at_once = if by_row.is_some() { columns.len().div_ceil(n_threads).next_multiple_of(GROUP) } else { GROUP };
         pool::for_each(
             n_threads,
-            columns.chunks_mut(GROUP),
+            columns.chunks_mut(at_once),
             || Ok(()),
             |(), columns| {
                 control.check()?;
-                M::fill(samples, columns);
+                match by_row {
+                    Some(x) => fill_by_row(samples, columns, x)?,
+                    None => M::fill(samples, columns),
+                }
                 if !is_counted {
                     columns.iter_mut().for_each(|column| count(rows, column));
                 }

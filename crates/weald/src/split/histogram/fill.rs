@@ -1,9 +1,10 @@
 //! The sums of bins, in the innermost loops.
 
 use super::sent::sum_bins;
+use super::spare::PURPOSE;
 use super::words::{Form, Gatherings};
 use crate::criterion::variance::{Bounds, Many, MovedSums, One};
-use crate::data::bins::codes::Code;
+use crate::data::bins::codes::{ByRow, Code};
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 
@@ -24,6 +25,8 @@ pub(crate) struct Samples<'a> {
 #[derive(Debug)]
 pub(crate) struct BinnedColumn<'a, C = u8> {
     pub(super) codes: &'a [C],
+    /// The number of the feature in X.
+    pub(super) place: usize,
     pub(super) sums: &'a mut [f64],
     /// The number of samples in each bin, or empty if it is not needed.
     pub(super) counts: &'a mut [u32],
@@ -122,34 +125,114 @@ impl BinnedSums for One {
 fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColumn<'_>; K]) {
     let codes: [&[u8]; K] = std::array::from_fn(|k| columns[k].codes);
     match samples.gathered {
-        Gatherings::Pairs(pairs) => {
-            let bins =
-                summed(codes, samples.rows, pairs, [0.0f64; 2], |bin, sample| [bin[0] + sample[0], bin[1] + sample[1]]);
-            for (column, bins) in columns.into_iter().zip(&bins) {
-                let sums = column.sums.as_chunks_mut::<2>().0;
-                sums.copy_from_slice(&bins[..sums.len()]);
-            }
-        }
-        Gatherings::Counted(pairs, unit) => {
-            let bins =
-                summed(codes, samples.rows, pairs, [0.0f64; 2], |bin, sample| [bin[0] + sample[0], bin[1] + sample[1]]);
-            for (column, bins) in columns.into_iter().zip(&bins) {
-                let sums = column.sums.as_chunks_mut::<2>().0.iter_mut().zip(&mut *column.counts);
-                for ((sum, count), &[weight, target]) in sums.zip(bins) {
-                    *count = (weight / unit) as u32;
-                    *sum = [weight - f64::from(*count) * unit, target];
-                }
-            }
+        Gatherings::Pairs(pairs) | Gatherings::Counted(pairs, _) => {
+            let bins = summed(codes, samples.rows, pairs, [0.0f64; 2], add_pairs);
+            columns.into_iter().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins, samples.gathered));
         }
         Gatherings::Words(words, form) => {
             let bins = summed(codes, samples.rows, words, 0u64, u64::wrapping_add);
-            for (column, bins) in columns.into_iter().zip(&bins) {
-                let pairs = column.sums.as_chunks_mut::<2>().0.iter_mut().zip(bins);
-                match form {
-                    Form::Target => pairs.zip(column.of_all).for_each(|((sum, &bin), &w)| *sum = form.pair(bin, w)),
-                    Form::Shared(_) | Form::Pairs => pairs.for_each(|(sum, &bin)| *sum = form.pair(bin, 0.0)),
-                }
+            columns.into_iter().zip(&bins).for_each(|(column, bins)| column.take_words(bins, form));
+        }
+    }
+}
+
+fn add_pairs(bin: [f64; 2], sample: [f64; 2]) -> [f64; 2] {
+    [bin[0] + sample[0], bin[1] + sample[1]]
+}
+
+impl BinnedColumn<'_> {
+    /// Takes over the sums of pairs.
+    fn take_pairs(&mut self, bins: &[[f64; 2]; 256], gathered: Gatherings<'_>) {
+        let sums = self.sums.as_chunks_mut::<2>().0;
+        if let Gatherings::Counted(_, unit) = gathered {
+            for ((sum, count), &[weight, target]) in sums.iter_mut().zip(&mut *self.counts).zip(bins) {
+                *count = (weight / unit) as u32;
+                *sum = [weight - f64::from(*count) * unit, target];
             }
+        } else {
+            sums.copy_from_slice(&bins[..sums.len()]);
+        }
+    }
+
+    /// Takes over the sums of words.
+    fn take_words(&mut self, bins: &[u64; 256], form: Form) {
+        let pairs = self.sums.as_chunks_mut::<2>().0.iter_mut().zip(bins);
+        match form {
+            Form::Target => pairs.zip(self.of_all).for_each(|((sum, &bin), &w)| *sum = form.pair(bin, w)),
+            Form::Shared(_) | Form::Pairs => pairs.for_each(|(sum, &bin)| *sum = form.pair(bin, 0.0)),
+        }
+    }
+}
+
+/// The number of samples whose codes are read before they are added, so that they wait for memory together.
+const BLOCK: usize = 128;
+
+/// The number of features whose bins stay in the innermost cache together.
+const TILE: usize = 16;
+
+/// Fills columns of scattered samples from their codes side by side: a sample is read from memory once for all features.
+pub(super) fn fill_by_row(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>], x: ByRow<'_>) -> Result<()> {
+    match samples.gathered {
+        Gatherings::Pairs(pairs) | Gatherings::Counted(pairs, _) => {
+            let bins = summed_by_row(x, columns, samples.rows, pairs, [0.0f64; 2], add_pairs)?;
+            columns.iter_mut().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins, samples.gathered));
+        }
+        Gatherings::Words(words, form) => {
+            let bins = summed_by_row(x, columns, samples.rows, words, 0u64, u64::wrapping_add)?;
+            columns.iter_mut().zip(&bins).for_each(|(column, bins)| column.take_words(bins, form));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the sums of the bins of columns.
+fn summed_by_row<S: Copy>(
+    x: ByRow<'_>,
+    columns: &[BinnedColumn<'_>],
+    rows: &[u32],
+    samples: &[S],
+    zero: S,
+    add: impl Fn(S, S) -> S + Copy,
+) -> Result<Vec<[S; 256]>> {
+    // A tile has bins for as many columns as its loop adds to, also where fewer are left.
+    let mut bins = PURPOSE.filled([zero; 256], columns.len() + TILE)?;
+    for block in rows.chunks(BLOCK).zip(samples.chunks(BLOCK)) {
+        for (columns, first) in columns.chunks(TILE).zip((0..).step_by(TILE)) {
+            let bins = &mut bins[first..];
+            match columns.len() {
+                ..=4 => add_tile::<4, S>(x, columns, block, bins, add),
+                5..=8 => add_tile::<8, S>(x, columns, block, bins, add),
+                _ => add_tile::<TILE, S>(x, columns, block, bins, add),
+            }
+        }
+    }
+    Ok(bins)
+}
+
+/// Adds a block of samples to the bins of at most K columns.
+#[inline(always)]
+fn add_tile<const K: usize, S: Copy>(
+    x: ByRow<'_>,
+    columns: &[BinnedColumn<'_>],
+    (rows, samples): (&[u32], &[S]),
+    bins: &mut [[S; 256]],
+    add: impl Fn(S, S) -> S,
+) {
+    let Some(bins) = bins.first_chunk_mut::<K>() else { return };
+    let places: [usize; K] = std::array::from_fn(|k| columns[k.min(columns.len() - 1)].place);
+    let (first, are_neighbours) = (places[0], (0..K).all(|k| places[k] == places[0] + k));
+    let mut codes = [[0u8; K]; BLOCK];
+    for (codes, &row) in codes.iter_mut().zip(rows) {
+        let of_row = x.of(row);
+        *codes = match of_row[first..].first_chunk::<K>() {
+            Some(codes) if are_neighbours => *codes,
+            _ => places.map(|place| of_row[place]),
+        };
+    }
+    for (codes, &sample) in codes.iter().zip(samples) {
+        for k in 0..K {
+            let bin = &mut bins[k][usize::from(codes[k])];
+            *bin = add(*bin, sample);
         }
     }
 }

@@ -37,7 +37,7 @@ mod words;
 use std::ops::Range;
 
 use bins::Drawn;
-use builder::{Builder, Counting, Histogram, MANY};
+use builder::{Builder, Counting, FAR, Histogram, MANY};
 pub(crate) use cells::SparseCells;
 pub(crate) use fill::BinnedSums;
 use part::PIECES;
@@ -117,6 +117,7 @@ impl<'a> Histograms<'a> {
             counting: Counting::of(common, rules),
             n_threads: control.n_threads(),
             many: MANY,
+            far: FAR,
             gathered: Gathered::new(&control)?,
             of_all,
             batch: Histogram::default(),

@@ -233,7 +233,7 @@ fn check_histograms<U: Units, M: BinnedSums>(
         let rules = problem.rules(data);
         let store = Histograms::new(codes, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
         let mut store = Histograms { few_samples: few, ..store.with_limit(limit) };
-        store.builder.many = 0;
+        (store.builder.many, store.builder.far) = (0, 0);
         store.samples.set_least_in_block(n_threads);
         let mut search = NodeSearch::new(store, criterion.without_distance(), rules, control).unwrap();
         let got = fingerprint(&problem.grown(&mut search, Some(bins)));
@@ -268,6 +268,8 @@ proptest! {
         }
         if q == 1 {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected)?;
+            let by_row = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &control).unwrap().1.with_rows(&control).unwrap();
+            check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &by_row), &expected)?;
         }
         macro_rules! coded {
             ($sums:expr) => {{

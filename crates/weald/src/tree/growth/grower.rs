@@ -220,12 +220,13 @@ impl<'a> Grower<'a> {
             Matrix::Dense(x) if !has_all_rows => {
                 let (bins, codes) =
                     bin_dense_of(workers, &DenseColumns::new(x.view(), control)?, max_bins, units, control)?;
-                return Ok(Grower::coded(TrainX::Binned(codes, Spare::default()), bins, n_features, None));
+                let x = TrainX::Binned(codes.with_rows_if_large(control)?, Spare::default());
+                return Ok(Grower::coded(x, bins, n_features, None));
             }
             Matrix::Dense(x) => {
                 let (bins, codes) =
                     bin_dense(&DenseColumns::new(x.view(), control)?, max_bins, categories.as_deref(), units, control)?;
-                let x = TrainX::Binned(codes, Spare::default());
+                let x = TrainX::Binned(codes.with_rows_if_large(control)?, Spare::default());
                 return Ok(Grower::coded(x, bins, n_features, categories));
             }
             Matrix::Csc(x) => x,
