@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.exceptions
+import sklearn.metrics
 import weald
 from conftest import model_bytes
 from scipy import sparse
@@ -244,12 +247,77 @@ def test_r2_weighs_what_is_known() -> None:
     assert model.score(X, NUMBERS, y_weight=weight).n_cells == KNOWN.sum()
 
 
+def test_r2_leaves_out_outputs_of_one_known_value() -> None:
+    model = KINDS["tree"][0].fit(X, NUMBERS)
+    known = KNOWN.copy()
+    known[1:, 0] = False
+    known[0, 0] = True
+    others = known.copy()
+    others[:, 0] = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.score(X, NUMBERS, y_weight=known) == model.score(X, NUMBERS, y_weight=others)
+    known[1:] = False
+    with pytest.warns(sklearn.exceptions.UndefinedMetricWarning):
+        assert np.isnan(model.score(X, NUMBERS, y_weight=known))
+
+
+@pytest.mark.parametrize("average", [None, "macro", "weighted", "micro", "samples"])
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision", "log_loss", "brier"])
+def test_metrics_weigh_each_entry(name: str, average: Any) -> None:
+    of_sklearn = {
+        "roc_auc": sklearn.metrics.roc_auc_score,
+        "average_precision": sklearn.metrics.average_precision_score,
+        "log_loss": lambda y, p, sample_weight: sklearn.metrics.log_loss(
+            y, p, sample_weight=sample_weight, labels=[0, 1]
+        ),
+        "brier": sklearn.metrics.brier_score_loss,
+    }[name]
+    proba = np.round(RNG.random(LABELS.shape), 1)
+    of_rows, of_cells = RNG.random(len(X)) + 0.1, np.where(KNOWN, RNG.random(KNOWN.shape) + 0.1, 0)
+    # The weight of a sample is that of its score where scores are averaged over samples.
+    cells = (LABELS, proba, of_cells * (1.0 if average == "samples" else of_rows[:, None]))
+    if average == "samples":
+        groups = list(zip(*cells, strict=True))
+    elif average == "micro":
+        groups = [tuple(cell.ravel() for cell in cells)]
+    else:
+        groups = list(zip(*(cell.T for cell in cells), strict=True))
+    needs_both = name in ("roc_auc", "average_precision")
+
+    def expected_of(y: Any, p: Any, w: Any) -> float:
+        is_defined = len(np.unique(y[w > 0])) > 1 if needs_both else w.any()
+        return of_sklearn(y[w > 0], p[w > 0], sample_weight=w[w > 0]) if is_defined else np.nan
+
+    expected = np.array([expected_of(*group) for group in groups])
+    there = ~np.isnan(expected)
+    factors = None
+    if average == "weighted":
+        factors = np.array([w[y > 0].sum() for y, _, w in groups])[there]
+    elif average == "samples":
+        factors = of_rows[there]
+    if average is not None:
+        expected = np.average(expected[there], weights=factors)
+    metric = getattr(weald.metrics, name)
+    found = metric(LABELS, proba, average=average, sample_weight=of_rows, y_weight=of_cells)
+    # Weights are rounded to 2**-52 of the largest one.
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    of_sparse = metric(
+        sparse.csr_array(LABELS),
+        sparse.csr_array(proba),
+        average=average,
+        sample_weight=of_rows,
+        y_weight=sparse.csr_array(of_cells),
+    )
+    np.testing.assert_array_equal(of_sparse, found)
+
+
 def test_accuracy_and_ranks_take_weights_of_zero_and_one_alone() -> None:
     model = KINDS["tree of labels"][0].fit(X, LABELS)
     with pytest.raises(ValueError, match=r"^y_weight must be 0 or 1 for accuracy"):
         model.score(X, LABELS, y_weight=KNOWN / 2)
-    with pytest.raises(ValueError, match=r"^y_weight must be 0 or 1 for scores of labels, got other weights$"):
-        weald.metrics.roc_auc(LABELS, model.predict_proba(X), y_weight=KNOWN / 2)
+    with pytest.raises(ValueError, match=r"^y_weight must be 0 or 1 for rankings of labels, got other weights$"):
+        weald.metrics.precision_at_k(LABELS, model.predict_proba(X), 2, y_weight=KNOWN / 2)
 
 
 def test_folds_carry_what_is_unknown() -> None:

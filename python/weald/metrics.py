@@ -427,7 +427,8 @@ def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Sample weights.
         y_weight : {array-like, sparse matrix} of the shape of y_true or None, default=None
-            0 marks unknown entries of `y_true`, in addition to those that are NaN.
+            The weight of each entry, times that of its sample. 0 marks unknown entries of `y_true`, in addition to those that
+            are NaN.
         return_counts : bool, default=False
             Whether to return also how many labels ("macro", "weighted"), samples ("samples") or entries ("micro") were
             counted, or without an average the number of known entries of each label.

@@ -312,15 +312,15 @@ def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDA
 
 
 def r2(y: NDArray[Any], predicted: NDArray[Any], known: KnownCells, weights: object = None) -> Score:
-    """R² of the known values of each output, averaged over the outputs that have some."""
+    """R² of the known values of each output, averaged over the outputs that have two or more, if any has."""
     scores, mask, of_cells = [], dense(known.mask), known.of_cells
-    for j in range(mask.shape[1]):
+    n_known = np.count_nonzero(~mask, axis=0)
+    for j in np.flatnonzero(n_known >= min(2, n_known.max(initial=1))):
         there = ~mask[:, j]
-        if there.any():
-            w = None if weights is None else np.asarray(weights)[there]
-            if of_cells is not None:
-                w = of_cells[there, j] * (1.0 if w is None else w)
-            scores.append(r2_score(y[there, j], predicted[there, j], sample_weight=w))
+        w = None if weights is None else np.asarray(weights)[there]
+        if of_cells is not None:
+            w = of_cells[there, j] * (1.0 if w is None else w)
+        scores.append(r2_score(y[there, j], predicted[there, j], sample_weight=w))
     return Score(float(np.mean(scores)) if scores else np.nan, int(np.count_nonzero(~mask)))
 
 

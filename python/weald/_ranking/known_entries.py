@@ -33,11 +33,12 @@ class Weights:
     below the unit count as one unit.
     """
 
-    def __init__(self, weights: Float | None, n: int) -> None:
+    def __init__(self, weights: Float | None, n: int, largest: float | None = None) -> None:
         self.n = n
         self.parts: list[Float] | None = None
         if weights is not None:
-            units = np.maximum(np.rint(np.ldexp(weights, 2 * _LOW_BITS - np.frexp(weights.max(initial=0.0))[1])), 1.0)
+            largest = weights.max(initial=0.0) if largest is None else largest
+            units = np.maximum(np.rint(np.ldexp(weights, 2 * _LOW_BITS - np.frexp(largest)[1])), 1.0)
             high = np.floor(np.ldexp(units, -_LOW_BITS))
             self.parts = [high, units - np.ldexp(high, _LOW_BITS)]
 
@@ -116,6 +117,19 @@ def known(
         columns, whole = np.zeros_like(columns), whole.sum(axis=1, keepdims=True)
     rest = whole - weights.sums(columns, rows, n_groups)
     return Known(n_groups, weights, columns, rows, score, is_true, whole, rest)
+
+
+def graded(scores: Any, labels: sparse.csr_array, weights: Float, *, together: bool) -> Iterator[Known]:
+    """The known entries of each label, or of all together, where each entry has a weight of its own, (samples, labels)."""
+    scores, truth = scores.toarray() if is_sparse(scores) else scores, labels.toarray()
+    if together:
+        scores, truth, weights = (cells.reshape(-1, 1) for cells in (scores, truth, weights))
+    # Sums of all labels have one unit.
+    largest = weights.max(initial=0.0)
+    for j in range(truth.shape[1]):
+        there = np.flatnonzero(weights[:, j] > 0)
+        own = Weights(weights[there, j], len(there), largest)
+        yield known(_csr(scores[there, j : j + 1]), _csr(truth[there, j : j + 1]), None, own, together=False)
 
 
 def blocks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,20 +130,19 @@ def score(
     """
     if average is not None and (not isinstance(average, str) or average not in AVERAGES):
         raise ValueError(f"average must be one of {list(AVERAGES)} or None, got {shown(average)}")
-    labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
+    labels, mask, of_cells = ranks.weighed_labels(y_true, y_weight, y_score=y_score)
     scores, least = _scores(y_score, labels.shape, measure.of_probabilities)
     w = checks.score_weights(sample_weight, labels.shape[0])
     if (there := checks.rows_there(w)) is not None and w is not None:
         labels, mask, w = labels[there], None if mask is None else mask[there], w[there]
-        scores = scores[there]
+        scores, of_cells = scores[there], None if of_cells is None else of_cells[there]
     by_sample = average == "samples"
     if by_sample:
         labels, mask = sparse.csr_array(labels.T), None if mask is None else sparse.csr_array(mask.T)
-        scores = scores.T
-    weights = Weights(None if by_sample else w, labels.shape[0])
+        scores, of_cells = scores.T, None if of_cells is None else of_cells.T
+    of_rows, together = None if by_sample else w, average == "micro"
     values, positives = [], []
-    for block in known_entries.blocks(scores, labels, mask, together=average == "micro"):
-        known = known_entries.known(*block, weights, together=average == "micro")
+    for known in _known(scores, labels, mask, of_cells, of_rows, together=together):
         values.append(measure.of_groups(known, least))
         if average == "weighted":
             positives.append(known.of_true())
@@ -164,6 +163,25 @@ def score(
     if not counted.any():
         return float("nan"), 0
     return float(np.average(found[counted], weights=None if factors is None else factors[counted])), int(counted.sum())
+
+
+def _known(
+    scores: Any,
+    labels: sparse.csr_array,
+    mask: sparse.csr_array | None,
+    of_cells: Float | None,
+    of_rows: Float | None,
+    *,
+    together: bool,
+) -> Iterator[Known]:
+    """The known entries of blocks of labels, or of all labels `together`."""
+    if of_cells is not None:
+        of_all = of_cells if of_rows is None else of_cells * of_rows[:, None]
+        yield from known_entries.graded(scores, labels, of_all, together=together)
+        return
+    weights = Weights(of_rows, labels.shape[0])
+    for block in known_entries.blocks(scores, labels, mask, together=together):
+        yield known_entries.known(*block, weights, together=together)
 
 
 def _scores(y_score: Any, shape: tuple[int, int], of_probabilities: bool) -> tuple[Any, float]:
