@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "thesis"))
 
@@ -154,6 +155,30 @@ def ratings(plt: Any, page: Values) -> Any:
     return figure
 
 
+def survival(plt: Any, page: Values) -> Any:
+    """Predicted survival of groups of test people, beside their Kaplan-Meier curves."""
+    figure, ax = plt.subplots(figsize=SIZE)
+    days = np.linspace(0, page["ends"][-1], 400)
+    for group, colour in enumerate((ORANGE, PURPLE, BLUE, GREEN)):
+        chosen = page["groups"] == group
+        at = page["test"][chosen]
+        ax.step(days, page["kaplan_meier"](page["time"][at], page["death"][at])(days), color=colour, alpha=0.5)
+        curve = np.append(1, page["survival"][chosen].mean(axis=0))
+        ax.plot(np.append(0, page["ends"]), curve, "o-", color=colour, markersize=2.5)
+        ax.annotate(
+            f"{chosen.sum()} people",
+            (days[-1], curve[-1]),
+            (6, 0),
+            color=colour,
+            textcoords="offset points",
+            va="center",
+        )
+    ax.yaxis.set_major_formatter("{x:.0%}")
+    ax.set(xlabel="years", title="Alive: predicted (points) and what happened (steps)", xlim=(0, 17.5), ylim=(0, 1.02))
+    ax.set_xticks([0, 2, 4, 6, 8, 10, 12])
+    return figure
+
+
 PICTURES: dict[str, Callable[[Any, Values], Any]] = {
     "activities": activities,
     "ratings": ratings,
@@ -161,6 +186,7 @@ PICTURES: dict[str, Callable[[Any, Values], Any]] = {
     "assays": assays,
     "flights": flights,
     "service": service,
+    "survival": survival,
 }
 
 

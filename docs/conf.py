@@ -181,6 +181,10 @@ SEARCHED = {
     "tutorials/ratings": [
         *("recommender", "recommendations", "ratings", "collaborative filtering"),
     ],
+    "tutorials/survival": [
+        *("survival analysis", "censored data", "time to event", "competing risks"),
+        *("kaplan-meier", "hazards"),
+    ],
     "tutorials/service#The container": ["docker", "container", "web service"],
     "tutorials/service#Watch the data": [
         *("drift", "monitoring", "population stability index"),

