@@ -325,12 +325,13 @@ class Twin:
             return -sum(float((self.targets[:, s] * log_softmax(f[:, s], axis=1)).sum()) for s in self.groups)
         return float(np.abs(LOSSES[self.loss].value(self.targets, f)).sum())
 
-    def responses(self, f: Array) -> Array:
-        """What trees are grown on: the negative gradients of most losses."""
+    def responses(self, f: Array, *, shared: bool) -> Array:
+        """What trees are grown on that scores share, or that are of one score each."""
         if self.groups:
             found = self.targets - np.concatenate([softmax(f[:, s], axis=1) for s in self.groups], axis=1)
         else:
-            found = LOSSES[self.loss].response(self.targets, f)
+            loss = LOSSES[self.loss]
+            found = (loss.negative_gradient if shared else loss.response)(self.targets, f)
         return found if self.known is None else np.where(self.known, found, 0.0)
 
     def steps(self, f: Array, g: Array) -> Array:
@@ -371,7 +372,7 @@ class Twin:
         """After each stage: the values that it adds to scores of given samples, its steps, and the training scores."""
         f = np.tile(self.start(), (len(self.X), 1))
         for stage in range(n_stages):
-            R = self.responses(f)
+            R = self.responses(f, shared=f.shape[1] > 1 and strategy != "single_target")
             phi = None if phis is None else phis[stage]
             if newton is None:
                 predict = self.direction(strategy, R, phi, relabel, limits)

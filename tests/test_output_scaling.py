@@ -234,7 +234,7 @@ def test_trees_of_boosting_are_grown_on_scaled_gradients(strategy, scaling, loss
     weights = None if scaling == "variance" else [1, 2, 0.5, 1]
     scales = [1.5, 0.7, 1, 2]
     if scaling == "variance":
-        scales = deviations(twin.responses(np.tile(twin.start(), (len(X), 1))), w)
+        scales = deviations(twin.responses(np.tile(twin.start(), (len(X), 1)), shared=True), w)
     f = factors(scales, weights, d)
     phis = parameters.get("phis", [np.eye(d)] * 6)
     parameters |= {"strategy": "projected", "phis": [phi * f for phi in phis]}

@@ -24,7 +24,7 @@
 //! classes, and otherwise one for each class. A *stage* fits one weak model g (for single targets, one for each score)
 //! to the negative gradients at the current scores, finds *steps* ρ that minimise the loss of each score along g, and
 //! adds μ ρ g, where μ is the learning rate. For the absolute error and quantiles, whose gradients only tell the side of a
-//! target, "negative gradients" below are those × √|y − f|.
+//! target, the "negative gradients" that a tree of one score is grown on are × √|y − f|.
 //!
 //! | strategy | a stage's tree is grown on | and adds to the scores |
 //! |---|---|---|

@@ -35,7 +35,7 @@ pub(crate) trait ColumnLoss: Loss {
         LeafRule::Search
     }
 
-    /// Returns what trees are grown on. By default, it is the negative gradient.
+    /// Returns what trees are grown on that have this score alone. By default, it is the negative gradient.
     fn response(&self, y: f64, score: f64) -> f64 {
         self.negative_gradient(y, score)
     }

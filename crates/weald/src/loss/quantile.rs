@@ -44,7 +44,8 @@ impl Quantile {
 
 /// Returns gradient × √|r|. The gradient of a distance only tells on which side of the score a target is: trees that are
 /// grown on it cannot tell targets apart that are on one side, near or far. The root keeps what is far from deciding
-/// alone, as it would with r itself (`benches/defaults/distances.py`).
+/// alone, as it would with r itself (`benches/defaults/distances.py`). Outputs that share trees have different units, which
+/// their gradients do not have.
 pub(super) fn with_distance(gradient: f64, r: f64) -> f64 {
     gradient * r.abs().sqrt()
 }

@@ -2,7 +2,6 @@
 
 use ndarray::{Axis, aview1};
 
-use super::predict::leaf;
 use super::{Additive, Term};
 use crate::data::Matrix;
 use crate::error::{Error, Result};
@@ -61,7 +60,7 @@ impl Additive<'_> {
     /// Adds the leaves of one sample in the trees from `first` on, whose nodes are `ids`.
     fn add_leaves(&self, first: usize, ids: &[u32], sums: &mut [f64]) {
         for (t, (tree, &id)) in (first..).zip(self.trees[first..].iter().zip(ids)) {
-            let leaf = leaf(tree, id);
+            let leaf = tree.nodes[id as usize].right() as usize;
             match self.term(t) {
                 Term::Leaf => tree.leaves.add_to(leaf, sums),
                 Term::Column(column) => tree.leaves.add_to(leaf, &mut sums[column..=column]),

@@ -36,25 +36,24 @@ const TREES_OF_SPARSE_ROWS: usize = 1 << 13;
 
 const PURPOSE: Purpose = Purpose("the leaves of rows");
 
-/// Returns the row of the table of leaves for the node of a leaf.
-pub(super) fn leaf(tree: &Tree, id: u32) -> usize {
-    tree.nodes[id as usize].right() as usize
-}
-
 /// The working memory of one thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     rows: Scratch,
-    ids: Vec<u32>,
+    leaves: Vec<u32>,
     direction: Vec<f64>,
 }
 
 impl Worker {
-    /// Returns the nodes of the leaves that samples reach: sample after sample, one node for each tree.
+    /// Returns the rows of the tables of leaves for the leaves that samples reach: sample after sample, one for each tree. They
+    /// are looked up together, since each waits for memory.
     pub(super) fn walk(&mut self, x: &Rows<'_>, rows: Range<usize>, trees: &[&Tree]) -> Result<&[u32]> {
-        PURPOSE.resize(&mut self.ids, rows.len() * trees.len(), 0)?;
-        x.walk(rows, trees, &mut self.rows, &mut self.ids);
-        Ok(&self.ids)
+        PURPOSE.resize(&mut self.leaves, rows.len() * trees.len(), 0)?;
+        x.walk(rows, trees, &mut self.rows, &mut self.leaves);
+        for of_row in self.leaves.chunks_exact_mut(trees.len().max(1)) {
+            of_row.iter_mut().zip(trees).for_each(|(leaf, tree)| *leaf = tree.nodes[*leaf as usize].right());
+        }
+        Ok(&self.leaves)
     }
 }
 
@@ -91,9 +90,9 @@ impl FindLeaves for LeavesOfRows<'_, '_, '_> {
         mut each: impl FnMut(usize, &'s LeafTable, usize, f64) -> Result<()>,
     ) -> Result<()> {
         let trees = &self.model.trees;
-        let ids = &worker.ids[at * trees.len()..][..trees.len()];
-        let mut leaves = trees.iter().zip(ids).enumerate();
-        leaves.try_for_each(|(t, (tree, &id))| each(t, &tree.leaves, leaf(tree, id), 1.0))
+        let leaves = &worker.leaves[at * trees.len()..][..trees.len()];
+        let mut leaves = trees.iter().zip(leaves).enumerate();
+        leaves.try_for_each(|(t, (tree, &leaf))| each(t, &tree.leaves, leaf as usize, 1.0))
     }
 }
 
@@ -131,7 +130,7 @@ impl<'a> Additive<'a> {
 
     /// Returns the buffers that one thread needs to add some of the trees.
     pub(crate) fn worker(&self, rows: &Rows<'_>, trees: Range<usize>) -> Result<Worker> {
-        Ok(Worker { rows: rows.scratch_for(&self.trees[trees])?, ids: Vec::new(), direction: Vec::new() })
+        Ok(Worker { rows: rows.scratch_for(&self.trees[trees])?, leaves: Vec::new(), direction: Vec::new() })
     }
 
     /// Returns the number of trees that a block of samples passes before the leaves are added. Results do not depend on
@@ -176,23 +175,23 @@ impl<'a> Additive<'a> {
             matches!(self.terms, Terms::Leaves) || matches!(self.terms, Terms::Columns) && self.width == 1;
         if is_whole_leaf && trees.len() == 1 {
             let tree = self.trees[trees.start];
-            let ids = worker.walk(x, rows, &[tree])?;
-            tree.leaves.add_each(ids.iter().map(|&id| leaf(tree, id)), sums);
+            let leaves = worker.walk(x, rows, &[tree])?;
+            tree.leaves.add_each(leaves.iter().map(|&leaf| leaf as usize), sums);
             return Ok(());
         }
         let first_tree = trees.start;
         let trees = &self.trees[trees];
         worker.walk(x, rows, trees)?;
-        let Worker { ids, direction, .. } = worker;
-        let rows = || ids.chunks_exact(trees.len());
+        let Worker { leaves, direction, .. } = worker;
+        let rows = || leaves.chunks_exact(trees.len());
         match self.terms {
             Terms::Leaves | Terms::Columns => {
                 let one_column = matches!(self.terms, Terms::Columns);
-                for (ids, sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
-                    for (t, (tree, &id)) in trees.iter().zip(ids).enumerate() {
+                for (leaves, sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
+                    for (t, (tree, &leaf)) in trees.iter().zip(leaves).enumerate() {
                         let first = if one_column { (first_tree + t) % self.width } else { 0 };
                         let last = if one_column { first + 1 } else { self.width };
-                        tree.leaves.add_to(leaf(tree, id), &mut sums[first..last]);
+                        tree.leaves.add_to(leaf as usize, &mut sums[first..last]);
                     }
                 }
             }
@@ -202,9 +201,9 @@ impl<'a> Additive<'a> {
                     direction.clear();
                     let factors = Direction { steps, learning_rate, stage, width: self.width }.factors();
                     Purpose("the direction of a stage").extend(direction, factors)?;
-                    for (ids, sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
+                    for (leaves, sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
                         let mut number = [0.0];
-                        tree.leaves.add_to(leaf(tree, ids[t]), &mut number);
+                        tree.leaves.add_to(leaves[t] as usize, &mut number);
                         sums.iter_mut().zip(&*direction).for_each(|(sum, factor)| *sum += number[0] * factor);
                     }
                 }

@@ -503,7 +503,7 @@ impl Block<'_> {
             }
         } else if curvatures.is_empty() {
             let cells = gradients.iter_mut().zip(y.iter().zip(scores));
-            cells.for_each(|(gradient, (&y, &score))| *gradient = loss.response(y, score));
+            cells.for_each(|(gradient, (&y, &score))| *gradient = loss.negative_gradient(y, score));
         } else {
             loss.derivatives(y, scores, gradients, curvatures);
         }

@@ -59,14 +59,6 @@ impl CodeColumn {
         })
     }
 
-    /// Returns the number of samples.
-    fn len(&self) -> usize {
-        match self {
-            CodeColumn::Narrow(codes) => codes.len(),
-            CodeColumn::Wide(codes) => codes.len(),
-        }
-    }
-
     /// Returns the codes, if they take one byte each.
     fn narrow(&self) -> Option<&[u8]> {
         match self {
@@ -155,12 +147,13 @@ impl Codes<'_> {
         })
     }
 
-    /// Returns the same codes, also sample after sample if each takes one byte: the few samples of a small node are far
-    /// apart in a column, and next to each other for all features in a row.
-    pub(crate) fn with_rows(self, control: &Control) -> Result<Self> {
+    /// Returns the same codes, also sample after sample if each takes one byte and there are at least so many: the few samples
+    /// of a small node are far apart in a column, and next to each other for all features in a row.
+    pub(crate) fn with_rows(self, least: usize, control: &Control) -> Result<Self> {
         let narrow: Option<Vec<&[u8]>> = self.columns.iter().map(CodeColumn::narrow).collect();
-        let Some(columns) = narrow.filter(|columns| !columns.is_empty()) else { return Ok(self) };
-        let mut by_row = control.filled(PURPOSE, 0, columns.len() * columns[0].len())?;
+        let n_codes = |columns: &[&[u8]]| columns.iter().map(|codes| codes.len()).sum::<usize>();
+        let Some(columns) = narrow.filter(|columns| n_codes(columns) >= least.max(1)) else { return Ok(self) };
+        let mut by_row = control.filled(PURPOSE, 0, n_codes(&columns))?;
         for (block, rows) in by_row.chunks_mut(ROWS_AT_ONCE * columns.len()).enumerate() {
             control.check()?;
             for (feature, codes) in columns.iter().enumerate() {
@@ -169,12 +162,6 @@ impl Codes<'_> {
             }
         }
         Ok(Codes { by_row, ..self })
-    }
-
-    /// Returns the same codes, also sample after sample if they are [`LARGE`].
-    pub(crate) fn with_rows_if_large(self, control: &Control) -> Result<Self> {
-        let n_codes = self.columns.iter().map(|column| column.len()).sum::<usize>();
-        if n_codes >= LARGE { self.with_rows(control) } else { Ok(self) }
     }
 
     /// Returns the codes of a feature, if they take one byte each, and the distance between those of two samples.

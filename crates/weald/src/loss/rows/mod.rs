@@ -113,8 +113,8 @@ impl<'a> ColumnTargets<'a> {
 
 /// The loss of one sample, which is a sum over its outputs.
 pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
-    /// Writes [`ColumnLoss::response`] of every output, which most losses have as the negative gradient, and returns the
-    /// loss of the sample.
+    /// Writes the negative gradient of every output, or [`ColumnLoss::response`] of a single one, and returns the loss of the
+    /// sample.
     fn responses(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
 
     /// Adds `step` to the scores, and then does what [`RowLoss::responses`] does.
@@ -231,10 +231,10 @@ impl Cells<'_> {
 
 impl<T: Float> RowLoss<T> for Cells<'_> {
     fn responses(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
-        let mut sum = 0.0;
+        let (mut sum, is_alone) = (0.0, scores.len() == 1);
         self.each(y, scores.len(), |j, loss, y| {
             let score = scores[j].to_f64();
-            out[j] = T::from_f64(loss.response(y, score));
+            out[j] = T::from_f64(if is_alone { loss.response(y, score) } else { loss.negative_gradient(y, score) });
             sum += self.weighed(j, loss.value(y, score));
         });
         sum

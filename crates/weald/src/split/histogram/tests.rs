@@ -268,7 +268,7 @@ proptest! {
         }
         if q == 1 {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected)?;
-            let by_row = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &control).unwrap().1.with_rows(&control).unwrap();
+            let by_row = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &control).unwrap().1.with_rows(0, &control).unwrap();
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &by_row), &expected)?;
         }
         macro_rules! coded {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::Category;
+use crate::data::bins::codes::LARGE;
 use crate::data::bins::worker_bins::{bin_dense_of, bin_sparse_of};
 use crate::data::bins::{MOST_BINS, bin_dense, bin_sparse};
 use crate::data::train_y::TrainY;
@@ -220,13 +221,13 @@ impl<'a> Grower<'a> {
             Matrix::Dense(x) if !has_all_rows => {
                 let (bins, codes) =
                     bin_dense_of(workers, &DenseColumns::new(x.view(), control)?, max_bins, units, control)?;
-                let x = TrainX::Binned(codes.with_rows_if_large(control)?, Spare::default());
+                let x = TrainX::Binned(codes.with_rows(LARGE, control)?, Spare::default());
                 return Ok(Grower::coded(x, bins, n_features, None));
             }
             Matrix::Dense(x) => {
                 let (bins, codes) =
                     bin_dense(&DenseColumns::new(x.view(), control)?, max_bins, categories.as_deref(), units, control)?;
-                let x = TrainX::Binned(codes.with_rows_if_large(control)?, Spare::default());
+                let x = TrainX::Binned(codes.with_rows(LARGE, control)?, Spare::default());
                 return Ok(Grower::coded(x, bins, n_features, categories));
             }
             Matrix::Csc(x) => x,
@@ -276,7 +277,7 @@ impl<'a> Grower<'a> {
             Matrix::Dense(x) => {
                 let columns = DenseColumns::new(x.view(), control)?;
                 let (bins, codes) = bin_dense(&columns, max_bins, categories.as_deref(), units, control)?;
-                let x = TrainX::Binned(codes.with_rows(control)?, Spare::default());
+                let x = TrainX::Binned(codes.with_rows(0, control)?, Spare::default());
                 return Ok(Grower::coded(x, bins, n_features, categories));
             }
             Matrix::Csc(x) => x,
