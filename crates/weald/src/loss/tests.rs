@@ -428,8 +428,8 @@ proptest! {
             // Rows of the logistic loss use float32 exponentials.
             prop_assert!((in_float32 - sum).abs() <= 1e-6 * sum + 1e-9, "{in_float32} {sum}");
             for j in 0..y.len() {
-                let alone = if wide.len() == 1 { kind.as_column().response(y[j], wide[j]) } else { f64::NAN };
-                prop_assert_eq!(r[j], if wide.len() == 1 { alone } else { kind.as_column().negative_gradient(y[j], wide[j]) });
+                let of_cell = if wide.len() == 1 { ColumnLoss::response } else { Loss::negative_gradient };
+                prop_assert_eq!(r[j], of_cell(kind.as_column(), y[j], wide[j]));
                 prop_assert!(rows.bounds().is_none_or(|most| r[j].abs() <= most.gradient));
             }
         }
