@@ -71,7 +71,9 @@ def at_hand(page: Path) -> list[str]:
         if reason := real_data.missing(data_set):
             pytest.skip(reason)
         if weald._weald.build_info()["profile"] == "debug":
-            pytest.skip("a minute and a half by an optimised build, and more than ten by one with debug assertions")
+            pytest.skip(
+                "takes a minute and a half by an optimised build, and several times as long with debug assertions"
+            )
         found = [block.replace(f'Path("{data_set}")', f"Path({str(real_data.root() / data_set)!r})") for block in found]
     return found
 

@@ -316,7 +316,8 @@ def test_accuracy_and_ranks_take_weights_of_zero_and_one_alone() -> None:
     model = KINDS["tree of labels"][0].fit(X, LABELS)
     with pytest.raises(ValueError, match=r"^y_weight must be 0 or 1 for accuracy"):
         model.score(X, LABELS, y_weight=KNOWN / 2)
-    with pytest.raises(ValueError, match=r"^y_weight must be 0 or 1 for rankings of labels, got other weights$"):
+    message = r"^y_weight must be 0 or 1 for scores of rankings and of predicted labels, got other weights$"
+    with pytest.raises(ValueError, match=message):
         weald.metrics.precision_at_k(LABELS, model.predict_proba(X), 2, y_weight=KNOWN / 2)
 
 

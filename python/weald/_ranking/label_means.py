@@ -130,7 +130,8 @@ def score(
     """
     if average is not None and (not isinstance(average, str) or average not in AVERAGES):
         raise ValueError(f"average must be one of {list(AVERAGES)} or None, got {shown(average)}")
-    labels, mask, of_cells = ranks.weighed_labels(y_true, y_weight, y_score=y_score)
+    labels, mask, cells = ranks.weighed_labels(y_true, y_weight, y_score=y_score)
+    of_cells = None if cells is None else cells.of_cells
     scores, least = _scores(y_score, labels.shape, measure.of_probabilities)
     w = checks.score_weights(sample_weight, labels.shape[0])
     if (there := checks.rows_there(w)) is not None and w is not None:

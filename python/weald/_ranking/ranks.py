@@ -36,9 +36,8 @@ def known_labels(
 
     `y_score`, called `of_score`, must have the same names in the same order, if both have some.
     """
-    labels, mask, of_cells = weighed_labels(y_true, y_weight, name, y_score, of_score)
-    if of_cells is not None:
-        raise ValueError("y_weight must be 0 or 1 for rankings of labels, got other weights")
+    labels, mask, cells = weighed_labels(y_true, y_weight, name, y_score, of_score)
+    masks.check_ungraded(cells, "scores of rankings and of predicted labels")
     return labels, mask
 
 
@@ -48,12 +47,12 @@ def weighed_labels(
     name: str = "y_true",
     y_score: Any = None,
     of_score: str = "y_score",
-) -> tuple[sparse.csr_array, sparse.csr_array | None, Float | None]:
-    """What `known_labels` returns, and the weights of entries, if those of known ones differ from one."""
+) -> tuple[sparse.csr_array, sparse.csr_array | None, masks.KnownCells | None]:
+    """What `known_labels` returns, and what is known, whose weights may differ from one."""
     target = targets.labels(y_true, what=name, y_weight=y_weight)
     if (where := frames.different(frames.names_of(y_score, of_score), target.names)) is not None:
         raise ValueError(f"{of_score} must have {where}: its columns must be those of {name}, in the same order")
-    return target.original, target.mask, None if target.known is None else target.known.of_cells
+    return target.original, target.mask, target.known
 
 
 def pattern(cells: Matrix, name: str) -> sparse.csr_array:

@@ -28,7 +28,7 @@ pub(super) const MANY: usize = 1 << 14;
 const LEAST_TO_COPY: usize = 1 << 12;
 
 /// If a node has one in more samples than these, its codes are read by rows: hardly two of them are in one line of a cache in
-/// a column, and those of all features are in one line of a row. It is set by hand from `benches/rust/histogram.rs`.
+/// a column, and those of all features are in one line of a row. It is set by hand: 8 was slower with 1 000 000 × 50.
 pub(super) const FAR: usize = 16;
 
 /// How the samples of a side are counted.
