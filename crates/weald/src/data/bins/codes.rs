@@ -1,7 +1,6 @@
 //! Codes of dense X, which are the numbers of the bins of values: see [`super::bins`].
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
 use crate::control::Control;
 use crate::data::FeatureSubset;
@@ -100,8 +99,6 @@ pub(crate) struct Codes<'a> {
     start: Vec<usize>,
     /// Whether some values of feature j are missing. Its last bin is then that of missing values.
     has_missing: Vec<bool>,
-    /// The number of samples of all bins, once somebody asks.
-    counts: OnceLock<Vec<u32>>,
     /// The codes of all features, sample after sample, or empty: see [`Codes::with_rows`].
     by_row: Vec<u8>,
 }
@@ -142,7 +139,6 @@ impl Codes<'_> {
             features: FeatureSubset::default(),
             start,
             has_missing,
-            counts: OnceLock::new(),
             by_row: Vec::new(),
         })
     }
@@ -199,14 +195,7 @@ impl Codes<'_> {
         }
         let has_missing = PURPOSE.collected(features.iter().map(|&feature| self.has_missing[feature as usize]))?;
         let features = self.features.narrowed(features)?;
-        Ok(Codes {
-            columns: Cow::Borrowed(&self.columns),
-            features,
-            start,
-            has_missing,
-            counts: OnceLock::new(),
-            by_row: Vec::new(),
-        })
+        Ok(Codes { columns: Cow::Borrowed(&self.columns), features, start, has_missing, by_row: Vec::new() })
     }
 
     /// Returns the code of missing values of a feature, if it has any.
@@ -217,37 +206,6 @@ impl Codes<'_> {
     /// Returns the range of the bins of a feature among those of all features.
     pub(crate) fn bins(&self, feature: u32) -> std::ops::Range<usize> {
         self.start[feature as usize]..self.start[feature as usize + 1]
-    }
-
-    /// Returns the weight of each bin if every sample has this weight, or no weights if that does not pay: the samples
-    /// are counted once, but anew for features that are drawn for one tree.
-    pub(crate) fn weights(&self, of_each: f64) -> Result<Vec<f64>> {
-        if self.features.numbers().is_some() {
-            return Ok(Vec::new());
-        }
-        let counts = match self.counts.get() {
-            Some(counts) => counts,
-            None => {
-                let counts = self.counted()?;
-                self.counts.get_or_init(|| counts)
-            }
-        };
-        PURPOSE.collected(counts.iter().map(|&n| of_each * f64::from(n)))
-    }
-
-    fn counted(&self) -> Result<Vec<u32>> {
-        fn count(codes: &[impl Code], counts: &mut [u32]) {
-            codes.iter().for_each(|code| counts[code.place()] += 1);
-        }
-        let mut counts = PURPOSE.filled(0u32, self.n_bins())?;
-        for feature in 0..self.n_features() as u32 {
-            let counts = &mut counts[self.bins(feature)];
-            match self.column(feature) {
-                CodeColumn::Narrow(codes) => count(codes, counts),
-                CodeColumn::Wide(codes) => count(codes, counts),
-            }
-        }
-        Ok(counts)
     }
 
     /// Returns the number of bins of all features.

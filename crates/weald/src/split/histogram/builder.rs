@@ -115,8 +115,6 @@ pub(super) struct Builder<'a> {
     pub(super) far: usize,
     /// Copies of the samples of one node.
     pub(super) gathered: Gathered,
-    /// The weight of all samples in each bin, if it is known.
-    pub(super) of_all: Vec<f64>,
     /// A histogram of the features drawn last, for nodes without a histogram of their own.
     pub(super) batch: Histogram,
     /// The features that are to be filled, in increasing order.
@@ -240,7 +238,7 @@ impl Builder<'_> {
         (mut sums, mut counts, bounds): (&mut [f64], &mut [u32], Bounds),
         control: &Control,
     ) -> Result<()> {
-        let (x, of_all) = (self.x, &self.of_all[..]);
+        let x = self.x;
         let (mut columns, mut wide_columns) = (PURPOSE.with_capacity(places.size_hint().0)?, Vec::new());
         let has_counts = !counts.is_empty();
         let mut done = 0;
@@ -250,15 +248,10 @@ impl Builder<'_> {
             let counts = if has_counts { after(&mut counts, skipped, n) } else { &mut [] };
             match x.column(feature) {
                 CodeColumn::Narrow(codes) => {
-                    let of_all = if of_all.is_empty() { &[] } else { &of_all[x.bins(feature)] };
-                    PURPOSE
-                        .push(&mut columns, BinnedColumn { codes, place: x.place(feature), sums, counts, of_all })?;
+                    PURPOSE.push(&mut columns, BinnedColumn { codes, place: x.place(feature), sums, counts })?;
                 }
                 CodeColumn::Wide(codes) => {
-                    PURPOSE.push(
-                        &mut wide_columns,
-                        BinnedColumn { codes, place: x.place(feature), sums, counts, of_all: &[] },
-                    )?;
+                    PURPOSE.push(&mut wide_columns, BinnedColumn { codes, place: x.place(feature), sums, counts })?;
                 }
             }
             done = bins.end;
@@ -275,7 +268,7 @@ impl Builder<'_> {
                 self.gathered.clear();
             }
             let threads = (self.n_threads, self.many.min(LEAST_TO_COPY));
-            self.gathered.of(table.as_chunks::<2>().0, rows, node, (!of_all.is_empty(), has_counts), threads)?
+            self.gathered.of(table.as_chunks::<2>().0, rows, node, has_counts, threads)?
         } else {
             Gatherings::Pairs(&[])
         };
@@ -291,7 +284,7 @@ impl Builder<'_> {
                 control.check()?;
                 match by_row {
                     Some(x) => fill_by_row(samples, columns, x)?,
-                    None => M::fill(samples, columns),
+                    None => M::fill(samples, columns)?,
                 }
                 if !is_counted {
                     columns.iter_mut().for_each(|column| count(rows, column));

@@ -2,7 +2,7 @@
 
 use super::sent::sum_bins;
 use super::spare::PURPOSE;
-use super::words::{Form, Gatherings};
+use super::words::{Gatherings, Wide, Words};
 use crate::criterion::variance::{Bounds, Many, MovedSums, One};
 use crate::data::bins::codes::{ByRow, Code};
 use crate::error::{Purpose, Result};
@@ -30,8 +30,6 @@ pub(crate) struct BinnedColumn<'a, C = u8> {
     pub(super) sums: &'a mut [f64],
     /// The number of samples in each bin, or empty if it is not needed.
     pub(super) counts: &'a mut [u32],
-    /// The weight of all samples of X in each bin, or empty if it is not known.
-    pub(super) of_all: &'a [f64],
 }
 
 impl<C> BinnedColumn<'_, C> {
@@ -97,7 +95,7 @@ pub(crate) trait BinnedSums: MovedSums {
 
     /// Sums the samples of each bin, for at most [`GROUP`] columns. Bins without samples have the weight zero; the rest
     /// of their contents is not specified.
-    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]);
+    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) -> Result<()>;
 
     /// Subtracts `part` from `whole`, which have the same bins, for samples with `len` items.
     fn take_away(whole: &mut [f64], part: &[f64], len: usize);
@@ -106,13 +104,15 @@ pub(crate) trait BinnedSums: MovedSums {
 impl BinnedSums for One {
     const GATHERS: bool = true;
 
-    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
+    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) -> Result<()> {
         match columns {
             [a, b, c, d] => fill_together(samples, [a, b, c, d]),
             [a, b, c] => fill_together(samples, [a, b, c]),
             [a, b] => fill_together(samples, [a, b]),
             // There is one column, or there are more than are filled together.
-            [] | [_] | [_, _, _, _, _, ..] => columns.iter_mut().for_each(|column| fill_together(samples, [column])),
+            [] | [_] | [_, _, _, _, _, ..] => {
+                columns.iter_mut().try_for_each(|column| fill_together(samples, [column]))
+            }
         }
     }
 
@@ -122,18 +122,29 @@ impl BinnedSums for One {
 }
 
 /// Reads every sample once for all columns.
-fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColumn<'_>; K]) {
+fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColumn<'_>; K]) -> Result<()> {
     let codes: [&[u8]; K] = std::array::from_fn(|k| columns[k].codes);
+    let are_all = samples.rows.len() == codes[0].len();
     match samples.gathered {
         Gatherings::Pairs(pairs) | Gatherings::Counted(pairs, _) => {
-            let bins = summed(codes, samples.rows, pairs, [0.0f64; 2], add_pairs);
+            let mut bins = [[[0.0f64; 2]; 256]; K];
+            add_columns(codes, (samples.rows, are_all), pairs, &mut bins, add_pairs);
             columns.into_iter().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins, samples.gathered));
         }
-        Gatherings::Words(words, form) => {
-            let bins = summed(codes, samples.rows, words, 0u64, u64::wrapping_add);
-            columns.into_iter().zip(&bins).for_each(|(column, bins)| column.take_words(bins, form));
+        Gatherings::Words(words) => {
+            let mut bins = [[0u64; 256]; K];
+            let wide = words.in_runs(&mut bins, |run, bins| {
+                let rows = (&samples.rows[run.clone()], are_all);
+                add_columns(codes, rows, &words.words[run], bins, u64::wrapping_add);
+            })?;
+            columns
+                .into_iter()
+                .zip(&bins)
+                .enumerate()
+                .for_each(|(k, (column, bins))| column.take_words(bins, wide.get(k), words));
         }
     }
+    Ok(())
 }
 
 fn add_pairs(bin: [f64; 2], sample: [f64; 2]) -> [f64; 2] {
@@ -154,12 +165,15 @@ impl BinnedColumn<'_> {
         }
     }
 
-    /// Takes over the sums of words.
-    fn take_words(&mut self, bins: &[u64; 256], form: Form) {
-        let pairs = self.sums.as_chunks_mut::<2>().0.iter_mut().zip(bins);
-        match form {
-            Form::Target => pairs.zip(self.of_all).for_each(|((sum, &bin), &w)| *sum = form.pair(bin, w)),
-            Form::Shared(_) | Form::Pairs => pairs.for_each(|(sum, &bin)| *sum = form.pair(bin, 0.0)),
+    /// Takes over the sums of words: those of bins, or of several runs.
+    fn take_words(&mut self, bins: &[u64; 256], wide: Option<&Wide>, words: Words<'_>) {
+        let pairs = self.sums.as_chunks_mut::<2>().0.iter_mut();
+        match wide {
+            None => pairs.zip(bins).for_each(|(sum, &bin)| *sum = words.form.pair(bin).map(|part| part as f64)),
+            Some(wide) => {
+                let wide = wide.weights.iter().zip(&wide.targets);
+                pairs.zip(wide).for_each(|(sum, (&weight, &target))| *sum = [weight as f64, target as f64]);
+            }
         }
     }
 }
@@ -174,28 +188,36 @@ const TILE: usize = 16;
 pub(super) fn fill_by_row(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>], x: ByRow<'_>) -> Result<()> {
     match samples.gathered {
         Gatherings::Pairs(pairs) | Gatherings::Counted(pairs, _) => {
-            let bins = summed_by_row(x, columns, samples.rows, pairs, [0.0f64; 2], add_pairs)?;
+            let mut bins = bins_of_tiles([0.0f64; 2], columns)?;
+            add_rows(x, columns, samples.rows, pairs, &mut bins, add_pairs);
             columns.iter_mut().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins, samples.gathered));
         }
-        Gatherings::Words(words, form) => {
-            let bins = summed_by_row(x, columns, samples.rows, words, 0u64, u64::wrapping_add)?;
-            columns.iter_mut().zip(&bins).for_each(|(column, bins)| column.take_words(bins, form));
+        Gatherings::Words(words) => {
+            let mut bins = bins_of_tiles(0u64, columns)?;
+            let wide = words.in_runs(&mut bins, |run, bins| {
+                add_rows(x, columns, &samples.rows[run.clone()], &words.words[run], bins, u64::wrapping_add);
+            })?;
+            let of_columns = columns.iter_mut().zip(&bins).enumerate();
+            of_columns.for_each(|(k, (column, bins))| column.take_words(bins, wide.get(k), words));
         }
     }
     Ok(())
 }
 
-/// Returns the sums of the bins of columns.
-fn summed_by_row<S: Copy>(
+/// Returns empty bins. A tile has bins for as many columns as its loop adds to, also where fewer are left.
+fn bins_of_tiles<S: Copy>(zero: S, columns: &[BinnedColumn<'_>]) -> Result<Vec<[S; 256]>> {
+    PURPOSE.filled([zero; 256], columns.len() + TILE)
+}
+
+/// Adds samples to the bins of columns.
+fn add_rows<S: Copy>(
     x: ByRow<'_>,
     columns: &[BinnedColumn<'_>],
     rows: &[u32],
     samples: &[S],
-    zero: S,
+    bins: &mut [[S; 256]],
     add: impl Fn(S, S) -> S + Copy,
-) -> Result<Vec<[S; 256]>> {
-    // A tile has bins for as many columns as its loop adds to, also where fewer are left.
-    let mut bins = PURPOSE.filled([zero; 256], columns.len() + TILE)?;
+) {
     for block in rows.chunks(BLOCK).zip(samples.chunks(BLOCK)) {
         for (columns, first) in columns.chunks(TILE).zip((0..).step_by(TILE)) {
             let bins = &mut bins[first..];
@@ -206,7 +228,6 @@ fn summed_by_row<S: Copy>(
             }
         }
     }
-    Ok(bins)
 }
 
 /// Adds a block of samples to the bins of at most K columns.
@@ -237,28 +258,28 @@ fn add_tile<const K: usize, S: Copy>(
     }
 }
 
-/// Returns the sums of bins. They are in tables that have one bin for each possible code, so that no code needs a bounds
-/// check.
-#[inline(always)]
-fn summed<const K: usize, S: Copy>(
+/// Adds samples to the bins of columns. These have one bin for each possible code, so that no code needs a bounds check.
+/// If the node has all samples of X, the rows are consecutive.
+#[inline(never)]
+fn add_columns<const K: usize, S: Copy>(
     codes: [&[u8]; K],
-    rows: &[u32],
+    (rows, are_all): (&[u32], bool),
     samples: &[S],
-    zero: S,
+    bins: &mut [[S; 256]; K],
     add: impl Fn(S, S) -> S,
-) -> [[S; 256]; K] {
-    let mut bins = [[zero; 256]; K];
+) {
     // All columns have the same length, so that one check serves all of them.
     let n = codes[0].len();
-    let codes = codes.map(|codes| &codes[..n]);
-    if rows.len() == n {
-        for (i, &sample) in samples[..n].iter().enumerate() {
+    if let (Some(&first), true) = (rows.first(), are_all) {
+        let codes = codes.map(|codes| &codes[first as usize..][..samples.len()]);
+        for (i, &sample) in samples.iter().enumerate() {
             for k in 0..K {
                 let bin = &mut bins[k][usize::from(codes[k][i])];
                 *bin = add(*bin, sample);
             }
         }
     } else {
+        let codes = codes.map(|codes| &codes[..n]);
         for (&row, &sample) in rows.iter().zip(samples) {
             for k in 0..K {
                 let bin = &mut bins[k][usize::from(codes[k][row as usize])];
@@ -266,14 +287,14 @@ fn summed<const K: usize, S: Copy>(
             }
         }
     }
-    bins
 }
 
 impl BinnedSums for Many {
     const GATHERS: bool = false;
 
-    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) {
+    fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]) -> Result<()> {
         fill_any(samples, columns);
+        Ok(())
     }
 
     fn take_away(whole: &mut [f64], part: &[f64], len: usize) {

@@ -107,10 +107,6 @@ impl<'a> Histograms<'a> {
         // Nodes are sorted only if one worker has all samples.
         let has_all_rows = criterion.workers().has_all_rows();
         let few_samples = if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 };
-        let of_all = match common {
-            Some(weight) if M::GATHERS && has_all_rows && criterion.has_all(rows) => x.weights(weight)?,
-            Some(_) | None => Vec::new(),
-        };
         let builder = Builder {
             x,
             len: criterion.sample_len(),
@@ -119,7 +115,6 @@ impl<'a> Histograms<'a> {
             many: MANY,
             far: FAR,
             gathered: Gathered::new(&control)?,
-            of_all,
             batch: Histogram::default(),
             missing: Vec::new(),
         };

@@ -1,13 +1,9 @@
-//! Samples and bins of one output in one word each: the weight in the high bits, weight × target in the low ones.
+//! Samples of one output in one word each: the weight in the high bits, weight × target in the low ones.
 //!
 //! Both are whole numbers (see [`crate::criterion::variance`]), so that sums of words are exact in any order, as sums of
-//! pairs of floats are. A bin takes half the memory, and one addition of integers. Three forms of samples are tried, in
-//! this order:
-//!
-//! 1. Weight and target share a word, if Σ w and Σ w |t| over the node leave room for each other.
-//! 2. The word is the target, if the node has all samples of X and these have the same weight: then the weight of a bin
-//!    is known from the number of samples that have its code.
-//! 3. Pairs of floats, for which every node has room.
+//! pairs of floats are, as long as neither part overflows: the samples of a node are cut into *runs* for which Σ w and
+//! Σ w |t| leave room for each other, and bins are added up after each. A bin of words takes half the memory, and one
+//! addition of integers. If runs are too short to pay, samples are pairs of floats, for which every node has room.
 
 use std::ops::Range;
 
@@ -16,18 +12,14 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::pool;
 use crate::reuse::Buffer;
+use crate::vectorised::vectorised;
 
-/// How a word is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Form {
-    /// There are no words.
-    #[default]
-    Pairs,
-    /// The low bits, of this number, are the target.
-    Shared(u32),
-    /// The word is the target.
-    Target,
-}
+/// The number of samples whose sums are known, of which runs are made.
+const STEP: usize = 1 << 9;
+
+/// The minimum mean number of samples of a run for which words pay: adding up 256 bins takes as long as half as many
+/// samples. It is set by hand.
+const LEAST_RUN: usize = 1 << 9;
 
 /// The samples of one node, in consecutive memory.
 #[derive(Debug)]
@@ -37,8 +29,10 @@ pub(super) struct Gathered {
     /// What each copied weight is larger by; see [`Gatherings::Counted`].
     unit: Option<f64>,
     words: Buffer<u64>,
+    /// The runs of words; empty if samples are pairs.
+    ends: Vec<usize>,
     form: Form,
-    /// Sums of magnitudes of the samples of each thread.
+    /// Sums of magnitudes of the samples of each step.
     sizes: Vec<[f64; 2]>,
 }
 
@@ -49,13 +43,72 @@ pub(super) enum Gatherings<'a> {
     /// Pairs whose weights are larger by this power of two, which is above the weight of the node: the sum of a bin tells
     /// the number of its samples, too.
     Counted(&'a [[f64; 2]], f64),
-    Words(&'a [u64], Form),
+    Words(Words<'a>),
+}
+
+/// Samples in one word each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words<'a> {
+    pub(super) words: &'a [u64],
+    /// The ends of runs.
+    ends: &'a [usize],
+    pub(super) form: Form,
+}
+
+/// The sums of the bins of a feature over several runs.
+#[derive(Clone, Debug)]
+pub(super) struct Wide {
+    pub(super) weights: [i64; 256],
+    pub(super) targets: [i64; 256],
+}
+
+impl Words<'_> {
+    /// Calls `add` for the samples of each run, with the bins to which they are added. If there are several runs, bins
+    /// are cleared before each, and their sums are returned.
+    #[inline(always)]
+    pub(super) fn in_runs<B: AsMut<[[u64; 256]]>>(
+        self,
+        bins: &mut B,
+        mut add: impl FnMut(Range<usize>, &mut B),
+    ) -> Result<Vec<Wide>> {
+        let mut wide = Vec::new();
+        let mut start = 0;
+        for &end in self.ends {
+            if self.ends.len() > 1 {
+                bins.as_mut().fill([0; 256]);
+            }
+            add(start..end, bins);
+            if self.ends.len() > 1 {
+                if start == 0 {
+                    wide = PURPOSE.filled(Wide { weights: [0; 256], targets: [0; 256] }, bins.as_mut().len())?;
+                }
+                wide.iter_mut().zip(bins.as_mut()).for_each(|(wide, bins)| wide.add(bins, self.form));
+            }
+            start = end;
+        }
+        Ok(wide)
+    }
+}
+
+impl Wide {
+    fn add(&mut self, bins: &[u64; 256], form: Form) {
+        vectorised(
+            #[inline(always)]
+            || {
+                for ((weight, target), &bin) in self.weights.iter_mut().zip(&mut self.targets).zip(bins) {
+                    let [w, t] = form.pair(bin);
+                    (*weight, *target) = (*weight + w, *target + t);
+                }
+            },
+        );
+    }
 }
 
 impl Gathered {
     pub(super) fn new(control: &Control) -> Result<Self> {
         let (pairs, words) = (control.buffer(PURPOSE, 0)?, control.buffer(PURPOSE, 0)?);
-        Ok(Gathered { node: 0..0, pairs, unit: None, words, form: Form::default(), sizes: Vec::new() })
+        let (ends, sizes) = (Vec::new(), Vec::new());
+        Ok(Gathered { node: 0..0, pairs, unit: None, words, ends, form: Form::default(), sizes })
     }
 
     /// Forgets the samples.
@@ -63,51 +116,54 @@ impl Gathered {
         self.node = 0..0;
     }
 
-    /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples;
-    /// `knows_weights` says whether the weights of the bins of all samples are known, and `counts` whether the samples of
-    /// bins are counted. The samples are copied by at most `n_threads` threads, each of which copies at least `least`.
+    /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples; `counts` says
+    /// whether the samples of bins are counted. The samples are copied by at most `n_threads` threads, each of which
+    /// copies at least `least`.
     pub(super) fn of<'s>(
         &'s mut self,
         table: &'s [[f64; 2]],
         rows: &[u32],
         node: &Range<u32>,
-        (knows_weights, counts): (bool, bool),
+        counts: bool,
         (n_threads, least): (usize, usize),
     ) -> Result<Gatherings<'s>> {
         let (n, is_whole) = (rows.len(), rows.len() == table.len());
         if self.node != *node || rows.is_empty() {
             let (n_blocks, at_once) = pool::blocks(n_threads, n, least);
+            let at_once = at_once.next_multiple_of(STEP);
             let sums = &mut self.sizes;
             sums.clear();
-            PURPOSE.reserve(sums, n_blocks)?;
-            sums.resize(n_blocks, [0.0; 2]);
+            PURPOSE.reserve(sums, n.div_ceil(STEP))?;
+            sums.resize(n.div_ceil(STEP), [0.0; 2]);
             if is_whole && !counts {
                 pool::for_each(
                     n_blocks,
-                    table.chunks(at_once).zip(sums.iter_mut()),
+                    table.chunks(at_once).zip(sums.chunks_mut(at_once / STEP)),
                     || Ok(()),
                     |(), (pairs, sums)| {
-                        *sums = sizes(pairs);
+                        sums.iter_mut().zip(pairs.chunks(STEP)).for_each(|(sums, pairs)| *sums = sizes(pairs));
                         Ok(())
                     },
                 )?;
             } else {
                 self.pairs.resize(PURPOSE, n)?;
-                let blocks = rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)).zip(sums.iter_mut());
+                let blocks =
+                    rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)).zip(sums.chunks_mut(at_once / STEP));
                 pool::for_each(
                     n_blocks,
                     blocks,
                     || Ok(()),
                     |(), ((rows, pairs), sums)| {
-                        pairs.iter_mut().zip(rows).for_each(|(pair, &row)| *pair = table[row as usize]);
-                        *sums = sizes(pairs);
+                        for ((rows, pairs), sums) in rows.chunks(STEP).zip(pairs.chunks_mut(STEP)).zip(sums) {
+                            pairs.iter_mut().zip(rows).for_each(|(pair, &row)| *pair = table[row as usize]);
+                            *sums = sizes(pairs);
+                        }
                         Ok(())
                     },
                 )?;
             }
-            let sums = sums.iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-            self.unit = if counts { unit_of_counts(sums[0], n) } else { None };
-            self.form = if self.unit.is_some() { Form::Pairs } else { Form::of(sums, knows_weights && is_whole) };
+            self.unit = if counts { unit_of_counts(total(sums)[0], n) } else { None };
+            self.ends.clear();
             if let Some(unit) = self.unit {
                 pool::for_each(
                     n_blocks,
@@ -118,8 +174,11 @@ impl Gathered {
                         Ok(())
                     },
                 )?;
+            } else {
+                self.form = Form::of(total(sums));
+                self.form.cut(sums, n, &mut self.ends)?;
             }
-            if self.form != Form::Pairs {
+            if !self.ends.is_empty() {
                 self.words.resize(PURPOSE, n)?;
                 let (form, pairs) = (self.form, if is_whole { table } else { &self.pairs });
                 let blocks = pairs.chunks(at_once).zip(self.words.chunks_mut(at_once));
@@ -135,22 +194,26 @@ impl Gathered {
             }
             self.node = node.clone();
         }
-        if let Some(unit) = self.unit {
-            return Ok(Gatherings::Counted(&self.pairs, unit));
-        }
-        Ok(match self.form {
-            Form::Pairs if is_whole => Gatherings::Pairs(table),
-            Form::Pairs => Gatherings::Pairs(&self.pairs),
-            form => Gatherings::Words(&self.words, form),
+        Ok(match self.unit {
+            Some(unit) => Gatherings::Counted(&self.pairs, unit),
+            None if !self.ends.is_empty() => {
+                Gatherings::Words(Words { words: &self.words, ends: &self.ends, form: self.form })
+            }
+            None if is_whole => Gatherings::Pairs(table),
+            None => Gatherings::Pairs(&self.pairs),
         })
     }
 }
 
 /// Returns a power of two above this weight of `n` samples, if a sum of weights that are all larger by it is exact.
 fn unit_of_counts(weight: f64, n: usize) -> Option<f64> {
-    let bits = |whole: u64| u64::BITS - whole.leading_zeros();
-    let (of_weight, of_count) = (bits(weight as u64), bits(n as u64));
+    let (of_weight, of_count) = (bits(weight), bits(n as f64));
     (of_weight + of_count < f64::MANTISSA_DIGITS).then_some((1u64 << of_weight) as f64)
+}
+
+/// Returns the number of bits of a whole number.
+fn bits(whole: f64) -> u32 {
+    u64::BITS - (whole as u64).leading_zeros()
 }
 
 /// Returns Σ w and Σ w |t|, which are exact.
@@ -162,40 +225,60 @@ fn sizes(samples: &[[f64; 2]]) -> [f64; 2] {
     of_fours.iter().chain(rest).fold([0.0; 2], add)
 }
 
+fn total(sizes: &[[f64; 2]]) -> [f64; 2] {
+    sizes.iter().fold([0.0; 2], sum)
+}
+
+fn sum(a: [f64; 2], b: &[f64; 2]) -> [f64; 2] {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+/// How a word is read: the number of low bits that are the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Form(u32);
+
 impl Form {
-    /// Returns the form for samples of these [`sizes`]. `knows_weights` says whether the weights of bins are known.
-    fn of(sums: [f64; 2], knows_weights: bool) -> Self {
+    /// Returns the form for samples of these [`sizes`]: if they have no room, both parts lack the same number of bits.
+    fn of(sums: [f64; 2]) -> Self {
         // Both are exact, and below 2⁵² (`Total`). The sign takes one bit.
-        let bits = |sum: f64| u64::BITS - (sum as u64).leading_zeros();
-        let of_target = bits(sums[1]) + 1;
-        if bits(sums[0]) + of_target <= u64::BITS {
-            Form::Shared(of_target)
-        } else if knows_weights {
-            Form::Target
-        } else {
-            Form::Pairs
+        let (of_weight, of_target) = (bits(sums[0]), bits(sums[1]) + 1);
+        Form(of_target - (of_weight + of_target).saturating_sub(u64::BITS) / 2)
+    }
+
+    /// Returns whether a sum of samples of these sizes has room in a word.
+    fn has_room(self, sums: [f64; 2]) -> bool {
+        bits(sums[0]) + self.0 <= u64::BITS && bits(sums[1]) < self.0
+    }
+
+    /// Writes the ends of runs of `n` samples, whose steps have these sizes, or none if these are too many.
+    fn cut(self, sizes: &[[f64; 2]], n: usize, ends: &mut Vec<usize>) -> Result<()> {
+        let mut run = [0.0; 2];
+        for (step, of_step) in sizes.iter().enumerate() {
+            let longer = sum(run, of_step);
+            run = if self.has_room(longer) {
+                longer
+            } else {
+                PURPOSE.push(ends, step * STEP)?;
+                *of_step
+            };
+            if !self.has_room(run) || ends.len() * LEAST_RUN > n {
+                ends.clear();
+                return Ok(());
+            }
         }
+        PURPOSE.push(ends, n)
     }
 
     #[inline]
     fn word(self, [weight, target]: [f64; 2]) -> u64 {
-        let target = target as i64 as u64;
-        match self {
-            Form::Shared(bits) => ((weight as u64) << bits).wrapping_add(target),
-            Form::Target | Form::Pairs => target,
-        }
+        ((weight as u64) << self.0).wrapping_add(target as i64 as u64)
     }
 
-    /// Returns the weight and the target of a sum of words; `weight` is the weight if it is not in the word.
-    #[inline]
-    pub(super) fn pair(self, word: u64, weight: f64) -> [f64; 2] {
-        match self {
-            Form::Shared(bits) => {
-                let target = (word << (u64::BITS - bits)) as i64 >> (u64::BITS - bits);
-                [(word.wrapping_sub(target as u64) >> bits) as f64, target as f64]
-            }
-            Form::Target | Form::Pairs => [weight, word as i64 as f64],
-        }
+    /// Returns the weight and the target of a sum of words.
+    #[inline(always)]
+    pub(super) fn pair(self, word: u64) -> [i64; 2] {
+        let target = (word << (u64::BITS - self.0)) as i64 >> (u64::BITS - self.0);
+        [(word.wrapping_sub(target as u64) >> self.0) as i64, target]
     }
 }
 
@@ -205,31 +288,42 @@ mod tests {
 
     use super::*;
 
-    /// Samples whose sums are below 2⁵², some of them large enough for each form.
+    /// Samples whose sums are below 2⁵², in one run or several.
     fn samples() -> impl Strategy<Value = Vec<[f64; 2]>> {
-        (1u32..30, 0u32..46).prop_flat_map(|(of_weight, of_target)| {
-            let (weight, target) =
-                (1..=1u64 << of_weight.min(50 - of_target), -(1i64 << of_target)..=1i64 << of_target);
-            prop::collection::vec((weight, target).prop_map(|(w, t)| [w as f64, t as f64]), 1..40)
+        (1u32..30, 0u32..46, 1usize..5 * STEP).prop_flat_map(|(of_weight, of_target, n)| {
+            let room = 51 - (n.ilog2() + 1);
+            let (of_weight, of_target) = (of_weight.min(room), of_target.min(room));
+            let (weight, target) = (1..=1u64 << of_weight, -(1i64 << of_target)..=1i64 << of_target);
+            prop::collection::vec((weight, target).prop_map(|(w, t)| [w as f64, t as f64]), n)
         })
     }
 
-    fn form(samples: &[[f64; 2]], knows_weights: bool) -> Form {
-        Form::of(sizes(samples), knows_weights)
+    /// The ends of runs of samples, and their form.
+    fn cut(samples: &[[f64; 2]]) -> (Vec<usize>, Form) {
+        let sizes: Vec<_> = samples.chunks(STEP).map(sizes).collect();
+        let (mut ends, form) = (Vec::new(), Form::of(total(&sizes)));
+        form.cut(&sizes, samples.len(), &mut ends).unwrap();
+        (ends, form)
     }
 
     proptest! {
         #[test]
-        fn sums_of_words_are_those_of_pairs(samples in samples(), bins in prop::collection::vec(0usize..4, 40)) {
-            let form = form(&samples, true);
-            let (mut pairs, mut words) = ([[0.0; 2]; 4], [0u64; 4]);
-            for (sample, bin) in samples.iter().zip(bins) {
-                pairs[bin] = [pairs[bin][0] + sample[0], pairs[bin][1] + sample[1]];
-                words[bin] = words[bin].wrapping_add(form.word(*sample));
-            }
-            for (pair, word) in pairs.into_iter().zip(words) {
-                prop_assert_eq!(form.pair(word, pair[0]), pair, "{:?}", form);
-            }
+        fn sums_of_words_are_those_of_pairs(samples in samples(), seed in 0usize..100) {
+            let (ends, form) = cut(&samples);
+            let bin = |i: usize| (i * 7919 + seed) % 5 % 4;
+            let mut pairs = [[0.0; 2]; 4];
+            samples.iter().enumerate().for_each(|(i, sample)| pairs[bin(i)] = sum(pairs[bin(i)], sample));
+            let words: Vec<u64> = samples.iter().map(|&sample| form.word(sample)).collect();
+            let mut bins = [[0u64; 256]];
+            let add = |run: Range<usize>, bins: &mut [[u64; 256]; 1]| {
+                run.for_each(|i| bins[0][bin(i)] = bins[0][bin(i)].wrapping_add(words[i]));
+            };
+            let wide = Words { words: &words, ends: &ends, form }.in_runs(&mut bins, add).unwrap();
+            let found: [[i64; 2]; 4] = std::array::from_fn(|bin| match wide.first() {
+                Some(wide) => [wide.weights[bin], wide.targets[bin]],
+                None => form.pair(bins[0][bin]),
+            });
+            prop_assert!(ends.is_empty() || pairs == found.map(|pair| pair.map(|part| part as f64)), "{:?} {:?}", form, ends);
         }
     }
 
@@ -247,17 +341,25 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_chosen_by_room() {
+    fn runs_are_cut_where_room_ends() {
         let (large, small) = ([1.0, (1u64 << 44) as f64], [1.0, -3.0]);
-        assert_eq!(form(&[small; 5], false), Form::Shared(5));
-        assert_eq!(form(&[large; 5], false), Form::Shared(48));
-        let heavy = [(1u64 << 20) as f64, (1u64 << 44) as f64];
-        assert_eq!(form(&[heavy], false), Form::Pairs);
-        assert_eq!(form(&[heavy], true), Form::Target);
+        assert_eq!(cut(&[small; 5]), (vec![5], Form(5)));
+        assert_eq!(cut(&[large; 5]), (vec![5], Form(48)));
+        assert_eq!(cut(&[]), (vec![0], Form(1)));
+        let n = 6 * STEP;
+        // 2¹¹ + 2⁹ + 2⁸ samples would need 12 + 49 bits for Σ w and as many, and 12 + 55, more than a word has.
+        assert_eq!(cut(&vec![[1.0, (1u64 << 36) as f64]; n]), (vec![n], Form(49)));
+        assert_eq!(cut(&vec![[1.0, (1u64 << 39) as f64]; n]).0, vec![n]);
+        let (ends, form) = cut(&vec![[16.0, (1u64 << 39) as f64]; n]);
+        assert_eq!((ends, form), (vec![n], Form(48)));
+        let heavy = [(1u64 << 20) as f64, (1u64 << 39) as f64];
+        assert_eq!(cut(&vec![heavy; n]).0, Vec::<usize>::new());
+        assert_eq!(cut(&[[(1u64 << 20) as f64, (1u64 << 44) as f64]]).0, Vec::<usize>::new());
         // The largest and the smallest sum of targets have one bit more than their magnitude.
         for sample in [[1.0, (1u64 << 51) as f64], [(1u64 << 11) as f64 - 1.0, -((1u64 << 51) as f64)]] {
-            let form = form(&[sample], false);
-            assert_eq!((form, form.pair(form.word(sample), 0.0)), (Form::Shared(53), sample));
+            let (ends, form) = cut(&[sample]);
+            let pair = form.pair(form.word(sample)).map(|part| part as f64);
+            assert_eq!((ends, form, pair), (vec![1], Form(53), sample));
         }
     }
 }
