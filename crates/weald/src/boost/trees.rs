@@ -216,7 +216,8 @@ impl<'f> Trees<'f> {
         let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { weights.units(row) } else { 0 };
         let curved = booster.train.curvatures(config, rows, targets, control)?;
         let values = curved.as_ref().map_or(&**targets, |curved| curved.ratios());
-        let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
+        let units_of_curvatures = curved.as_ref().map(|curved| curved.units());
+        let y = TrainY::Real(RealTargets::new(values, values.len() / n)?.curved(units_of_curvatures));
         let parts = |row: usize| curved.as_ref().map_or(units(row), |curved| curved.parts(row, units(row)));
         let mut sample =
             Sample::new(rows, n, parts, (weights.of_one(), weights.exact), &y, workers, control.n_threads())?;
@@ -238,7 +239,8 @@ impl<'f> Trees<'f> {
         let of_leaf = |leaf| leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize)));
         let means = || exact_means_of_all(leaves.len(), of_leaf, workers, control.n_threads());
         let Scored { data, scores } = &mut booster.train;
-        let fit = Fit { data, leaves: &leaves, config, control };
+        let gradients = scores.held().filter(|held| held.are_targets_gradients).map(|_| &**targets);
+        let fit = Fit { data, leaves: &leaves, gradients, config, control };
         let (mut values, mut steps) = scores.fit_leaves(fit, means)?;
         if let Some(monotonic) = monotonic {
             let order = |table: &mut [f64]| monotonic.order_leaves(&structure, &leaves.weights, table, data.width);
@@ -344,7 +346,7 @@ impl<'f> Trees<'f> {
         let number = |&leaf: &u32| tree.leaves.cells(leaf as usize).map(|(_, value)| value).sum();
         let numbers = || LEAVES.collected(by_leaf.reached.iter().map(number));
         let Scored { data, scores } = &mut booster.train;
-        let fit = Fit { data, leaves: &leaves, config, control };
+        let fit = Fit { data, leaves: &leaves, gradients: None, config, control };
         let (values, steps) = scores.fit_leaves(fit, numbers)?;
         let (kept, moves) = S::moves(values, &steps, config.learning_rate)?;
         let moved = Some((leaves.of_rows(*n_samples)?, &moves));

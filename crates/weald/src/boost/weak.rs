@@ -199,7 +199,7 @@ impl Learner for Asking<'_> {
         let leaves = Leaves::single_rows(rows, weights)?;
         let Scored { data, scores } = &booster.train;
         let held = scores.held().expect("scores that weak models of the caller move are stored");
-        let fit = Fit { data, leaves: &leaves, config, control };
+        let fit = Fit { data, leaves: &leaves, gradients: None, config, control };
         let steps = searched(fit, &held.scores, &of_rows(&values)?)?;
         let direction = Purpose("the steps of a stage").collected(steps.iter().map(|s| config.learning_rate * s))?;
         let added = Added { predictions: &predictions, direction: &direction, q };

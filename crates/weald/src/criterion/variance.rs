@@ -90,7 +90,7 @@ struct Frame {
     square_unit: f64,
     /// The unit of squares in squared units of the targets.
     square_size: PowerOfTwo,
-    /// The level of the node for which the frame was made: see [`level`].
+    /// The level of the node for which the frame was made: see [`Variance::level`].
     level: i32,
     /// The number of the frame and of its centers.
     number: u32,
@@ -98,11 +98,6 @@ struct Frame {
 
 /// The bytes of a sample in addition to its weight and targets, which are rounded: its square, frame and units.
 pub(crate) const BYTES_OF_A_SAMPLE: usize = size_of::<i128>() + size_of::<u32>() + size_of::<u64>();
-
-/// Returns twice log₂(weight × standard deviation), for variances in units of one frame.
-fn level(weight: f64, variance: f64) -> i32 {
-    2 * exponent_above(weight) + exponent_above(variance)
-}
 
 /// A node gets a frame of its own if its standard deviation is less than this number of spacings,
 const COARSE: f64 = (1u64 << 26) as f64;
@@ -119,6 +114,14 @@ const FEW_SAMPLES: u32 = 4;
 
 /// The number of bits of sums of rounded targets before they are rounded.
 const BITS_OF_SUMS: i32 = Total::BITS as i32 - 1;
+
+/// The number of bits of the units of the largest second derivative, and thereby the resolution for those of other
+/// samples.
+pub(crate) const BITS_OF_CURVATURES: u32 = 12;
+
+/// The number of bits of ratios of gradients and curvatures, at most, before these are multiplied again: gradients have 28
+/// bits then, so that thousands of samples have room in a word of a histogram.
+const BITS_OF_RATIOS: i32 = 28 - BITS_OF_CURVATURES as i32;
 
 /// The purpose of memory for frames, for error messages.
 const FRAMES: Purpose = Purpose("the grids of nodes");
@@ -290,11 +293,6 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         Ok((low == high).then_some(low))
     }
 
-    /// Returns whether these are all samples.
-    pub(crate) fn has_all(&self, rows: &[u32]) -> bool {
-        rows.len() == self.weights.len()
-    }
-
     pub(crate) fn workers(&self) -> &Workers {
         &self.workers
     }
@@ -347,6 +345,13 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         (node.squares as f64 / node.weight - node.mean_square() / self.frame.square_unit).max(0.0)
     }
 
+    /// Returns twice log₂(weight × standard deviation) of the node, for variances in units of one frame. Ratios have all
+    /// their bits whatever the weight.
+    fn level(&self, variance: f64) -> i32 {
+        let of_weight = if self.y.curvatures.is_some() { 0 } else { 2 * exponent_above(self.node.weight) };
+        of_weight + exponent_above(variance)
+    }
+
     /// Computes the statistics of the node from its sums, and makes a new frame if the old one has become too coarse.
     fn summarize(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let weight = self.node.weight;
@@ -358,7 +363,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         let mut variance = self.variance();
         let is_lost = variance <= LOST_SHARE * (self.node.squares as f64 / weight);
         let is_coarse = variance * self.frame.square_unit < COARSE * COARSE;
-        if is_lost || is_coarse && level(weight, variance) + WORTHWHILE_LEVELS <= self.frame.level {
+        if is_lost || is_coarse && self.level(variance) + WORTHWHILE_LEVELS <= self.frame.level {
             if self.round(rows)? {
                 return Ok(equal);
             }

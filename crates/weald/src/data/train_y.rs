@@ -82,6 +82,8 @@ pub(crate) struct RealTargets<'a> {
     pub(crate) n_outputs: usize,
     /// The factor of each output, which is finite and not negative.
     factors: Vec<f64>,
+    /// The units of the second derivative of each sample, if weights are products of a weight and these.
+    pub(crate) curvatures: Option<&'a [u32]>,
 }
 
 impl<'a> RealTargets<'a> {
@@ -91,7 +93,14 @@ impl<'a> RealTargets<'a> {
             values: values.into(),
             n_outputs,
             factors: Purpose("the factors of outputs").filled(1.0, n_outputs)?,
+            curvatures: None,
         })
+    }
+
+    /// Returns the same targets of one output, of samples with these units of their second derivatives.
+    pub(crate) fn curved(self, curvatures: Option<&'a [u32]>) -> Self {
+        debug_assert!(self.n_outputs == 1 || curvatures.is_none());
+        RealTargets { curvatures, ..self }
     }
 
     /// Returns the same targets with these factors.

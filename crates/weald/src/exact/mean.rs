@@ -72,7 +72,9 @@ pub(crate) fn exact_means_of_all<I: Iterator<Item = (f64, u64)> + Clone>(
 
 /// Returns the smallest and the largest value.
 fn range_of(values: impl Iterator<Item = (f64, u64)>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| (low.min(y), high.max(y)))
+    // Comparisons, in contrast to `min`, are one operation.
+    let wider = |(low, high), (y, _)| (if y < low { y } else { low }, if y > high { y } else { high });
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), wider)
 }
 
 /// The scale on which the values of a range are summed.

@@ -67,9 +67,10 @@ pub(crate) trait ColumnLoss: Loss {
         Change::UNKNOWN
     }
 
-    /// Returns the second derivative where the negative gradient has this value, if the one determines the other.
-    fn curvature_at(&self, _negative_gradient: f64) -> Option<f64> {
-        None
+    /// Writes the second derivatives where the negative gradients have these values, and returns whether the ones
+    /// determine the others; if not, nothing is written.
+    fn curvatures_at(&self, _negative_gradients: &[f64], _curvatures: &mut [f64]) -> bool {
+        false
     }
 
     /// Returns the change of the loss of a sample if its score changes by `step`.

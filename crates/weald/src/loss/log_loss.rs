@@ -11,6 +11,7 @@ use crate::data::Outputs;
 use crate::elementary::{exp, exp_m1, ln, ln_1p};
 use crate::error::Result;
 use crate::loss::steps::line_search::{LineSearch, newton_or_brent};
+use crate::vectorised::vectorised;
 
 /// The logistic loss.
 #[derive(Clone, Copy, Debug)]
@@ -167,8 +168,15 @@ impl ColumnLoss for LogLoss {
     }
 
     /// With |r| = 2 (1 − P) of a present label, 4 P (1 − P) is |r| (2 − |r|).
-    fn curvature_at(&self, negative_gradient: f64) -> Option<f64> {
-        Some(negative_gradient.abs() * (2.0 - negative_gradient.abs()))
+    fn curvatures_at(&self, negative_gradients: &[f64], curvatures: &mut [f64]) -> bool {
+        vectorised(
+            #[inline(always)]
+            || {
+                let cells = curvatures.iter_mut().zip(negative_gradients);
+                cells.for_each(|(h, r)| *h = r.abs() * (2.0 - r.abs()));
+            },
+        );
+        true
     }
 
     fn leaf_rule(&self) -> LeafRule {

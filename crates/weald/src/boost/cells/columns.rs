@@ -257,7 +257,7 @@ impl<'l> CellColumns<'l> {
         let loss = losses.first();
         let columns = CellColumns {
             losses,
-            kernel: loss.curvature_at(0.0).and_then(|_| loss.rows_in_float32()),
+            kernel: loss.rows_in_float32().filter(|_| loss.curvatures_at(&[], &mut [])),
             ptr,
             rows: row_of,
             y,
@@ -496,11 +496,8 @@ impl Block<'_> {
         };
         let curvatures = self.curvatures.get_mut(own).unwrap_or(&mut []);
         if kernel.is_some() {
-            let cells = gradients.iter_mut().zip(&mut *curvatures).zip(&*of_gradients);
-            for ((gradient, curvature), &found) in cells {
-                *gradient = f64::from(found);
-                *curvature = loss.curvature_at(*gradient).unwrap_or_default();
-            }
+            gradients.iter_mut().zip(&*of_gradients).for_each(|(gradient, &found)| *gradient = f64::from(found));
+            loss.curvatures_at(gradients, curvatures);
         } else if curvatures.is_empty() {
             let cells = gradients.iter_mut().zip(y.iter().zip(scores));
             cells.for_each(|(gradient, (&y, &score))| *gradient = loss.negative_gradient(y, score));

@@ -96,6 +96,8 @@ impl<'s> Leaves<'s> {
 pub(crate) struct Fit<'s, T: Float> {
     pub(crate) data: &'s Data<'s, T>,
     pub(crate) leaves: &'s Leaves<'s>,
+    /// The negative gradients of samples with one score each, if they are in memory.
+    pub(crate) gradients: Option<&'s [f64]>,
     pub(crate) config: &'s BoostConfig,
     pub(crate) control: &'s Control,
 }

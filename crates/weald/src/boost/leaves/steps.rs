@@ -26,7 +26,7 @@ pub(crate) fn by_leaf_sums<'s, T: Float>(fit: Fit<'s, T>, scores: &'s [T]) -> Re
 /// leaf.
 pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) -> Result<Vec<f64>> {
     const PURPOSE: Purpose = Purpose("scores of a stage");
-    let (Fit { data, leaves, control, config }, width) = (fit, fit.data.width);
+    let (Fit { data, leaves, control, config, .. }, width) = (fit, fit.data.width);
     let rows_of = |leaf: usize| leaves.rows(leaf).iter().map(move |&row| (leaf as u32, row));
     let mut rows = PURPOSE.with_capacity((0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum())?;
     rows.extend((0..leaves.len()).flat_map(rows_of));

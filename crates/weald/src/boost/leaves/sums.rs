@@ -3,16 +3,16 @@
 //! Every term is rounded to a grid on which all sums are exact (compare `criterion`), so that sums do not depend on the
 //! order of the samples, and a sample of weight two is the same as two samples, unless weights are themselves rounded.
 
-use std::slice;
+use std::iter;
 
 use super::Fit;
 use crate::boost::scores::held::{CHUNK_CELLS, Held};
 use crate::boost::scores::one::{ColumnY, YMemory};
 use crate::error::{Purpose, Result};
-use crate::exact::WeightedGrids;
 use crate::exact::reduce::Reduce;
+use crate::exact::{WeightedGrid, WeightedGrids};
 use crate::loss::kernels::float::Float;
-use crate::loss::kernels::vector::vectorised;
+use crate::loss::kernels::vector::{LANES, vectorised};
 use crate::loss::rows::{LeafRows, RowSums};
 use crate::pool;
 
@@ -105,13 +105,19 @@ pub(crate) fn leaf_sums<T: Float>(
     held: &Held<T>,
     visit: impl FnMut(&[(usize, &[f64])]) -> Result<()>,
 ) -> Result<()> {
-    let (Fit { data, leaves, .. }, Held { scores, bounds }) = (fit, held);
+    let (Fit { data, leaves, .. }, Held { scores, bounds, .. }) = (fit, held);
     let width = data.width;
-    let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
     let blocks = data.of_row.in_blocks();
     if let (Some(y), None) = (ColumnY::of(data), blocks) {
-        return leaf_sums_of_one(fit, scores, y, &grids, visit);
+        let grid = WeightedGrid::for_sums(bounds[0].to_f64(), leaves.total);
+        let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
+            memory.find(fit, scores, y, rows)?;
+            sums[0] = weighed(grid, &memory.weights, &memory.gradients);
+            Ok(())
+        };
+        return sum_by_leaf(fit, 1, || Ok(ColumnMemory::default()), add, visit);
     }
+    let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
     let scratch = || SUMS.filled(T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
         if let Some(blocks) = blocks {
@@ -140,50 +146,54 @@ pub(crate) fn leaf_sums<T: Float>(
     sum_by_leaf(fit, width, scratch, add, visit)
 }
 
-/// The columns of some samples.
+/// The columns of some samples that have one score each.
 #[derive(Debug, Default)]
 struct ColumnMemory<T> {
-    scores: Vec<T>,
+    weights: Vec<f64>,
     gradients: Vec<T>,
+    scores: Vec<T>,
     losses: Vec<f64>,
     y: YMemory,
+    /// Gradients and second derivatives.
+    wide: [Vec<f64>; 2],
 }
 
 impl<T: Float> ColumnMemory<T> {
-    /// Makes room for the negative gradients and the losses of this number of samples.
-    fn make_room(&mut self, n: usize) -> Result<()> {
+    /// Finds the weights of samples and their negative gradients at these scores.
+    fn find(&mut self, fit: Fit<'_, T>, scores: &[T], y: ColumnY<'_>, rows: &[u32]) -> Result<()> {
+        self.weights.clear();
+        SUMS.extend(&mut self.weights, rows.iter().map(|&row| fit.leaves.units(row) as f64))?;
         self.gradients.clear();
+        if let Some(gradients) = fit.gradients {
+            return SUMS.extend(&mut self.gradients, rows.iter().map(|&row| T::from_f64(gradients[row as usize])));
+        }
+        SUMS.extend(&mut self.gradients, iter::repeat_n(T::from_f64(0.0), rows.len()))?;
         self.losses.clear();
-        SUMS.grow(&mut self.gradients, n)?;
-        SUMS.grow(&mut self.losses, n)?;
-        self.gradients.resize(n, T::from_f64(0.0));
-        self.losses.resize(n, 0.0);
+        SUMS.extend(&mut self.losses, iter::repeat_n(0.0, rows.len()))?;
+        self.scores.clear();
+        SUMS.extend(&mut self.scores, rows.iter().map(|&row| scores[row as usize]))?;
+        let y = y.of_rows(rows, &mut self.y)?;
+        fit.data.of_row.column(y, &self.scores, &mut self.gradients, &mut self.losses);
         Ok(())
     }
 }
 
-/// Like [`leaf_sums`], for samples with one score each.
-fn leaf_sums_of_one<T: Float>(
-    fit: Fit<'_, T>,
-    scores: &[T],
-    y: ColumnY<'_>,
-    grids: &WeightedGrids<T>,
-    visit: impl FnMut(&[(usize, &[f64])]) -> Result<()>,
-) -> Result<()> {
-    let Fit { data, leaves, .. } = fit;
-    let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
-        memory.make_room(rows.len())?;
-        let ColumnMemory { scores: of_rows, gradients, losses, y: of_y } = memory;
-        of_rows.clear();
-        SUMS.extend(of_rows, rows.iter().map(|&row| scores[row as usize]))?;
-        data.of_row.column(y.of_rows(rows, of_y)?, of_rows, gradients, losses);
-        for (&row, gradient) in rows.iter().zip(&*gradients) {
-            grids.add(leaves.units(row) as f64, slice::from_ref(gradient), sums);
-        }
-        Ok(())
-    };
-    let scratch = || Ok(ColumnMemory::default());
-    sum_by_leaf(fit, 1, scratch, add, visit)
+/// Returns the sum of weights times terms, each of which is rounded. Sums are exact, so that lanes are added in any order.
+fn weighed<T: Float>(grid: WeightedGrid<T>, weights: &[f64], terms: &[T]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    vectorised(
+        #[inline(always)]
+        || {
+            let ((weights, last_weights), (terms, last_terms)) = (weights.as_chunks(), terms.as_chunks());
+            let mut add = |weights: &[f64], terms: &[T]| {
+                let cells = lanes.iter_mut().zip(weights).zip(terms);
+                cells.for_each(|((sum, &weight), &term)| *sum += grid.product(weight, term));
+            };
+            weights.iter().zip(terms).for_each(|(weights, terms): (&[f64; LANES], &[T; LANES])| add(weights, terms));
+            add(last_weights, last_terms);
+        },
+    );
+    lanes.iter().sum()
 }
 
 /// Calls `visit` for each leaf with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one after
@@ -197,6 +207,28 @@ pub(crate) fn leaf_derivatives<T: Float>(
 ) -> Result<()> {
     let Fit { data, leaves, .. } = fit;
     let width = data.width;
+    if let (Some(y), Some(loss)) = (ColumnY::of(data), data.loss.curved())
+        && let Some(bounds) = loss.bounds().filter(|_| loss.curvatures_at(&[], &mut []))
+    {
+        let grids = [bounds.gradient, bounds.curvature].map(|bound| WeightedGrid::<T>::for_sums(bound, leaves.total));
+        let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
+            memory.find(fit, scores, y, rows)?;
+            let ColumnMemory { weights, gradients, wide: [of_gradients, of_curvatures], .. } = memory;
+            of_gradients.clear();
+            SUMS.extend(of_gradients, gradients.iter().map(|r| r.to_f64()))?;
+            of_curvatures.clear();
+            SUMS.extend(of_curvatures, iter::repeat_n(0.0, rows.len()))?;
+            loss.curvatures_at(of_gradients, of_curvatures);
+            sums[0] = weighed(grids[0], weights, gradients);
+            // The score of a sample that is on should rise.
+            let on = weights.iter().zip(&*gradients).filter(|(_, gradient)| **gradient > T::from_f64(0.0));
+            sums[2] = on.map(|(weight, _)| weight).sum();
+            gradients.iter_mut().zip(of_curvatures).for_each(|(r, h)| *r = T::from_f64(*h));
+            sums[1] = weighed(grids[1], weights, gradients);
+            Ok(())
+        };
+        return rows_by_leaf(fit, (3, table), || Ok(ColumnMemory::default()), add, visit);
+    }
     let units = leaves.of_rows.of_rows_in(0..data.n_samples);
     let add = |_: &mut (), ids: &[u32], sums: &mut [f64]| {
         let (gradients, sums) = sums.split_at_mut(width);
@@ -238,7 +270,7 @@ mod tests {
         let config = BoostConfig::new(LossKind::LogLoss);
         for n_threads in [1, 3] {
             let control = Control::with_threads(n_threads);
-            let fit = Fit { data: &data, leaves: &leaves, config: &config, control: &control };
+            let fit = Fit { data: &data, leaves: &leaves, config: &config, control: &control, gradients: None };
             let add = |_: &mut (), rows: &[u32], sums: &mut [f64]| {
                 rows.iter().for_each(|&row| (sums[0], sums[1]) = (sums[0] + f64::from(row), sums[1] + 1.0));
                 Ok(())

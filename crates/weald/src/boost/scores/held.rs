@@ -22,6 +22,8 @@ pub(crate) struct Held<T> {
     pub(crate) scores: Vec<T>,
     /// Bounds of the negative gradients of each score, from the last time that targets were projected.
     pub(crate) bounds: Vec<T>,
+    /// Whether the targets then were the negative gradients of samples with one score each.
+    pub(crate) are_targets_gradients: bool,
 }
 
 impl<T: Float> Held<T> {
@@ -37,7 +39,7 @@ impl<T: Float> Held<T> {
             let cells = scores.iter_mut().zip(margins);
             cells.for_each(|(score, &margin)| *score += T::from_f64(margin));
         }
-        Ok(Held { scores, bounds: Vec::new() })
+        Ok(Held { scores, bounds: Vec::new(), are_targets_gradients: false })
     }
 
     /// See [`super::Scores::sweep`].
@@ -49,8 +51,9 @@ impl<T: Float> Held<T> {
     ) -> Result<Losses> {
         let moved = moved.as_ref().map(|(leaf_of, moves)| (&leaf_of[..], *moves));
         let (losses, bounds) = sweep(data, &mut self.scores, moved, &mut pass)?;
-        if pass.projector.is_some() {
+        if let Some(projector) = pass.projector {
             self.bounds = bounds;
+            self.are_targets_gradients = matches!(projector, Projector::Identity(1)) && !pass.targets.is_empty();
         }
         data.mean_losses(&losses, &self.scores, &pass)
     }

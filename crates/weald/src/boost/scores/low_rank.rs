@@ -299,7 +299,7 @@ mod tests {
                 }
                 let leaves = Leaves::new(&order, ranges, &data.weights)?;
                 let config = BoostConfig::new(LossKind::SquaredError).leaf_estimation(LeafEstimation::LineSearch);
-                let fit = Fit { data: &data, leaves: &leaves, config: &config, control: &control };
+                let fit = Fit { data: &data, leaves: &leaves, gradients: None, config: &config, control: &control };
                 let steps = low_rank.steps(fit, &values).unwrap();
                 for (j, &step) in steps.iter().enumerate() {
                     let (mut product, mut square) = (0.0, 0.0);

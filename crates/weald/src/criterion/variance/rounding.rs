@@ -4,7 +4,7 @@
 use std::slice;
 use std::sync::{Mutex, PoisonError};
 
-use super::{BITS_OF_SUMS, FRAMES, Frame, MovedSums, OUTPUTS, Units, Variance, level};
+use super::{BITS_OF_RATIOS, BITS_OF_SUMS, FRAMES, Frame, MovedSums, OUTPUTS, Units, Variance};
 use crate::error::Result;
 use crate::exact::reduce::{Part, Reduce};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total};
@@ -12,6 +12,9 @@ use crate::pool;
 
 /// The minimum number of targets for each thread; it is set by hand.
 pub(super) const LEAST_IN_BLOCK: usize = 1 << 12;
+
+/// The number of samples of which ranges are found side by side.
+const LANES: usize = 8;
 
 /// The grid of a new frame.
 struct Rounding<'r> {
@@ -21,19 +24,29 @@ struct Rounding<'r> {
     factors: &'r [f64],
     /// Whether weights are integer multiples of a sample.
     exact_weights: bool,
+    /// See [`RealTargets::curvatures`].
+    curvatures: Option<&'r [u32]>,
 }
 
 impl Rounding<'_> {
-    /// Writes the weight of a sample and weight × rounded targets. Returns weight × the squared norm of its targets.
+    /// Writes the weight of a sample and weight × rounded targets. Returns weight × the squared norm of its targets. With
+    /// curvatures, the products with these are rounded, which are gradients.
     #[inline(always)]
-    fn round(&self, y: &[f64], w: f64, out: &mut [f64]) -> i128 {
+    fn round(&self, row: u32, y: &[f64], w: f64, out: &mut [f64]) -> i128 {
         let (factors, center) = (&self.factors[..y.len()], &self.center[..y.len()]);
         let scaled = |y: f64, factor: f64, center: f64, grid: &FixedPoint| grid.up(y * factor - center);
         out[0] = w;
         let cells = || y.iter().zip(factors).zip(center);
         for (out, ((y, factor), center)) in out[1..].iter_mut().zip(cells()) {
             let scaled = scaled(*y, *factor, *center, &self.fixed);
-            *out = if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
+            *out = match self.curvatures {
+                _ if !self.exact_weights => Grid::WHOLE.round(w * scaled),
+                None => w * Grid::WHOLE.round(scaled),
+                Some(of_rows) => {
+                    let curvature = f64::from(of_rows[row as usize]);
+                    w / curvature * Grid::WHOLE.round(curvature * scaled)
+                }
+            };
         }
         // The sum of four squares of 60 bits fits in 64 bits.
         let fours = y.chunks(4).zip(factors.chunks(4)).zip(center.chunks(4));
@@ -99,6 +112,19 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
     /// [`Variance::widen`] on this thread.
     fn widen_here(&self, rows: &[u32], (low, high): (&mut [f64], &mut [f64])) -> Result<()> {
         for piece in self.control.pieces(rows, self.moved.n_outputs()) {
+            if let (&[factor], [low], [high]) = (self.y.factors(), &mut *low, &mut *high) {
+                // Several ranges do not wait for each other.
+                let mut ranges = [[*low, *high]; LANES];
+                for rows in piece?.chunks(LANES) {
+                    for (&row, [low, high]) in rows.iter().zip(&mut ranges) {
+                        let y = self.y.values[row as usize] * factor;
+                        (*low, *high) = (if y < *low { y } else { *low }, if y > *high { y } else { *high });
+                    }
+                }
+                *low = ranges.iter().fold(*low, |low, of_lane| low.min(of_lane[0]));
+                *high = ranges.iter().fold(*high, |high, of_lane| high.max(of_lane[1]));
+                continue;
+            }
             for &row in piece? {
                 for ((y, low), high) in self.y.searched(row).zip(&mut *low).zip(&mut *high) {
                     *low = low.min(y);
@@ -126,7 +152,9 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
             return Ok(self.low == self.high);
         }
         // Rounding adds at most half a spacing for each unit of weight, for which one bit is left.
-        let fixed = FixedPoint::with_bits(reach, BITS_OF_SUMS - Total::of_sum(weight)?.exponent_above());
+        let bits = BITS_OF_SUMS - Total::of_sum(weight)?.exponent_above();
+        let bits = if self.y.curvatures.is_some() { bits.min(BITS_OF_RATIOS) } else { bits };
+        let fixed = FixedPoint::with_bits(reach, bits);
         let fixed_for_squares = FixedPoint::with_bits(reach, self.square_bits);
         self.frame = Frame {
             grid: fixed.values().1,
@@ -137,7 +165,7 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
         };
         self.round_rows(rows, fixed, fixed_for_squares)?;
         self.sum(rows)?;
-        self.frame.level = level(weight, self.variance());
+        self.frame.level = self.level(self.variance());
         FRAMES.push(&mut self.frames, self.frame)?;
         FRAMES.extend(&mut self.centers, self.center.iter().copied())?;
         self.distance = self.find_distance(rows)?;
@@ -149,7 +177,14 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
         let (q, (n_blocks, _)) = (self.moved.n_outputs(), self.blocks(rows.len()));
         let (y, weights, control, frame) = (self.y, self.weights, &self.control, self.frame.number);
         let (center, factors) = (&self.center[..q], &y.factors()[..q]);
-        let rounding = Rounding { fixed, fixed_for_squares, center, factors, exact_weights: self.exact_weights };
+        let rounding = Rounding {
+            fixed,
+            fixed_for_squares,
+            center,
+            factors,
+            exact_weights: self.exact_weights,
+            curvatures: y.curvatures,
+        };
         // Each thread writes the samples of one part of the tables.
         let at_once = weights.len().div_ceil(n_blocks).max(1);
         let mut rows_of = pool::rows_of_blocks(rows, at_once);
@@ -169,8 +204,8 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
                         let (y, out) = (&y.of(row)[..q], &mut rounded[i * (q + 1)..][..q + 1]);
                         // The loops over one output are not loops.
                         squares[i] = match y {
-                            [y] => rounding.round(slice::from_ref(y), w, out),
-                            several => rounding.round(several, w, out),
+                            [y] => rounding.round(row, slice::from_ref(y), w, out),
+                            several => rounding.round(row, several, w, out),
                         };
                         frame_of[i] = frame;
                     }

@@ -98,7 +98,6 @@ impl RowSums<f32> for OffSums {
             vectorised(
                 #[inline(always)]
                 || match (of_bits, gradients.len()) {
-                    (_, 1) => add_only_column(&piece, (grids, of_bits), &mut gradients[0], &mut curvatures[0]),
                     (Some(of_bits), LANES..) => lanes.add(&piece, of_bits, gradients, curvatures),
                     _ => add_weighted(&piece, grids, gradients, curvatures),
                 },
@@ -112,28 +111,6 @@ impl RowSums<f32> for OffSums {
         }
         Ok(())
     }
-}
-
-/// Adds at most [`IN_A_SUM`] samples of one column.
-#[inline(always)]
-fn add_only_column(
-    rows: &LeafRows<'_, f32>,
-    (grids, of_bits): (Grids, Option<BitGrids>),
-    gradient: &mut f64,
-    curvature: &mut f64,
-) {
-    let (mut scores, mut weights) = ([0.0; IN_A_SUM], [0.0; IN_A_SUM]);
-    for ((score, weight), &row) in scores.iter_mut().zip(&mut weights).zip(rows.ids) {
-        (*score, *weight) = (rows.scores(row)[0], rows.units(row) as f64);
-    }
-    let n = rows.ids.len();
-    let (scores, weights) = (&scores[..n], &weights[..n]);
-    let (r, h) = match of_bits {
-        Some(of_bits) => of_column(scores, 0.0, of_bits),
-        None => of_weighted_column(scores, 0.0, weights, grids),
-    };
-    *gradient += r;
-    *curvature += h;
 }
 
 /// Adds samples multiplied by their weights.

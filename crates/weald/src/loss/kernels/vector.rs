@@ -139,6 +139,24 @@ pub(crate) fn take_largest<T: Float>(largest: &mut [T], values: &[T]) {
     }
 }
 
+/// Returns the largest of these numbers of values, or 0 if all are negative.
+#[inline(always)]
+pub(crate) fn largest(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
+    let mut largest = [0.0; LANES];
+    vectorised(
+        #[inline(always)]
+        || {
+            for values in values.chunks(LANES) {
+                for (largest, &value) in largest.iter_mut().zip(values) {
+                    let number = of(value);
+                    *largest = if number > *largest { number } else { *largest };
+                }
+            }
+        },
+    );
+    largest.into_iter().fold(0.0, f64::max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -290,14 +290,14 @@ impl RowLoss<f32> for LogLossRows {
                 #[inline(always)]
                 || {
                     column(y, scores, out, tails);
-                    for ((&f, &e), loss) in scores.iter().zip(&*tails).zip(&mut *losses) {
-                        *loss = ln_of_normal(1.0 + f64::from(e)) + 2.0 * f64::from(positive(f));
+                    let cells = scores.iter().zip(&*tails).zip(&*out).zip(&mut *losses);
+                    for (((&f, &e), &r), loss) in cells {
+                        let off = ln_of_normal(1.0 + f64::from(e)) + 2.0 * f64::from(positive(f));
+                        // The score of a sample that is on should rise.
+                        *loss = off - if r > 0.0 { 2.0 * f64::from(f) } else { 0.0 };
                     }
                 },
             );
-            for (i, (&f, loss)) in scores.iter().zip(losses).enumerate() {
-                y.of(i).each_on(|_| *loss -= 2.0 * f64::from(f));
-            }
         }
     }
 

@@ -58,16 +58,13 @@ impl<'a> Sample<'a> {
         n_threads: usize,
     ) -> Result<Self> {
         debug_assert!(rows.iter().all(|&row| units(row as usize) > 0), "every sample has a weight");
-        let found = pool::map_blocks(n_threads, n_samples, LEAST_IN_BLOCK, |block| {
-            let add = |(total, largest): (u64, u64), row| (total.saturating_add(units(row)), largest.max(units(row)));
-            Ok(block.fold((0, 0), add))
-        })?;
-        let total = Total::of_all(found.iter().map(|(total, _)| *total), workers)?;
-        let largest = workers.max_of(found.iter().map(|(_, largest)| *largest).max().unwrap_or(0))?;
+        let (narrow, of_blocks) = collected(n_samples, n_threads, &units, |units| units as u32)?;
+        let total = Total::of_all(of_blocks.iter().map(|(total, _)| *total), workers)?;
+        let largest = workers.max_of(of_blocks.iter().map(|(_, largest)| *largest).max().unwrap_or(0))?;
         let units = if fits_narrow(y, total)? {
-            RowUnits::Narrow(collected(n_samples, n_threads, |row| units(row) as u32)?)
+            RowUnits::Narrow(narrow)
         } else {
-            RowUnits::Wide(collected(n_samples, n_threads, units)?)
+            RowUnits::Wide(collected(n_samples, n_threads, &units, |units| units)?.0)
         };
         Ok(Sample { rows, units, exact, of_one, total, largest, workers })
     }
@@ -76,24 +73,34 @@ impl<'a> Sample<'a> {
 /// The minimum number of samples for each thread; it is set by hand.
 const LEAST_IN_BLOCK: usize = 1 << 14;
 
-/// Returns the weight of each sample.
+/// The weight of each sample, and the total and the largest weight of blocks.
+type Collected<T> = (Vec<T>, Vec<(u64, u64)>);
+
+/// Returns the weight of each sample as another type.
 fn collected<T: Copy + Default + Send>(
     n_samples: usize,
     n_threads: usize,
-    units: impl Fn(usize) -> T + Sync,
-) -> Result<Vec<T>> {
+    units: &(impl Fn(usize) -> u64 + Sync),
+    convert: impl Fn(u64) -> T + Sync,
+) -> Result<Collected<T>> {
+    const PURPOSE: Purpose = Purpose("the weights of a tree");
     let (n_threads, at_once) = pool::blocks(n_threads, n_samples, LEAST_IN_BLOCK);
-    let mut all = Purpose("the weights of a tree").filled(T::default(), n_samples)?;
+    let mut all = PURPOSE.filled(T::default(), n_samples)?;
+    let mut of_blocks = PURPOSE.filled((0u64, 0u64), n_samples.div_ceil(at_once.max(1)))?;
     pool::for_each(
         n_threads,
-        all.chunks_mut(at_once).enumerate(),
+        all.chunks_mut(at_once).zip(&mut of_blocks).enumerate(),
         || Ok(()),
-        |(), (block, out)| {
-            out.iter_mut().zip(block * at_once..).for_each(|(out, row)| *out = units(row));
+        |(), (block, (out, (total, largest)))| {
+            for (out, row) in out.iter_mut().zip(block * at_once..) {
+                let units = units(row);
+                (*total, *largest) = (total.saturating_add(units), units.max(*largest));
+                *out = convert(units);
+            }
             Ok(())
         },
     )?;
-    Ok(all)
+    Ok((all, of_blocks))
 }
 
 /// The targets with which splits are searched, or leaves are filled.
