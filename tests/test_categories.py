@@ -260,7 +260,7 @@ def test_more_categories_than_can_all_be_tried_are_split_within_the_limits():
 @pytest.mark.parametrize("loss", ["poisson", "tweedie", "squared_error"])
 def test_a_category_is_present_only_where_a_sample_has_it(max_bins, loss):
     """Category 0, which sparse X does not store, is decided by numbers of samples, whatever the weights."""
-    for seed in range(25):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         X = rng.choice([0, 1, 2, np.nan], (20, 1), p=[0.05, 0.15, 0.15, 0.65]).astype(np.float32)
         y, w = rng.exponential(size=20), (rng.random(20) + 0.1) * 10.0 ** rng.integers(-9, 9, 20 if seed % 2 else 1)

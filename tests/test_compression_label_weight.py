@@ -130,9 +130,12 @@ def test_laws(way, rule, tmp_path):
     X, Y = labels()
     weights = np.linspace(0, 1, 20) if rule == "array" else rule
     expected = small(weights, **way).fit(X, Y)
-    for Z in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
-        for T, n_jobs in ((Y, 1), (sparse.csr_array(Y), 2)):
-            check_same(small(weights, n_jobs=n_jobs, **way).fit(Z, T), expected)
+    for Z, T, n_jobs in (
+        (np.asfortranarray(X), sparse.csr_array(Y), 2),
+        (sparse.csr_array(X), Y, 2),
+        (sparse.csc_array(X), sparse.csr_array(Y), 1),
+    ):
+        check_same(small(weights, n_jobs=n_jobs, **way).fit(Z, T), expected)
     counts = np.arange(len(X)) % 3
     weighted = small(weights, **way).fit(X, Y, sample_weight=counts)
     Z = Y.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -330,13 +331,13 @@ def test_masked_sparse_y_is_dense_y_with_gaps(name, n_outputs):
     expected = make(name).fit(X, gaps)
     values = expected.predict(X)
     values = values.toarray() if sparse.issparse(values) else values
-    for form, sparse_y in forms(y).items():
-        for mask in (unknown, sparse.csr_array(unknown)):
-            model = make(name).fit(X, sparse_y, y_weight=unless(mask))
-            found = model.predict(X)
-            assert (found.toarray() if sparse.issparse(found) else found).tolist() == values.tolist(), form
-            assert model.score(X, sparse_y, y_weight=unless(mask)) == expected.score(X, y, y_weight=unless(unknown))
-            assert weald.estimate_fit_memory(model, X, sparse_y, y_weight=unless(mask)) > 0
+    masks = itertools.cycle((unknown, sparse.csr_array(unknown)))
+    for (form, sparse_y), mask in zip(forms(y).items(), masks, strict=False):
+        model = make(name).fit(X, sparse_y, y_weight=unless(mask))
+        found = model.predict(X)
+        assert (found.toarray() if sparse.issparse(found) else found).tolist() == values.tolist(), form
+        assert model.score(X, sparse_y, y_weight=unless(mask)) == expected.score(X, y, y_weight=unless(unknown))
+        assert weald.estimate_fit_memory(model, X, sparse_y, y_weight=unless(mask)) > 0
     # A mask of nothing changes nothing.
     plain, masked = (
         make(name).fit(X, sparse.csr_array(y), **given) for given in ({}, {"y_weight": unless(np.zeros_like(unknown))})
