@@ -268,7 +268,7 @@ impl Builder<'_> {
                 self.gathered.clear();
             }
             let threads = (self.n_threads, self.many.min(LEAST_TO_COPY));
-            self.gathered.of(table.as_chunks::<2>().0, rows, node, has_counts, threads)?
+            self.gathered.of(table.as_chunks::<2>().0, rows, node, (bounds, has_counts), threads)?
         } else {
             Gatherings::Pairs(&[])
         };

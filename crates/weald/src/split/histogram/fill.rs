@@ -7,6 +7,7 @@ use crate::criterion::variance::{Bounds, Many, MovedSums, One};
 use crate::data::bins::codes::{ByRow, Code};
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
+use crate::vectorised::vectorised;
 
 /// The samples of a node.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +170,10 @@ impl BinnedColumn<'_> {
     fn take_words(&mut self, bins: &[u64; 256], wide: Option<&Wide>, words: Words<'_>) {
         let pairs = self.sums.as_chunks_mut::<2>().0.iter_mut();
         match wide {
-            None => pairs.zip(bins).for_each(|(sum, &bin)| *sum = words.form.pair(bin).map(|part| part as f64)),
+            None => vectorised(
+                #[inline(always)]
+                || pairs.zip(bins).for_each(|(sum, &bin)| *sum = words.form.floats(bin)),
+            ),
             Some(wide) => {
                 let wide = wide.weights.iter().zip(&wide.targets);
                 pairs.zip(wide).for_each(|(sum, (&weight, &target))| *sum = [weight as f64, target as f64]);

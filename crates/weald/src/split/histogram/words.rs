@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::spare::PURPOSE;
 use crate::control::Control;
+use crate::criterion::variance::Bounds;
 use crate::error::Result;
 use crate::pool;
 use crate::reuse::Buffer;
@@ -116,78 +117,53 @@ impl Gathered {
         self.node = 0..0;
     }
 
-    /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples; `counts` says
-    /// whether the samples of bins are counted. The samples are copied by at most `n_threads` threads, each of which
-    /// copies at least `least`.
+    /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples; `bounds` are
+    /// those of the node or of one above it; `counts` says whether the samples of bins are counted. The samples are
+    /// copied by at most `n_threads` threads, each of which copies at least `least`.
     pub(super) fn of<'s>(
         &'s mut self,
         table: &'s [[f64; 2]],
         rows: &[u32],
         node: &Range<u32>,
-        counts: bool,
+        (bounds, counts): (Bounds, bool),
         (n_threads, least): (usize, usize),
     ) -> Result<Gatherings<'s>> {
         let (n, is_whole) = (rows.len(), rows.len() == table.len());
         if self.node != *node || rows.is_empty() {
             let (n_blocks, at_once) = pool::blocks(n_threads, n, least);
             let at_once = at_once.next_multiple_of(STEP);
-            let sums = &mut self.sizes;
-            sums.clear();
-            PURPOSE.reserve(sums, n.div_ceil(STEP))?;
-            sums.resize(n.div_ceil(STEP), [0.0; 2]);
-            if is_whole && !counts {
-                pool::for_each(
-                    n_blocks,
-                    table.chunks(at_once).zip(sums.chunks_mut(at_once / STEP)),
-                    || Ok(()),
-                    |(), (pairs, sums)| {
-                        sums.iter_mut().zip(pairs.chunks(STEP)).for_each(|(sums, pairs)| *sums = sizes(pairs));
-                        Ok(())
-                    },
-                )?;
-            } else {
-                self.pairs.resize(PURPOSE, n)?;
-                let blocks =
-                    rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)).zip(sums.chunks_mut(at_once / STEP));
-                pool::for_each(
-                    n_blocks,
-                    blocks,
-                    || Ok(()),
-                    |(), ((rows, pairs), sums)| {
-                        for ((rows, pairs), sums) in rows.chunks(STEP).zip(pairs.chunks_mut(STEP)).zip(sums) {
-                            pairs.iter_mut().zip(rows).for_each(|(pair, &row)| *pair = table[row as usize]);
-                            *sums = sizes(pairs);
-                        }
-                        Ok(())
-                    },
-                )?;
-            }
-            self.unit = if counts { unit_of_counts(total(sums)[0], n) } else { None };
+            self.unit = if counts { unit_of_counts(bounds.weight, n) } else { None };
             self.ends.clear();
-            if let Some(unit) = self.unit {
+            if self.unit.is_none() {
+                self.form = Form::of([bounds.weight, bounds.target]);
+                self.words.resize(PURPOSE, n)?;
+                self.sizes.clear();
+                PURPOSE.extend(&mut self.sizes, std::iter::repeat_n([0.0; 2], n.div_ceil(STEP)))?;
+                let (form, sizes) = (self.form, self.sizes.chunks_mut(at_once / STEP));
                 pool::for_each(
                     n_blocks,
-                    self.pairs.chunks_mut(at_once),
+                    rows.chunks(at_once).zip(self.words.chunks_mut(at_once)).zip(sizes),
                     || Ok(()),
-                    |(), pairs| {
-                        pairs.iter_mut().for_each(|pair| pair[0] += unit);
+                    |(), ((rows, words), sizes)| {
+                        let steps = rows.chunks(STEP).zip(words.chunks_mut(STEP));
+                        steps.zip(sizes).for_each(|((rows, words), sizes)| *sizes = form.write(table, rows, words));
                         Ok(())
                     },
                 )?;
-            } else {
-                self.form = Form::of(total(sums));
-                self.form.cut(sums, n, &mut self.ends)?;
+                form.cut(&self.sizes, n, &mut self.ends)?;
             }
-            if !self.ends.is_empty() {
-                self.words.resize(PURPOSE, n)?;
-                let (form, pairs) = (self.form, if is_whole { table } else { &self.pairs });
-                let blocks = pairs.chunks(at_once).zip(self.words.chunks_mut(at_once));
+            if self.ends.is_empty() && (counts || !is_whole) {
+                self.pairs.resize(PURPOSE, n)?;
+                let unit = self.unit.unwrap_or(0.0);
                 pool::for_each(
                     n_blocks,
-                    blocks,
+                    rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)),
                     || Ok(()),
-                    |(), (pairs, words)| {
-                        words.iter_mut().zip(pairs).for_each(|(word, pair)| *word = form.word(*pair));
+                    |(), (rows, pairs)| {
+                        for (pair, &row) in pairs.iter_mut().zip(rows) {
+                            let [weight, target] = table[row as usize];
+                            *pair = [weight + unit, target];
+                        }
                         Ok(())
                     },
                 )?;
@@ -199,7 +175,7 @@ impl Gathered {
             None if !self.ends.is_empty() => {
                 Gatherings::Words(Words { words: &self.words, ends: &self.ends, form: self.form })
             }
-            None if is_whole => Gatherings::Pairs(table),
+            None if is_whole && !counts => Gatherings::Pairs(table),
             None => Gatherings::Pairs(&self.pairs),
         })
     }
@@ -225,22 +201,24 @@ fn sizes(samples: &[[f64; 2]]) -> [f64; 2] {
     of_fours.iter().chain(rest).fold([0.0; 2], add)
 }
 
-fn total(sizes: &[[f64; 2]]) -> [f64; 2] {
-    sizes.iter().fold([0.0; 2], sum)
-}
-
 fn sum(a: [f64; 2], b: &[f64; 2]) -> [f64; 2] {
     [a[0] + b[0], a[1] + b[1]]
 }
+
+/// Next to these numbers, floats are whole, and the bits of a float are those of the number plus the difference: so whole
+/// numbers up to 2⁵², and up to 2⁵¹ of any sign, are converted in any lane.
+const NOT_NEGATIVE: f64 = (1u64 << 52) as f64;
+const ANY_SIGN: f64 = 1.5 * NOT_NEGATIVE;
 
 /// How a word is read: the number of low bits that are the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form(u32);
 
 impl Form {
-    /// Returns the form for samples of these [`sizes`]: if they have no room, both parts lack the same number of bits.
+    /// Returns the form for samples of at most these [`sizes`]: if they have no room, both parts lack the same number of
+    /// bits.
     fn of(sums: [f64; 2]) -> Self {
-        // Both are exact, and below 2⁵² (`Total`). The sign takes one bit.
+        // The sign takes one bit.
         let (of_weight, of_target) = (bits(sums[0]), bits(sums[1]) + 1);
         Form(of_target - (of_weight + of_target).saturating_sub(u64::BITS) / 2)
     }
@@ -269,9 +247,30 @@ impl Form {
         PURPOSE.push(ends, n)
     }
 
-    #[inline]
+    /// Writes the words of samples, and returns their [`sizes`].
+    fn write(self, table: &[[f64; 2]], rows: &[u32], words: &mut [u64]) -> [f64; 2] {
+        let mut pairs = [[0.0; 2]; STEP];
+        let pairs = &mut pairs[..rows.len()];
+        pairs.iter_mut().zip(rows).for_each(|(pair, &row)| *pair = table[row as usize]);
+        vectorised(
+            #[inline(always)]
+            || words.iter_mut().zip(&*pairs).for_each(|(word, &pair)| *word = self.word(pair)),
+        );
+        sizes(pairs)
+    }
+
+    #[inline(always)]
     fn word(self, [weight, target]: [f64; 2]) -> u64 {
-        ((weight as u64) << self.0).wrapping_add(target as i64 as u64)
+        let whole = |float: f64, zero: f64| (float + zero).to_bits().wrapping_sub(zero.to_bits());
+        (whole(weight, NOT_NEGATIVE) << self.0).wrapping_add(whole(target, ANY_SIGN))
+    }
+
+    /// Returns the same as [`Form::pair`], as floats.
+    #[inline(always)]
+    pub(super) fn floats(self, word: u64) -> [f64; 2] {
+        let float = |whole: i64, zero: f64| f64::from_bits(zero.to_bits().wrapping_add(whole as u64)) - zero;
+        let [weight, target] = self.pair(word);
+        [float(weight, NOT_NEGATIVE), float(target, ANY_SIGN)]
     }
 
     /// Returns the weight and the target of a sum of words.
@@ -301,7 +300,7 @@ mod tests {
     /// The ends of runs of samples, and their form.
     fn cut(samples: &[[f64; 2]]) -> (Vec<usize>, Form) {
         let sizes: Vec<_> = samples.chunks(STEP).map(sizes).collect();
-        let (mut ends, form) = (Vec::new(), Form::of(total(&sizes)));
+        let (mut ends, form) = (Vec::new(), Form::of(sizes.iter().fold([0.0; 2], sum)));
         form.cut(&sizes, samples.len(), &mut ends).unwrap();
         (ends, form)
     }
@@ -323,6 +322,9 @@ mod tests {
                 Some(wide) => [wide.weights[bin], wide.targets[bin]],
                 None => form.pair(bins[0][bin]),
             });
+            for word in words {
+                prop_assert_eq!(form.floats(word), form.pair(word).map(|part| part as f64));
+            }
             prop_assert!(ends.is_empty() || pairs == found.map(|pair| pair.map(|part| part as f64)), "{:?} {:?}", form, ends);
         }
     }
