@@ -112,7 +112,7 @@ pub(crate) fn leaf_sums<T: Float>(
         let grid = WeightedGrid::for_sums(bounds[0].to_f64(), leaves.total);
         let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
             memory.find(fit, scores, y, rows)?;
-            sums[0] = weighed(grid, &memory.weights, &memory.gradients);
+            sums[0] = summed(&memory.weights, &memory.gradients, |weight, r| grid.product(weight, r));
             Ok(())
         };
         return sum_by_leaf(fit, 1, || Ok(ColumnMemory::default()), add, visit);
@@ -178,18 +178,19 @@ impl<T: Float> ColumnMemory<T> {
     }
 }
 
-/// Returns the sum of weights times terms, each of which is rounded. Sums are exact, so that lanes are added in any order.
-fn weighed<T: Float>(grid: WeightedGrid<T>, weights: &[f64], terms: &[T]) -> f64 {
+/// Returns the sum of the products of weights and terms. They are rounded, so that lanes may be added in any order.
+#[inline(always)]
+fn summed<X: Copy>(weights: &[f64], terms: &[X], product: impl Fn(f64, X) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];
     vectorised(
         #[inline(always)]
         || {
             let ((weights, last_weights), (terms, last_terms)) = (weights.as_chunks(), terms.as_chunks());
-            let mut add = |weights: &[f64], terms: &[T]| {
+            let mut add = |weights: &[f64], terms: &[X]| {
                 let cells = lanes.iter_mut().zip(weights).zip(terms);
-                cells.for_each(|((sum, &weight), &term)| *sum += grid.product(weight, term));
+                cells.for_each(|((sum, &weight), &term)| *sum += product(weight, term));
             };
-            weights.iter().zip(terms).for_each(|(weights, terms): (&[f64; LANES], &[T; LANES])| add(weights, terms));
+            weights.iter().zip(terms).for_each(|(weights, terms): (&[f64; LANES], &[X; LANES])| add(weights, terms));
             add(last_weights, last_terms);
         },
     );
@@ -219,12 +220,10 @@ pub(crate) fn leaf_derivatives<T: Float>(
             of_curvatures.clear();
             SUMS.extend(of_curvatures, iter::repeat_n(0.0, rows.len()))?;
             loss.curvatures_at(of_gradients, of_curvatures);
-            sums[0] = weighed(grids[0], weights, gradients);
+            sums[0] = summed(weights, gradients, |weight, r| grids[0].product(weight, r));
+            sums[1] = summed(weights, of_curvatures, |weight, h| grids[1].product(weight, T::from_f64(h)));
             // The score of a sample that is on should rise.
-            let on = weights.iter().zip(&*gradients).filter(|(_, gradient)| **gradient > T::from_f64(0.0));
-            sums[2] = on.map(|(weight, _)| weight).sum();
-            gradients.iter_mut().zip(of_curvatures).for_each(|(r, h)| *r = T::from_f64(*h));
-            sums[1] = weighed(grids[1], weights, gradients);
+            sums[2] = summed(weights, gradients, |weight, r| if r > T::from_f64(0.0) { weight } else { 0.0 });
             Ok(())
         };
         return rows_by_leaf(fit, (3, table), || Ok(ColumnMemory::default()), add, visit);
