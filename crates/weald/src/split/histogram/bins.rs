@@ -1,5 +1,6 @@
 //! The cuts between the bins of a feature of a node.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use super::builder::{Counting, Histogram};
@@ -8,7 +9,8 @@ use super::{BinnedSums, show_sums};
 use crate::criterion::Units;
 use crate::criterion::moved_sums::AT_ONCE;
 use crate::criterion::variance::Variance;
-use crate::data::Category;
+use crate::data::bins::codes::{Code, CodeColumn};
+use crate::data::{Category, Codes};
 use crate::partition::decision::Side;
 use crate::split::cut::Cut;
 use crate::split::scan::Scan;
@@ -25,33 +27,69 @@ pub(super) struct Drawn {
     pub(super) varies: bool,
 }
 
+/// A node whose bins are filled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfNode<'a> {
+    pub(super) histogram: &'a Histogram,
+    pub(super) counting: Counting,
+    pub(super) x: &'a Codes<'a>,
+    pub(super) rows: &'a [u32],
+}
+
+impl OfNode<'_> {
+    /// Counts the samples in the bins of a feature.
+    fn counted(self, drawn: &Drawn) -> Vec<u32> {
+        fn count(codes: &[impl Code], rows: &[u32], counts: &mut [u32]) {
+            rows.iter().for_each(|&row| counts[codes[row as usize].place()] += 1);
+        }
+        let mut counts = vec![0; drawn.bins.len()];
+        match self.x.column(drawn.feature) {
+            CodeColumn::Narrow(codes) => count(codes, self.rows, &mut counts),
+            CodeColumn::Wide(codes) => count(codes, self.rows, &mut counts),
+        }
+        counts
+    }
+}
+
 impl<U: Units, M: BinnedSums> Part<'_, '_, U, M> {
     /// Offers every cut between non-empty bins, in increasing order, and notes whether there is any.
     #[inline(always)]
-    pub(super) fn best_bin(&mut self, drawn: &mut Drawn, histogram: &Histogram, counting: Counting) {
-        let bins = BinsOfNode::new(drawn, histogram, counting, self.mover.sample_len());
-        if !drawn.has_missing || self.mover.weight_of(bins.sums, bins.n - 1) == 0.0 {
-            drawn.varies = self.move_bins(&bins, None);
-            return;
-        }
-        // On the right, missing values come after all bins; on the left, they come before them.
-        drawn.varies = self.move_bins(&bins, Some(Side::Right));
-        self.move_bins(&bins, Some(Side::Left));
+    pub(super) fn best_bin(&mut self, drawn: &mut Drawn, node: OfNode<'_>) {
+        let len = self.mover.sample_len();
+        let bins = BinsOfNode {
+            feature: drawn.feature,
+            sums: &node.histogram.sums[drawn.bins.start * len..drawn.bins.end * len],
+            counts: node.histogram.counts.get(drawn.bins.clone()).unwrap_or(&[]),
+            n: drawn.bins.len(),
+            counting: node.counting,
+            counted: &LazyCell::new(|| node.counted(drawn)),
+        };
+        let varies = if !drawn.has_missing || self.mover.weight_of(bins.sums, bins.n - 1) == 0.0 {
+            self.move_bins(&bins, None)
+        } else {
+            // On the right, missing values come after all bins; on the left, they come before them.
+            let varies = self.move_bins(&bins, Some(Side::Right));
+            self.move_bins(&bins, Some(Side::Left));
+            varies
+        };
+        drawn.varies = varies;
     }
 
     /// Offers every cut between non-empty bins, with missing values, which are in the last bin, on one side. Returns
     /// whether there is any.
     #[inline(always)]
-    fn move_bins(&mut self, bins: &BinsOfNode<'_>, missing: Option<Side>) -> bool {
-        let &BinsOfNode { feature, sums, counts, n, counting } = bins;
+    fn move_bins<F: FnOnce() -> Vec<u32>>(&mut self, bins: &BinsOfNode<'_, F>, missing: Option<Side>) -> bool {
+        let &BinsOfNode { feature, sums, counts, n, counting, counted } = bins;
+        let (of_node, least) = (self.weight, self.rules.constraints.leaf_sizes.min_samples);
         let last = n - 1;
         let mut moved = self.mover.reset();
-        let (n_bins, n_before) = if missing == Some(Side::Left) {
+        let is_first = missing == Some(Side::Left);
+        if is_first {
             self.mover.add(&mut moved, sums, last);
-            (last, counts.get(last).copied().unwrap_or(0))
-        } else {
-            (n, 0)
-        };
+        }
+        let n_bins = if is_first { last } else { n };
+        let n_up_to =
+            |counts: &[u32], at: usize| counts[..=at].iter().sum::<u32>() + if is_first { counts[last] } else { 0 };
         // Every sample has a positive weight. If all values are missing, there is no cut.
         let Some(mut at) = (0..n_bins).find(|&at| self.mover.weight_of(sums, at) != 0.0) else { return false };
         // From here on, the moved sums include those of bin `at`, which is the last one that is not empty.
@@ -75,7 +113,9 @@ impl<U: Units, M: BinnedSums> Part<'_, '_, U, M> {
                 let n_moved = |weight: f64| match counting {
                     Counting::Not => 1,
                     Counting::ByWeight(each) => (weight / each) as u32,
-                    Counting::InBins => n_before + counts[..=at].iter().sum::<u32>(),
+                    Counting::InBins => n_up_to(counts, at),
+                    Counting::OnDemand(most) if weight.min(of_node - weight) >= f64::from(least) * most => least,
+                    Counting::OnDemand(_) => n_up_to(counted, at),
                 };
                 let is_missing = missing.is_some() && next == last;
                 let cut = || if is_missing { Cut::MISSING } else { Cut::between(at as f32, next as f32, missing) };
@@ -91,31 +131,21 @@ impl<U: Units, M: BinnedSums> Part<'_, '_, U, M> {
 
 /// The bins of a feature in a node.
 #[derive(Debug)]
-struct BinsOfNode<'a> {
+struct BinsOfNode<'a, F> {
     feature: u32,
     sums: &'a [f64],
     counts: &'a [u32],
     n: usize,
     counting: Counting,
-}
-
-impl<'a> BinsOfNode<'a> {
-    fn new(drawn: &Drawn, histogram: &'a Histogram, counting: Counting, len: usize) -> Self {
-        let bins = drawn.bins.clone();
-        BinsOfNode {
-            feature: drawn.feature,
-            sums: &histogram.sums[bins.start * len..bins.end * len],
-            counts: histogram.counts.get(bins.clone()).unwrap_or(&[]),
-            n: bins.len(),
-            counting,
-        }
-    }
+    /// The numbers of samples, if they are counted on demand.
+    counted: &'a LazyCell<Vec<u32>, F>,
 }
 
 impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
     /// Like [`Part::best_bin`], for a feature whose bins are categories.
-    pub(super) fn best_subset_of_bins(&mut self, drawn: &mut Drawn, histogram: &Histogram, counting: Counting) {
-        let len = self.criterion.sample_len();
+    pub(super) fn best_subset_of_bins(&mut self, drawn: &mut Drawn, node: OfNode<'_>) {
+        let (len, OfNode { histogram, counting, .. }) = (self.criterion.sample_len(), node);
+        let counted = if let Counting::OnDemand(_) = counting { node.counted(drawn) } else { Vec::new() };
         self.with_categories(|scan, categories| {
             categories.sums.clear();
             let last = drawn.bins.len() - 1;
@@ -123,7 +153,8 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
                 let sums = &histogram.sums[bin * len..][..len];
                 if sums[0] != 0.0 {
                     let category = (!drawn.has_missing || code < last).then_some(code as Category);
-                    let n = counting.n_samples(sums[0], histogram.counts.get(bin));
+                    let count = counted.get(code).or_else(|| histogram.counts.get(bin));
+                    let n = counting.n_samples(sums[0], count);
                     categories.sums.push(category, n, |visit| show_sums(sums, visit))?;
                 }
             }

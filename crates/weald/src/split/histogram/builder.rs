@@ -40,6 +40,9 @@ pub(super) enum Counting {
     ByWeight(f64),
     /// They are counted in each bin.
     InBins,
+    /// They are counted in the bins of a feature when weights, of which this is the largest, do not tell whether a side has
+    /// enough of them.
+    OnDemand(f64),
 }
 
 impl Counting {
@@ -68,7 +71,7 @@ impl Counting {
         match (self, count) {
             (Counting::InBins, Some(count)) => *count == 0,
             // Every sample has a positive weight, and weights are exact.
-            (Counting::InBins | Counting::Not | Counting::ByWeight(_), _) => weight == 0.0,
+            (Counting::InBins | Counting::OnDemand(_) | Counting::Not | Counting::ByWeight(_), _) => weight == 0.0,
         }
     }
 
@@ -78,7 +81,7 @@ impl Counting {
         match self {
             Counting::Not => 1,
             Counting::ByWeight(each) => (weight / each) as u32,
-            Counting::InBins => count.copied().unwrap_or_default(),
+            Counting::InBins | Counting::OnDemand(_) => count.copied().unwrap_or_default(),
         }
     }
 }
@@ -268,11 +271,10 @@ impl Builder<'_> {
                 self.gathered.clear();
             }
             let threads = (self.n_threads, self.many.min(LEAST_TO_COPY));
-            self.gathered.of(table.as_chunks::<2>().0, rows, node, (bounds, has_counts), threads)?
+            self.gathered.of(table.as_chunks::<2>().0, rows, node, bounds, threads)?
         } else {
             Gatherings::Pairs(&[])
         };
-        let is_counted = matches!(gathered, Gatherings::Counted(..));
         let samples = Samples { len: self.len, table, rows, gathered };
         let by_row = x.by_row().filter(|x| M::GATHERS && rows.len() * self.far < x.n_samples());
         let at_once = if by_row.is_some() { columns.len().div_ceil(n_threads).next_multiple_of(GROUP) } else { GROUP };
@@ -286,9 +288,7 @@ impl Builder<'_> {
                     Some(x) => fill_by_row(samples, columns, x)?,
                     None => M::fill(samples, columns)?,
                 }
-                if !is_counted {
-                    columns.iter_mut().for_each(|column| count(rows, column));
-                }
+                columns.iter_mut().for_each(|column| count(rows, column));
                 Ok(())
             },
         )?;

@@ -54,7 +54,7 @@ impl<'a> ColumnCells<'a> {
         let sizes = rules.constraints.leaf_sizes;
         let has_few = match self.counting {
             Counting::ByWeight(each) => self.weight < each * f64::from(sizes.min_samples),
-            Counting::Not | Counting::InBins => self.weight == 0.0,
+            Counting::Not | Counting::InBins | Counting::OnDemand(_) => self.weight == 0.0,
         };
         has_few || self.weight < sizes.min_weight
     }

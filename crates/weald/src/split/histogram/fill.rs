@@ -127,10 +127,10 @@ fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColu
     let codes: [&[u8]; K] = std::array::from_fn(|k| columns[k].codes);
     let are_all = samples.rows.len() == codes[0].len();
     match samples.gathered {
-        Gatherings::Pairs(pairs) | Gatherings::Counted(pairs, _) => {
+        Gatherings::Pairs(pairs) => {
             let mut bins = [[[0.0f64; 2]; 256]; K];
             add_columns(codes, (samples.rows, are_all), pairs, &mut bins, add_pairs);
-            columns.into_iter().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins, samples.gathered));
+            columns.into_iter().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins));
         }
         Gatherings::Words(words) => {
             let mut bins = [[0u64; 256]; K];
@@ -154,16 +154,9 @@ fn add_pairs(bin: [f64; 2], sample: [f64; 2]) -> [f64; 2] {
 
 impl BinnedColumn<'_> {
     /// Takes over the sums of pairs.
-    fn take_pairs(&mut self, bins: &[[f64; 2]; 256], gathered: Gatherings<'_>) {
+    fn take_pairs(&mut self, bins: &[[f64; 2]; 256]) {
         let sums = self.sums.as_chunks_mut::<2>().0;
-        if let Gatherings::Counted(_, unit) = gathered {
-            for ((sum, count), &[weight, target]) in sums.iter_mut().zip(&mut *self.counts).zip(bins) {
-                *count = (weight / unit) as u32;
-                *sum = [weight - f64::from(*count) * unit, target];
-            }
-        } else {
-            sums.copy_from_slice(&bins[..sums.len()]);
-        }
+        sums.copy_from_slice(&bins[..sums.len()]);
     }
 
     /// Takes over the sums of words: those of bins, or of several runs.
@@ -191,10 +184,10 @@ const TILE: usize = 16;
 /// Fills columns of scattered samples from their codes side by side: a sample is read from memory once for all features.
 pub(super) fn fill_by_row(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>], x: ByRow<'_>) -> Result<()> {
     match samples.gathered {
-        Gatherings::Pairs(pairs) | Gatherings::Counted(pairs, _) => {
+        Gatherings::Pairs(pairs) => {
             let mut bins = bins_of_tiles([0.0f64; 2], columns)?;
             add_rows(x, columns, samples.rows, pairs, &mut bins, add_pairs);
-            columns.iter_mut().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins, samples.gathered));
+            columns.iter_mut().zip(&bins).for_each(|(column, bins)| column.take_pairs(bins));
         }
         Gatherings::Words(words) => {
             let mut bins = bins_of_tiles(0u64, columns)?;

@@ -36,7 +36,7 @@ mod words;
 
 use std::ops::Range;
 
-use bins::Drawn;
+use bins::{Drawn, OfNode};
 use builder::{Builder, Counting, FAR, Histogram, MANY};
 pub(crate) use cells::SparseCells;
 pub(crate) use fill::BinnedSums;
@@ -110,7 +110,10 @@ impl<'a> Histograms<'a> {
         let builder = Builder {
             x,
             len: criterion.sample_len(),
-            counting: Counting::of(common, rules),
+            counting: match Counting::of(common, rules) {
+                Counting::InBins if has_all_rows => Counting::OnDemand(rules.largest_weight),
+                counting => counting,
+            },
             n_threads: control.n_threads(),
             many: MANY,
             far: FAR,
@@ -309,7 +312,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
                         &self.builder.batch
                     }
                 };
-                search_bins(scan, &mut self.drawn, histogram, &self.builder)?;
+                search_bins(scan, &mut self.drawn, (histogram, rows), &self.builder)?;
             }
             for drawn in &self.drawn {
                 if drawn.varies {
@@ -323,17 +326,18 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
     }
 }
 
-/// Searches the drawn features of a node, whose bins are filled.
+/// Searches the drawn features of a node with these samples, whose bins are filled.
 fn search_bins<U: Units, M: BinnedSums>(
     scan: &mut Scan<'_, Variance<'_, U, M>>,
     drawn: &mut [Drawn],
-    histogram: &Histogram,
+    (histogram, rows): (&Histogram, &[u32]),
     builder: &Builder<'_>,
 ) -> Result<()> {
-    let (rules, counting) = (scan.rules, builder.counting);
+    let rules = scan.rules;
+    let of_node = OfNode { histogram, counting: builder.counting, x: builder.x, rows };
     if rules.categories.is_some() {
         for drawn in drawn.iter_mut().filter(|drawn| rules.is_category(drawn.feature)) {
-            scan.best_subset_of_bins(drawn, histogram, counting);
+            scan.best_subset_of_bins(drawn, of_node);
         }
     }
     let n_items = drawn.iter().map(|drawn| drawn.bins.len()).sum::<usize>() * builder.len;
@@ -343,7 +347,7 @@ fn search_bins<U: Units, M: BinnedSums>(
             #[inline(always)]
             || {
                 for drawn in drawn.iter_mut().filter(|drawn| !rules.is_category(drawn.feature)) {
-                    part.best_bin(drawn, histogram, counting);
+                    part.best_bin(drawn, of_node);
                 }
             },
         );

@@ -27,8 +27,6 @@ const LEAST_RUN: usize = 1 << 9;
 pub(super) struct Gathered {
     node: Range<u32>,
     pairs: Buffer<[f64; 2]>,
-    /// What each copied weight is larger by; see [`Gatherings::Counted`].
-    unit: Option<f64>,
     words: Buffer<u64>,
     /// The runs of words; empty if samples are pairs.
     ends: Vec<usize>,
@@ -41,9 +39,6 @@ pub(super) struct Gathered {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Gatherings<'a> {
     Pairs(&'a [[f64; 2]]),
-    /// Pairs whose weights are larger by this power of two, which is above the weight of the node: the sum of a bin tells
-    /// the number of its samples, too.
-    Counted(&'a [[f64; 2]], f64),
     Words(Words<'a>),
 }
 
@@ -109,7 +104,7 @@ impl Gathered {
     pub(super) fn new(control: &Control) -> Result<Self> {
         let (pairs, words) = (control.buffer(PURPOSE, 0)?, control.buffer(PURPOSE, 0)?);
         let (ends, sizes) = (Vec::new(), Vec::new());
-        Ok(Gathered { node: 0..0, pairs, unit: None, words, ends, form: Form::default(), sizes })
+        Ok(Gathered { node: 0..0, pairs, words, ends, form: Form::default(), sizes })
     }
 
     /// Forgets the samples.
@@ -117,74 +112,60 @@ impl Gathered {
         self.node = 0..0;
     }
 
-    /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples; `bounds` are
-    /// those of the node or of one above it; `counts` says whether the samples of bins are counted. The samples are
-    /// copied by at most `n_threads` threads, each of which copies at least `least`.
+    /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples, and `bounds` are
+    /// those of the node or of one above it. The samples are copied by at most `n_threads` threads, each of which copies
+    /// at least `least`.
     pub(super) fn of<'s>(
         &'s mut self,
         table: &'s [[f64; 2]],
         rows: &[u32],
         node: &Range<u32>,
-        (bounds, counts): (Bounds, bool),
+        bounds: Bounds,
         (n_threads, least): (usize, usize),
     ) -> Result<Gatherings<'s>> {
         let (n, is_whole) = (rows.len(), rows.len() == table.len());
         if self.node != *node || rows.is_empty() {
             let (n_blocks, at_once) = pool::blocks(n_threads, n, least);
             let at_once = at_once.next_multiple_of(STEP);
-            self.unit = if counts { unit_of_counts(bounds.weight, n) } else { None };
-            self.ends.clear();
-            if self.unit.is_none() {
-                self.form = Form::of([bounds.weight, bounds.target]);
-                self.words.resize(PURPOSE, n)?;
-                self.sizes.clear();
-                PURPOSE.extend(&mut self.sizes, std::iter::repeat_n([0.0; 2], n.div_ceil(STEP)))?;
-                let (form, sizes) = (self.form, self.sizes.chunks_mut(at_once / STEP));
-                pool::for_each(
-                    n_blocks,
-                    rows.chunks(at_once).zip(self.words.chunks_mut(at_once)).zip(sizes),
-                    || Ok(()),
-                    |(), ((rows, words), sizes)| {
-                        let steps = rows.chunks(STEP).zip(words.chunks_mut(STEP));
-                        steps.zip(sizes).for_each(|((rows, words), sizes)| *sizes = form.write(table, rows, words));
-                        Ok(())
-                    },
-                )?;
-                form.cut(&self.sizes, n, &mut self.ends)?;
-            }
-            if self.ends.is_empty() && (counts || !is_whole) {
+            let form = Form::of([bounds.weight, bounds.target]);
+            self.words.resize(PURPOSE, n)?;
+            self.sizes.clear();
+            PURPOSE.extend(&mut self.sizes, std::iter::repeat_n([0.0; 2], n.div_ceil(STEP)))?;
+            let sizes = self.sizes.chunks_mut(at_once / STEP);
+            pool::for_each(
+                n_blocks,
+                rows.chunks(at_once).zip(self.words.chunks_mut(at_once)).zip(sizes),
+                || Ok(()),
+                |(), ((rows, words), sizes)| {
+                    let steps = rows.chunks(STEP).zip(words.chunks_mut(STEP));
+                    steps.zip(sizes).for_each(|((rows, words), sizes)| *sizes = form.write(table, rows, words));
+                    Ok(())
+                },
+            )?;
+            self.form = form;
+            form.cut(&self.sizes, n, &mut self.ends)?;
+            if self.ends.is_empty() && !is_whole {
                 self.pairs.resize(PURPOSE, n)?;
-                let unit = self.unit.unwrap_or(0.0);
                 pool::for_each(
                     n_blocks,
                     rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)),
                     || Ok(()),
                     |(), (rows, pairs)| {
-                        for (pair, &row) in pairs.iter_mut().zip(rows) {
-                            let [weight, target] = table[row as usize];
-                            *pair = [weight + unit, target];
-                        }
+                        pairs.iter_mut().zip(rows).for_each(|(pair, &row)| *pair = table[row as usize]);
                         Ok(())
                     },
                 )?;
             }
             self.node = node.clone();
         }
-        Ok(match self.unit {
-            Some(unit) => Gatherings::Counted(&self.pairs, unit),
-            None if !self.ends.is_empty() => {
-                Gatherings::Words(Words { words: &self.words, ends: &self.ends, form: self.form })
-            }
-            None if is_whole && !counts => Gatherings::Pairs(table),
-            None => Gatherings::Pairs(&self.pairs),
+        Ok(if !self.ends.is_empty() {
+            Gatherings::Words(Words { words: &self.words, ends: &self.ends, form: self.form })
+        } else if is_whole {
+            Gatherings::Pairs(table)
+        } else {
+            Gatherings::Pairs(&self.pairs)
         })
     }
-}
-
-/// Returns a power of two above this weight of `n` samples, if a sum of weights that are all larger by it is exact.
-fn unit_of_counts(weight: f64, n: usize) -> Option<f64> {
-    let (of_weight, of_count) = (bits(weight), bits(n as f64));
-    (of_weight + of_count < f64::MANTISSA_DIGITS).then_some((1u64 << of_weight) as f64)
 }
 
 /// Returns the number of bits of a whole number.
@@ -230,6 +211,7 @@ impl Form {
 
     /// Writes the ends of runs of `n` samples, whose steps have these sizes, or none if these are too many.
     fn cut(self, sizes: &[[f64; 2]], n: usize, ends: &mut Vec<usize>) -> Result<()> {
+        ends.clear();
         let mut run = [0.0; 2];
         for (step, of_step) in sizes.iter().enumerate() {
             let longer = sum(run, of_step);
@@ -330,30 +312,17 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_tell_the_number_of_samples_are_exact() {
-        let largest = (1u64 << f64::MANTISSA_DIGITS) as f64;
-        for (weight, n) in [(1.0, 1), (5.0, 3), (4096.0, 1), (1e6, 1 << 20), ((1u64 << 31) as f64, (1 << 20) - 1)] {
-            let unit = unit_of_counts(weight, n).unwrap();
-            let whole = unit * n as f64 + weight;
-            assert!(unit > weight && whole < largest, "{weight} {n}");
-            assert_eq!(((whole / unit) as usize, whole - n as f64 * unit), (n, weight));
-        }
-        assert_eq!(unit_of_counts((1u64 << 31) as f64, 1 << 20), None);
-        assert_eq!(unit_of_counts((1u64 << 51) as f64, 2), None);
-    }
-
-    #[test]
     fn runs_are_cut_where_room_ends() {
         let (large, small) = ([1.0, (1u64 << 44) as f64], [1.0, -3.0]);
         assert_eq!(cut(&[small; 5]), (vec![5], Form(5)));
         assert_eq!(cut(&[large; 5]), (vec![5], Form(48)));
         assert_eq!(cut(&[]), (vec![0], Form(1)));
+        // The sums of 3 072 samples have 12 and 48 bits, and a sign; or 12 and 51; or 16 and 51, four too many.
         let n = 6 * STEP;
-        // 2¹¹ + 2⁹ + 2⁸ samples would need 12 + 49 bits for Σ w and as many, and 12 + 55, more than a word has.
         assert_eq!(cut(&vec![[1.0, (1u64 << 36) as f64]; n]), (vec![n], Form(49)));
-        assert_eq!(cut(&vec![[1.0, (1u64 << 39) as f64]; n]).0, vec![n]);
-        let (ends, form) = cut(&vec![[16.0, (1u64 << 39) as f64]; n]);
-        assert_eq!((ends, form), (vec![n], Form(48)));
+        assert_eq!(cut(&vec![[1.0, (1u64 << 39) as f64]; n]), (vec![n], Form(52)));
+        let each_step = (1..=6).map(|step| step * STEP).collect();
+        assert_eq!(cut(&vec![[16.0, (1u64 << 39) as f64]; n]), (each_step, Form(50)));
         let heavy = [(1u64 << 20) as f64, (1u64 << 39) as f64];
         assert_eq!(cut(&vec![heavy; n]).0, Vec::<usize>::new());
         assert_eq!(cut(&[[(1u64 << 20) as f64, (1u64 << 44) as f64]]).0, Vec::<usize>::new());
