@@ -8,6 +8,9 @@
 //! descendants inherit. With S the sums and W the weights, minimizing the weighted variance of the sides is equivalent
 //! to maximizing Σ_j S_mj² / W_m + Σ_j (S_j − S_mj)² / W_r.
 //!
+//! Where targets are ratios of gradients and second derivatives and weights have the latter as factors, products of both,
+//! which are gradients again, are rounded to 28 bits: see [`BITS_OF_RATIOS`].
+//!
 //! Outputs that are scaled or weighted are multiplied by their factors when they are read, before anything else.
 
 mod mover;

@@ -4,12 +4,13 @@ use std::cell::LazyCell;
 use std::ops::Range;
 
 use super::builder::{Counting, Histogram};
+use super::fill::count;
 use super::part::Part;
 use super::{BinnedSums, show_sums};
 use crate::criterion::Units;
 use crate::criterion::moved_sums::AT_ONCE;
 use crate::criterion::variance::Variance;
-use crate::data::bins::codes::{Code, CodeColumn};
+use crate::data::bins::codes::CodeColumn;
 use crate::data::{Category, Codes};
 use crate::partition::decision::Side;
 use crate::split::cut::Cut;
@@ -39,13 +40,10 @@ pub(super) struct OfNode<'a> {
 impl OfNode<'_> {
     /// Counts the samples in the bins of a feature.
     fn counted(self, drawn: &Drawn) -> Vec<u32> {
-        fn count(codes: &[impl Code], rows: &[u32], counts: &mut [u32]) {
-            rows.iter().for_each(|&row| counts[codes[row as usize].place()] += 1);
-        }
         let mut counts = vec![0; drawn.bins.len()];
         match self.x.column(drawn.feature) {
-            CodeColumn::Narrow(codes) => count(codes, self.rows, &mut counts),
-            CodeColumn::Wide(codes) => count(codes, self.rows, &mut counts),
+            CodeColumn::Narrow(codes) => count(self.rows, codes, &mut counts),
+            CodeColumn::Wide(codes) => count(self.rows, codes, &mut counts),
         }
         counts
     }

@@ -288,7 +288,7 @@ impl Builder<'_> {
                     Some(x) => fill_by_row(samples, columns, x)?,
                     None => M::fill(samples, columns)?,
                 }
-                columns.iter_mut().for_each(|column| count(rows, column));
+                columns.iter_mut().for_each(|column| count(rows, column.codes, column.counts));
                 Ok(())
             },
         )?;
@@ -299,7 +299,7 @@ impl Builder<'_> {
             |(), column| {
                 control.check()?;
                 fill_any(samples, std::slice::from_mut(column));
-                count(rows, column);
+                count(rows, column.codes, column.counts);
                 Ok(())
             },
         )?;

@@ -359,9 +359,9 @@ fn fill_long<C: Code>(samples: Samples<'_>, column: &mut BinnedColumn<'_, C>) {
 }
 
 /// Counts the samples of each bin, if the counts are needed.
-pub(super) fn count<C: Code>(rows: &[u32], column: &mut BinnedColumn<'_, C>) {
-    if !column.counts.is_empty() {
-        column.counts.fill(0);
-        rows.iter().for_each(|&row| column.counts[column.codes[row as usize].place()] += 1);
+pub(super) fn count<C: Code>(rows: &[u32], codes: &[C], counts: &mut [u32]) {
+    if !counts.is_empty() {
+        counts.fill(0);
+        rows.iter().for_each(|&row| counts[codes[row as usize].place()] += 1);
     }
 }

@@ -6,7 +6,8 @@
 //! the same sums, so that the result is bit for bit that of every other search on the same codes.
 //!
 //! While bins are filled, those of one output are one word each where that has room (see [`words`]). So are those that
-//! workers send to each other (see [`sent`]).
+//! workers send to each other (see [`sent`]). The samples of bins are counted only for cuts of which weights do not tell
+//! whether both sides have enough of them (see [`builder::Counting`]).
 //!
 //! Sums are exact ([`Total`](crate::exact::Total)): the histogram of the larger child is that of its parent minus that
 //! of the smaller child, and no bit is lost. A bin has no sample if and only if its weight is zero, because each sample

@@ -18,7 +18,7 @@ use crate::vectorised::vectorised;
 /// The number of samples whose sums are known, of which runs are made.
 const STEP: usize = 1 << 9;
 
-/// The minimum mean number of samples of a run for which words pay: adding up 256 bins takes as long as half as many
+/// The minimum mean number of samples of a run for which words pay: adding up 256 bins takes as long as some hundred
 /// samples. It is set by hand.
 const LEAST_RUN: usize = 1 << 9;
 
