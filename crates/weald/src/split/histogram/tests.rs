@@ -354,6 +354,10 @@ proptest! {
             criterion.enter(&rows).unwrap();
             let (spare, rules, control) = (Spare::default(), problem.rules(data), Control::default());
             let mut store = Histograms::new(codes, &spare, &rows, &criterion, &rules, control.clone()).unwrap();
+            if let Counting::OnDemand(_) = store.builder.counting {
+                // One worker counts where it has to.
+                store.builder.counting = Counting::InBins;
+            }
             let mut histogram = store.empty(0, criterion.bounds()).unwrap();
             let node = 0..rows.len() as u32;
             store.draw(all, 0..all.n_examined(), &node, true).unwrap();
