@@ -7,7 +7,6 @@ pub(crate) mod newton;
 pub(crate) mod search;
 pub(crate) mod steps;
 pub(crate) mod sums;
-pub(crate) mod tile;
 
 use std::ops::Range;
 
