@@ -176,7 +176,7 @@ impl Additive<'_> {
         let blocks = values.chunks_mut((question.block_rows() * p * p).max(1)).enumerate();
         let explain = |worker: &mut Worker, (block, out): (usize, &mut [f64])| {
             let n_rows = plan.explain(&rows, block, &question, worker, control)?;
-            plan.interact(&question, worker, control)?;
+            plan.sum(&question, true, worker, control)?;
             let (u, of_features, of_pairs) = (plan.tested.len(), &worker.found, &worker.pairs);
             for (row, out) in (0..n_rows).zip(out.chunks_exact_mut(p * p)) {
                 let (group, lane) = (row / LANES * u, row % LANES);
