@@ -12,12 +12,11 @@
 //! | classes | number of outputs whose most frequent class, the first of equals, is not that of the sample |
 //! | labels | number of wrong labels, if labels with a frequency above one half are predicted |
 //!
-//! The loss of every node as a leaf is computed in one pass over the nodes from the last to the first, with a stack of
-//! the subtrees whose parents are still to come. For classes and labels, an entry holds the counts of its subtree in a
-//! map, and the smaller map is added to the larger one: O(cells · log(n_leaves)) time and O(cells) memory for the cells
-//! stored in leaves and the labels of the validation samples, and nothing of size nodes × labels. Counts are exact, so
-//! that ties are recognized. Unknown cells of validation samples count as cells. For numbers, columns are processed in
-//! chunks, in O((n_nodes + n_samples) · n_outputs) time, with residuals about each node's own value.
+//! For classes and labels, the cells stored in leaves and the labels of the validation samples are sorted by column, and
+//! the counts of a column are added from its cells up, with O(depth · log(n_leaves)) steps for a cell and O(cells)
+//! memory. Counts are exact, so that ties are recognized. Unknown cells of validation samples count as cells. For
+//! numbers, columns are processed in chunks, in O((n_nodes + n_samples) · n_outputs) time, with residuals about each
+//! node's own value and a stack of the subtrees whose parents are still to come.
 
 mod counts;
 mod numbers;
