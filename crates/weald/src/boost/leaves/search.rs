@@ -324,11 +324,13 @@ mod tests {
         let of_leaves: Vec<f64> = leaves.iter().map(|l| l.1.len() as f64).collect();
         let on: Vec<f64> = leaves.iter().map(|l| l.1.iter().filter(|r| r.0).count() as f64).collect();
         let line = LeafLine { directions: &directions, weights: &of_leaves, on: &on };
-        let of = |(gradients, curvatures): &(Vec<f64>, Vec<f64>)| LeafDerivatives { gradients, curvatures };
+        fn sums_of((gradients, curvatures): &(Vec<f64>, Vec<f64>)) -> LeafDerivatives<'_> {
+            LeafDerivatives { gradients, curvatures }
+        }
         let (mut sums, mut rounds) = (evaluate(0.0), 0);
-        let (mut search, mut model) = (Search::new(line, of(&sums)), LeafModel::default());
+        let (mut search, mut model) = (Search::new(line, sums_of(&sums)), LeafModel::default());
         let step = loop {
-            match search.next(line, &mut model, of(&sums)) {
+            match search.next(line, &mut model, sums_of(&sums)) {
                 Next::Done(step) => break step,
                 Next::At(point) => sums = evaluate(point),
             }
