@@ -1,12 +1,12 @@
 //! The rows of a background.
 
-use super::plan::Plan;
 use crate::control::Control;
 use crate::data::Matrix;
 use crate::error::{Error, ErrorKind, Purpose, Result};
-use crate::tree::shap::LANES;
+use crate::model::Additive;
 use crate::tree::shap::background::{BITS, ByPlace};
 use crate::tree::shap::orders::Chances;
+use crate::tree::shap::{LANES, Tested};
 
 /// Most rows of a block: what is found for a leaf and all rows of the background is used by all of them.
 const BLOCK_ROWS: usize = 512;
@@ -23,6 +23,24 @@ pub(super) struct Background {
 }
 
 impl Background {
+    pub(super) fn new(model: &Additive<'_>, tested: &Tested, x: Matrix<'_>, control: &Control) -> Result<Self> {
+        check_background(&x)?;
+        let rows = model.rows(x, control).map_err(named_background)?;
+        let (n_rows, u) = (rows.n_samples(), tested.len());
+        let mut values = Purpose("the background").filled(0.0, n_rows.saturating_mul(u))?;
+        let mut scratch = rows.scratch()?;
+        let mut pulse = control.pulse();
+        for at in 0..n_rows {
+            rows.for_each(at..at + 1, &mut scratch, |row| {
+                for (values, &feature) in values.chunks_exact_mut(n_rows).zip(&tested.features) {
+                    values[at] = row[feature as usize];
+                }
+            });
+            pulse.after(u)?;
+        }
+        Ok(Background { values, n_rows, chances: Chances::for_sums_of(n_rows)? })
+    }
+
     pub(super) fn by_place(&self) -> ByPlace<'_> {
         ByPlace { values: &self.values, stride: self.n_rows, n_rows: self.n_rows }
     }
@@ -47,25 +65,5 @@ fn named_background(error: Error) -> Error {
     match error.kind() {
         &ErrorKind::Shape { expected, got, .. } => Error::shape("each row of background", expected, got),
         _ => error,
-    }
-}
-
-impl Plan<'_, '_> {
-    pub(super) fn background(&self, x: Matrix<'_>, control: &Control) -> Result<Background> {
-        check_background(&x)?;
-        let rows = self.model.rows(x, control).map_err(named_background)?;
-        let (n_rows, u) = (rows.n_samples(), self.tested.len());
-        let mut values = Purpose("the background").filled(0.0, n_rows.saturating_mul(u))?;
-        let mut scratch = rows.scratch()?;
-        let mut pulse = control.pulse();
-        for at in 0..n_rows {
-            rows.for_each(at..at + 1, &mut scratch, |row| {
-                for (values, &feature) in values.chunks_exact_mut(n_rows).zip(&self.tested.features) {
-                    values[at] = row[feature as usize];
-                }
-            });
-            pulse.after(u)?;
-        }
-        Ok(Background { values, n_rows, chances: Chances::for_sums_of(n_rows)? })
     }
 }

@@ -3,6 +3,7 @@
 use super::PURPOSE;
 use super::mixed::Background;
 use crate::control::Control;
+use crate::data::Matrix;
 use crate::error::Result;
 use crate::loss::kernels::vector::vectorised;
 use crate::model::{Additive, Direction, SparseScores, Term};
@@ -24,8 +25,11 @@ const BLOCK_SUMS: usize = 1 << 20;
 
 /// All that does not depend on rows.
 #[derive(Debug)]
-pub(super) struct Plan<'m, 'a> {
-    pub(super) model: &'m Additive<'a>,
+pub(super) struct Plan<'m, 'a, 'x> {
+    model: &'m Additive<'a>,
+    /// The rows that are explained, and those of the background, if there is one.
+    pub(super) rows: Rows<'x>,
+    background: Option<Background>,
     pub(super) tested: Tested,
     /// Of each tree.
     paths: Vec<Paths>,
@@ -41,7 +45,6 @@ pub(super) struct Question<'p> {
     pub(super) places: Vec<u32>,
     /// Values of the leaves of each tree, where there are few outputs or leaves hold one number; else empty.
     pub(super) tables: Vec<Vec<f64>>,
-    background: Option<&'p Background>,
     /// Groups of [`LANES`] rows of a block.
     n_groups: usize,
 }
@@ -80,8 +83,14 @@ pub(super) struct Memory {
     leaf_work: LeafWork,
 }
 
-impl<'m, 'a> Plan<'m, 'a> {
-    pub(super) fn of(model: &'m Additive<'a>) -> Result<Self> {
+impl<'m, 'a, 'x> Plan<'m, 'a, 'x> {
+    pub(super) fn new(
+        model: &'m Additive<'a>,
+        x: impl Into<Matrix<'x>>,
+        background: Option<Matrix<'_>>,
+        control: &Control,
+    ) -> Result<Self> {
+        let rows = model.rows(x, control)?;
         let tested = Tested::by(&model.trees, model.n_features)?;
         let mut met = PURPOSE.filled(0, tested.len())?;
         let mut paths = PURPOSE.with_capacity(model.trees.len())?;
@@ -97,7 +106,8 @@ impl<'m, 'a> Plan<'m, 'a> {
             }
             paths.push(found);
         }
-        Ok(Plan { model, tested, paths, rules })
+        let background = background.map(|x| Background::new(model, &tested, x, control)).transpose()?;
+        Ok(Plan { model, rows, background, tested, paths, rules })
     }
 
     fn rule(&self, tree: usize) -> &Rule {
@@ -109,25 +119,12 @@ impl<'m, 'a> Plan<'m, 'a> {
         (BLOCK_SUMS / self.tested.len().max(1)).max(1)
     }
 
-    /// Groups of [`LANES`] rows of a block with `width` sums for each feature tested: one, but several against a background.
-    pub(super) fn n_groups(
-        &self,
-        width: usize,
-        background: Option<&Background>,
-        n_samples: usize,
-        control: &Control,
-    ) -> usize {
+    /// What is asked of some outputs, in blocks of rows with `width` sums for each feature tested: of one group of
+    /// [`LANES`] rows, but several against a background.
+    pub(super) fn question<'p>(&self, columns: &'p [usize], width: usize, control: &Control) -> Result<Question<'p>> {
         let most = BLOCK_SUMS / self.tested.len().saturating_mul(width).max(1);
-        background.map_or(1, |background| background.n_groups(most, n_samples, control))
-    }
-
-    pub(super) fn question<'p>(
-        &self,
-        columns: &'p [usize],
-        background: Option<&'p Background>,
-        n_groups: usize,
-        control: &Control,
-    ) -> Result<Question<'p>> {
+        let n_groups =
+            self.background.as_ref().map_or(1, |background| background.n_groups(most, self.rows.n_samples(), control));
         let model = self.model;
         let places = chosen_places(columns, model.width)?;
         let tables = pool::map(control.n_threads(), model.trees.len(), |t| {
@@ -142,12 +139,12 @@ impl<'m, 'a> Plan<'m, 'a> {
                 Term::Column(_) | Term::RankOne(_) => LeafColumns { tree, chosen: None }.table(1),
             }
         })?;
-        Ok(Question { columns, places, tables, background, n_groups })
+        Ok(Question { columns, places, tables, n_groups })
     }
 
     /// Reads a block of rows, by the features that are tested.
-    fn read(&self, rows: &Rows<'_>, block: usize, n_groups: usize, memory: &mut Memory) -> Result<()> {
-        let n_rows = n_groups * LANES;
+    fn read(&self, block: usize, n_groups: usize, memory: &mut Memory) -> Result<()> {
+        let (rows, n_rows) = (&self.rows, n_groups * LANES);
         let range = block * n_rows..((block + 1) * n_rows).min(rows.n_samples());
         memory.n_rows = range.len();
         let mut scratch = match memory.rows.take() {
@@ -172,13 +169,12 @@ impl<'m, 'a> Plan<'m, 'a> {
     /// Leaves the Shapley values of a block of rows in `worker.found`; its number of rows.
     pub(super) fn explain(
         &self,
-        rows: &Rows<'_>,
         block: usize,
         question: &Question<'_>,
         worker: &mut Worker,
         control: &Control,
     ) -> Result<usize> {
-        self.read(rows, block, question.n_groups, &mut worker.memory)?;
+        self.read(block, question.n_groups, &mut worker.memory)?;
         self.sum(question, false, worker, control)?;
         Ok(worker.memory.n_rows)
     }
@@ -242,7 +238,7 @@ impl<'m, 'a> Plan<'m, 'a> {
         let n_places = tested.len();
         if table.is_empty() {
             batch.prepare(n_places * question.n_groups)?;
-        } else if question.background.is_none() && !of_pairs {
+        } else if self.background.is_none() && !of_pairs {
             let (rule, depth, n_outputs) = (self.rule(t), self.paths[t].depth, table.len() / tree.n_leaves());
             stack.prepare(depth, rule.len(), n_places)?;
             subtrees.prepare(depth, rule.len(), n_outputs)?;
@@ -254,7 +250,7 @@ impl<'m, 'a> Plan<'m, 'a> {
         }
         let leaves = LeafColumns { tree, chosen: Some(&question.places) };
         let sums = LeafSums { leaves, table, row: &[], batch, to };
-        if let Some(background) = question.background {
+        if let Some(background) = &self.background {
             let block =
                 ByPlace { values: x.as_flattened(), stride: LANES * x.len() / n_places.max(1), n_rows: *n_rows };
             let (chances, other, pulse) = (&background.chances, background.by_place(), &mut control.pulse());

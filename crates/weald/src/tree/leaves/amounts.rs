@@ -150,6 +150,17 @@ impl Amounts {
         }
     }
 
+    /// Returns an empty array of the same floats, or of float64.
+    pub(super) fn no_floats(&self) -> Self {
+        match self {
+            Amounts::F16(_) => Amounts::F16(Vec::new()),
+            Amounts::F32(_) => Amounts::F32(Vec::new()),
+            Amounts::F64(_) | Amounts::I8(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
+                Amounts::F64(Vec::new())
+            }
+        }
+    }
+
     pub(crate) fn at(&self, i: usize) -> f64 {
         of_amounts!(self, v => number_at(v, i))
     }

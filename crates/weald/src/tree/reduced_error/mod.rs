@@ -23,7 +23,7 @@ mod numbers;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Add;
+use std::ops::{Add, Range};
 
 use self::counts::{LeafColumns, mistakes};
 use self::numbers::{HeldOutNumbers, squared_errors};
@@ -34,6 +34,7 @@ use crate::data::known::Known;
 use crate::data::{Dataset, Outputs, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::tree::rows::Rows;
+use crate::tree::traverse::by_leaf;
 
 const PURPOSE: Purpose = Purpose("the losses of nodes");
 
@@ -126,29 +127,21 @@ fn decide<L: Copy + Add<Output = L> + PartialOrd>(tree: &Tree, mut losses: Vec<L
 /// The validation samples of positive weight that reach each leaf, in increasing order.
 #[derive(Debug)]
 struct RowsOfLeaves {
-    ends: Vec<u32>,
     rows: Vec<u32>,
+    ranges: Vec<Range<u32>>,
 }
 
 impl RowsOfLeaves {
     fn new(tree: &Tree, held_out: &HeldOut<'_, '_>, control: &Control) -> Result<Self> {
-        const PURPOSE: Purpose = Purpose("the rows of leaves");
         let leaves = held_out.x.leaves(tree, control)?;
-        let exists = |row: usize| held_out.weights.units(row) > 0;
-        let mut ends = PURPOSE.filled(0u32, tree.n_leaves() + 1)?;
-        leaves.iter().enumerate().filter(|(row, _)| exists(*row)).for_each(|(_, &leaf)| ends[leaf as usize + 1] += 1);
-        (1..ends.len()).for_each(|leaf| ends[leaf] += ends[leaf - 1]);
-        let mut rows = PURPOSE.filled(0u32, ends[tree.n_leaves()] as usize)?;
-        // Invariant: `ends[leaf]` is the position of the next sample of `leaf`, and finally the end of its samples.
-        for (row, &leaf) in leaves.iter().enumerate().filter(|(row, _)| exists(*row)) {
-            rows[ends[leaf as usize] as usize] = row as u32;
-            ends[leaf as usize] += 1;
-        }
-        Ok(RowsOfLeaves { ends, rows })
+        let mut there = Purpose("the rows of leaves").with_capacity(leaves.len())?;
+        there.extend((0..leaves.len() as u32).filter(|&row| held_out.weights.units(row as usize) > 0));
+        let (rows, ranges) = by_leaf(&there, &leaves, tree.n_leaves())?;
+        Ok(RowsOfLeaves { rows, ranges })
     }
 
     fn of(&self, leaf: usize) -> &[u32] {
-        let start = if leaf == 0 { 0 } else { self.ends[leaf - 1] };
-        &self.rows[start as usize..self.ends[leaf] as usize]
+        let range = &self.ranges[leaf];
+        &self.rows[range.start as usize..range.end as usize]
     }
 }
