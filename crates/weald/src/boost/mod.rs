@@ -48,7 +48,7 @@
 //! | `stage_projection`, `projector` | what a stage is fitted to, and the computation of the targets of its tree from negative gradients |
 //! | `leaves` | the samples of a stage by leaf, with sums over them (`sums`) and second derivatives (`curvatures`) |
 //! | `leaves::newton`, `leaves::steps` | leaves and steps of one stage: regularised Newton steps, and line searches |
-//! | `leaves::columns`, `leaves::search`, `leaves::tile` | line searches of the logistic loss, from sums over leaves |
+//! | `leaves::columns`, `leaves::search` | line searches of the logistic loss, from sums over leaves |
 //! | `scores` | the two kinds of leaves, and how scores move by them: `table`, with a value for each score, and `rank_one`, with one value |
 //! | `scores::one` | the pass over samples with one score each, by columns |
 //! | `scores::held`, `scores::low_rank` | scores that are stored, with the pass over them; and residuals of the squared error of sparse labels, never computed as a whole |

@@ -176,8 +176,16 @@ impl<'f> Trees<'f> {
         };
         let weights = &fitting.weights;
         let units = |row| weights.units(row);
-        let grower =
-            Grower::binned_of(weights.workers(), &tree, x, n_of_tree, config.max_bins, categories, units, control)?;
+        let grower = Grower::binned_of(
+            weights.workers(),
+            &tree,
+            x,
+            (n_of_tree, true),
+            config.max_bins,
+            categories,
+            units,
+            control,
+        )?;
         let walk = |x: &'f Matrix<'f>| Rows::new(x, x.n_features(), control);
         let (walk, walk_validation) = (walk(x)?, held_out.map(walk).transpose()?);
         Ok(Trees { fitting, grower, n_of_tree, tree, monotonic, walk, walk_validation, known })

@@ -13,7 +13,7 @@
 use super::cells::CellsVariance;
 use super::masked_counts::{GiniOfClasses, GiniOfLabels, MaskedCounts};
 use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics, TargetKind};
-use super::{NodeCriterion, NodeStats, Units, is_below, least_weight};
+use super::{NodeCriterion, NodeStats, Units, least_weight, score_from};
 use two_classes::GiniOfTwo;
 
 use crate::data::slots::Slots;
@@ -405,11 +405,7 @@ impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
     #[inline]
     fn score_from(&self, sums: &Sums<U>, floor: f64) -> Option<f64> {
         let (squares, weights) = self.sides(sums);
-        if is_below(floor, squares, weights) {
-            return None;
-        }
-        let score = squares[0] / weights[0] + squares[1] / weights[1];
-        (score >= floor).then_some(score)
+        score_from(floor, squares, weights)
     }
 
     #[inline]

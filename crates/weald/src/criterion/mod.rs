@@ -254,6 +254,16 @@ pub(crate) fn is_below(floor: f64, [moved, rest]: [f64; 2], [moved_weight, rest_
     moved * rest_weight + rest * moved_weight < floor * (1.0 - 1e-12) * (moved_weight * rest_weight)
 }
 
+/// Returns the score m / M + r / R of these sums of squares and weights if it is at least `floor`.
+#[inline]
+pub(crate) fn score_from(floor: f64, squares: [f64; 2], weights: [f64; 2]) -> Option<f64> {
+    if is_below(floor, squares, weights) {
+        return None;
+    }
+    let score = squares[0] / weights[0] + squares[1] / weights[1];
+    (score >= floor).then_some(score)
+}
+
 /// A sum over the samples of a side: see [`NodeCriterion::Sum`].
 pub(crate) trait SideSum:
     Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + std::ops::Sub<Output = Self>

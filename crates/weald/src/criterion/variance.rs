@@ -27,7 +27,7 @@ use super::moved_sums::OUTPUTS;
 pub(crate) use super::moved_sums::{Many, MovedSums, One};
 use super::sparse_variance::SparseVariance;
 use super::table::{CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
-use super::{NodeCriterion, NodeStats, Units, is_below, least_weight};
+use super::{NodeCriterion, NodeStats, Units, least_weight, score_from};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::elementary::Squared;
@@ -325,12 +325,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     fn score_of(&self, all: &M, moved: &M::Local, floor: f64) -> Option<f64> {
         let (moved_squares, rest_squares) = all.squares(moved, &self.node.total);
         let weight = M::weight(moved);
-        let rest = self.node.weight - weight;
-        if is_below(floor, [moved_squares, rest_squares], [weight, rest]) {
-            return None;
-        }
-        let score = moved_squares / weight + rest_squares / rest;
-        (score >= floor).then_some(score)
+        score_from(floor, [moved_squares, rest_squares], [weight, self.node.weight - weight])
     }
 
     /// Returns the mean of a column on the side of moved samples, and on the other.

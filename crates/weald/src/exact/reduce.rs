@@ -72,15 +72,17 @@ pub trait AllReduce: Debug + Send + Sync {
 
 /// Values that can be summed over workers: integers, and floats on a grid, so that their sums are exact.
 pub(crate) trait Summand: Copy + AddAssign + PartialOrd + Send + Sync + 'static {
-    /// Replaces `own` by the sums over many workers, element by element.
-    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()>;
+    /// Replaces `own` by the sums over many workers, element by element; of [`Largest`], also by the maxima.
+    fn over(many: &Many, own: &mut [Self], op: ReduceOp) -> Result<()>;
 }
 
 /// Values whose maximum over workers can be taken.
-pub(crate) trait Largest: Summand {
-    /// Replaces `own` by the maxima over many workers, element by element.
-    fn max_over(many: &Many, own: &mut [Self]) -> Result<()>;
-}
+pub(crate) trait Largest: Summand {}
+
+impl Largest for f32 {}
+impl Largest for f64 {}
+impl Largest for u32 {}
+impl Largest for u64 {}
 
 /// Maximum number of values in one call of the reduction: 128 MiB.
 const AT_ONCE: usize = 1 << 24;
@@ -204,20 +206,14 @@ impl StdError for Lost {
 }
 
 impl Summand for f64 {
-    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        many.floats(own, ReduceOp::Sum)
-    }
-}
-
-impl Largest for f64 {
-    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        many.floats(own, ReduceOp::Max)
+    fn over(many: &Many, own: &mut [Self], op: ReduceOp) -> Result<()> {
+        many.floats(own, op)
     }
 }
 
 impl Summand for i64 {
-    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        many.integers(own, ReduceOp::Sum)
+    fn over(many: &Many, own: &mut [Self], op: ReduceOp) -> Result<()> {
+        many.integers(own, op)
     }
 }
 
@@ -263,25 +259,15 @@ impl Part<'_> {
     }
 }
 
-/// Reduces float32 values by float64, which has enough bits for their sums.
-fn floats_over(many: &Many, own: &mut [f32], op: ReduceOp) -> Result<()> {
-    for own in own.chunks_mut(AT_ONCE) {
-        let mut sent = BUFFER.collected(own.iter().map(|&x| f64::from(x)))?;
-        many.floats(&mut sent, op)?;
-        own.iter_mut().zip(sent).for_each(|(own, found)| *own = found as f32);
-    }
-    Ok(())
-}
-
+/// Float32 values are sent as float64, which has enough bits for their sums.
 impl Summand for f32 {
-    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        floats_over(many, own, ReduceOp::Sum)
-    }
-}
-
-impl Largest for f32 {
-    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        floats_over(many, own, ReduceOp::Max)
+    fn over(many: &Many, own: &mut [Self], op: ReduceOp) -> Result<()> {
+        for own in own.chunks_mut(AT_ONCE) {
+            let mut sent = BUFFER.collected(own.iter().map(|&x| f64::from(x)))?;
+            many.floats(&mut sent, op)?;
+            own.iter_mut().zip(sent).for_each(|(own, found)| *own = found as f32);
+        }
+        Ok(())
     }
 }
 
@@ -295,35 +281,21 @@ fn too_many<E>(_: E) -> Error {
 }
 
 impl Summand for u32 {
-    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        many.converted(own, ReduceOp::Sum, |x| Ok([x.into()]), unsigned)
-    }
-}
-
-impl Largest for u32 {
-    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        many.converted(own, ReduceOp::Max, |x| Ok([x.into()]), unsigned)
+    fn over(many: &Many, own: &mut [Self], op: ReduceOp) -> Result<()> {
+        many.converted(own, op, |x| Ok([x.into()]), unsigned)
     }
 }
 
 impl Summand for u64 {
-    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        let to = |x| Ok([i64::try_from(x).map_err(too_many)?]);
-        many.converted(own, ReduceOp::Sum, to, unsigned)
-    }
-}
-
-impl Largest for u64 {
-    fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        let to = |x| Ok([i64::try_from(x).map_err(too_many)?]);
-        many.converted(own, ReduceOp::Max, to, unsigned)
+    fn over(many: &Many, own: &mut [Self], op: ReduceOp) -> Result<()> {
+        many.converted(own, op, |x| Ok([i64::try_from(x).map_err(too_many)?]), unsigned)
     }
 }
 
 /// A value is sent as four limbs of 32 bits, the last of which has the sign. Sums of the limbs of 2³¹ workers fit in 64
 /// bits, and are combined afterwards.
 impl Summand for i128 {
-    fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
+    fn over(many: &Many, own: &mut [Self], op: ReduceOp) -> Result<()> {
         const BITS: u32 = 32;
         let limb = |x: i128, i: u32| i64::from((x >> (i * BITS)) as u32);
         let to = |x: i128| Ok([limb(x, 0), limb(x, 1), limb(x, 2), (x >> (3 * BITS)) as i64]);
@@ -331,7 +303,7 @@ impl Summand for i128 {
             let sum = |sum: i128, limb: &i64| (sum << BITS).wrapping_add(i128::from(*limb));
             Ok(limbs.iter().rev().fold(0, sum))
         };
-        many.converted(own, ReduceOp::Sum, to, from)
+        many.converted(own, op, to, from)
     }
 }
 
@@ -527,7 +499,7 @@ impl Reduce for Workers {
     fn sum<T: Summand>(&self, own: &mut [T]) -> Result<()> {
         match self {
             Workers::One => Ok(()),
-            Workers::Many(many) => T::sum_over(many, own),
+            Workers::Many(many) => T::over(many, own, ReduceOp::Sum),
             #[cfg(test)]
             Workers::Two(two) => two.sum(own),
         }
@@ -537,7 +509,7 @@ impl Reduce for Workers {
     fn max<T: Largest>(&self, own: &mut [T]) -> Result<()> {
         match self {
             Workers::One => Ok(()),
-            Workers::Many(many) => T::max_over(many, own),
+            Workers::Many(many) => T::over(many, own, ReduceOp::Max),
             #[cfg(test)]
             Workers::Two(two) => two.max(own),
         }

@@ -13,6 +13,7 @@ use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
 use crate::data::{Dataset, Matrix, Outputs, SparseTargets, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
+use crate::exact::reduce::Workers;
 use crate::forest::config::ForestConfig;
 use crate::forest::config::Sampling;
 use crate::model::plain_fit;
@@ -265,7 +266,8 @@ pub(super) fn grower_of<'a>(
     control: &Control,
 ) -> Result<Grower<'a>> {
     let units = units_of(rows, weights, x.n_samples(), config.max_bins.is_some())?;
-    Grower::of_any_criterion(config, x, categories, |row| units[row], control)
+    let of_trees = (x.n_features(), false);
+    Grower::binned_of(&Workers::One, config, x, of_trees, config.max_bins, categories, |row| units[row], control)
 }
 
 /// Returns the weight of each sample in the bins of all trees, which is zero outside `rows`; nothing if there are no bins.

@@ -133,58 +133,32 @@ impl NumberColumn<'_> {
     }
 }
 
+/// Methods that call those of another loss.
+macro_rules! forwarded {
+    ($self:ident => $loss:expr; $(fn $name:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?;)+) => { $(
+        fn $name(&$self, $($argument: $of),*) $(-> $result)? {
+            $loss.$name($($argument),*)
+        }
+    )+ };
+}
+pub(crate) use forwarded;
+
 /// A loss that the caller provides.
 impl Loss for Arc<dyn Loss> {
-    fn name(&self) -> &str {
-        self.as_ref().name()
-    }
-
-    fn link(&self, outputs: &Outputs) -> Link {
-        self.as_ref().link(outputs)
-    }
-
-    fn domain(&self) -> Domain {
-        self.as_ref().domain()
-    }
-
-    fn bounds(&self) -> Option<Bounds> {
-        self.as_ref().bounds()
-    }
-
-    fn check(&self) -> Result<()> {
-        self.as_ref().check()
-    }
-
-    fn value(&self, y: f64, score: f64) -> f64 {
-        self.as_ref().value(y, score)
-    }
-
-    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
-        self.as_ref().negative_gradient(y, score)
-    }
-
-    fn curvature(&self, y: f64, score: f64) -> f64 {
-        self.as_ref().curvature(y, score)
-    }
-
-    fn takes_blocks(&self) -> bool {
-        self.as_ref().takes_blocks()
-    }
-
-    fn values(&self, y: &[f64], scores: &[f64], values: &mut [f64]) {
-        self.as_ref().values(y, scores, values);
-    }
-
-    fn derivatives(&self, y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]) {
-        self.as_ref().derivatives(y, scores, negative_gradients, curvatures);
-    }
-
-    fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
-        self.as_ref().start(y, weights, control)
-    }
-
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        self.as_ref().step(problem, search)
+    forwarded! { self => self.as_ref();
+        fn name() -> &str;
+        fn link(outputs: &Outputs) -> Link;
+        fn domain() -> Domain;
+        fn bounds() -> Option<Bounds>;
+        fn check() -> Result<()>;
+        fn value(y: f64, score: f64) -> f64;
+        fn negative_gradient(y: f64, score: f64) -> f64;
+        fn curvature(y: f64, score: f64) -> f64;
+        fn takes_blocks() -> bool;
+        fn values(y: &[f64], scores: &[f64], values: &mut [f64]);
+        fn derivatives(y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]);
+        fn start(y: &[f64], weights: &[f64], control: &Control) -> Result<f64>;
+        fn step(problem: &LineProblem<'_>, search: LineSearch) -> Result<f64>;
     }
 }
 

@@ -4,7 +4,7 @@
 //! loss for the others. There are no kernels for rows and no sums over leaves in float32: cells are computed one by
 //! one, and leaves are searched one by one.
 
-use super::column::{ColumnLoss, NumberColumn};
+use super::column::{ColumnLoss, NumberColumn, forwarded};
 use super::kernels::float::Float;
 use super::outputs::ColumnLosses;
 use super::steps::line_search::LineSearch;
@@ -53,24 +53,13 @@ impl<'l> KnownCells<'l> {
 }
 
 impl Loss for KnownCells<'_> {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn link(&self, outputs: &Outputs) -> Link {
-        self.0.link(outputs)
-    }
-
-    fn domain(&self) -> Domain {
-        self.0.domain()
-    }
-
-    fn bounds(&self) -> Option<Bounds> {
-        self.0.bounds()
-    }
-
-    fn check(&self) -> Result<()> {
-        self.0.check()
+    forwarded! { self => self.0;
+        fn name() -> &str;
+        fn link(outputs: &Outputs) -> Link;
+        fn domain() -> Domain;
+        fn bounds() -> Option<Bounds>;
+        fn check() -> Result<()>;
+        fn takes_blocks() -> bool;
     }
 
     fn value(&self, y: f64, score: f64) -> f64 {
@@ -83,10 +72,6 @@ impl Loss for KnownCells<'_> {
 
     fn curvature(&self, y: f64, score: f64) -> f64 {
         if y.is_nan() { 0.0 } else { self.0.curvature(y, score) }
-    }
-
-    fn takes_blocks(&self) -> bool {
-        self.0.takes_blocks()
     }
 
     fn values(&self, y: &[f64], scores: &[f64], values: &mut [f64]) {
@@ -171,8 +156,9 @@ impl ColumnLoss for KnownCells<'_> {
         true
     }
 
-    fn has_curvature(&self) -> bool {
-        self.0.has_curvature()
+    forwarded! { self => self.0;
+        fn has_curvature() -> bool;
+        fn has_float32_scores() -> bool;
     }
 
     fn newton_step(
@@ -190,10 +176,6 @@ impl ColumnLoss for KnownCells<'_> {
 
     fn change(&self, y: f64, score: f64, step: f64) -> f64 {
         if y.is_nan() { 0.0 } else { self.0.change(y, score, step) }
-    }
-
-    fn has_float32_scores(&self) -> bool {
-        self.0.has_float32_scores()
     }
 
     fn start_of(&self, column: &NumberColumn<'_>, control: &Control) -> Result<f64> {

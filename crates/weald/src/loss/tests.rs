@@ -148,37 +148,49 @@ fn rows() -> impl Strategy<Value = Rows> {
     )
 }
 
+/// Differences of the loss are its derivatives, up to this share of the largest of them.
+fn assert_derivatives(loss: &dyn Loss, (y, score): (f64, f64), (share, size): (f64, f64)) {
+    let h = 1e-5;
+    let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
+    let near = |a: f64, b: f64| (a - b).abs() <= share * size;
+    let slope = difference(&|f| loss.value(y, f));
+    assert!(near(-slope, loss.negative_gradient(y, score)), "{loss:?} {y} {score} {slope}");
+    let curvature = -difference(&|f| loss.negative_gradient(y, f));
+    assert!(near(curvature, loss.curvature(y, score)), "{loss:?} {y} {score} {curvature}");
+}
+
 #[test]
 fn derivatives_are_those_of_the_value() {
     for kind in losses() {
-        let loss = kind.as_column();
+        let loss = kind.as_loss();
         for y in [-1.0, 1.0] {
             for score in [-30.0, -3.3, -1.01, -0.2, 0.13, 0.7, 1.02, 2.4, 17.0] {
-                let h = 1e-5;
-                let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
-                let slope = difference(&|s| loss.value(y, s));
                 // The error of differences is h² times a third derivative, plus the rounding of values divided by h.
-                let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * (1.0 + loss.value(y, score));
-                assert!(near(-slope, loss.negative_gradient(y, score)), "{kind:?} {y} {score}");
-                let curvature = -difference(&|s| loss.negative_gradient(y, s));
-                assert!(near(curvature, loss.curvature(y, score)), "{kind:?} {y} {score} {curvature}");
+                assert_derivatives(loss, (y, score), (1e-7, 1.0 + loss.value(y, score)));
             }
         }
     }
 }
 
+/// The loss of y is finite and convex at these scores, which increase.
+fn assert_convex(loss: &dyn Loss, y: f64, far: &[f64]) {
+    for &f in far {
+        let all = [loss.value(y, f), loss.negative_gradient(y, f), loss.curvature(y, f)];
+        assert!(all.iter().all(|x| x.is_finite()), "{loss:?} {y} {f} {all:?}");
+        assert!(all[0] >= 0.0 && all[2] >= 0.0, "{loss:?} {y} {f} {all:?}");
+        // Squares of gradients are summed over samples.
+        assert!(all[1].abs() <= 1.1e150, "{loss:?} {y} {f} {all:?}");
+    }
+    let falls = |a: &f64, b: &f64| loss.negative_gradient(y, *a) >= loss.negative_gradient(y, *b);
+    assert!(far.is_sorted_by(falls), "{loss:?} {y}");
+}
+
 #[test]
 fn far_margins_are_finite_and_convex() {
     for kind in losses() {
-        let loss = kind.as_column();
         for y in [-1.0, 1.0] {
-            let far: Vec<f64> = [-1e6, -1e3, -400.0, -90.0, -1.0, 0.0, 1.0, 90.0, 400.0, 1e3, 1e6].to_vec();
-            for &f in &far {
-                let all = [loss.value(y, f), loss.negative_gradient(y, f), loss.curvature(y, f)];
-                assert!(all.iter().all(|x| x.is_finite()), "{kind:?} {f} {all:?}");
-                assert!(all[0] >= 0.0 && all[2] >= 0.0);
-            }
-            assert!(far.is_sorted_by(|&a, &b| loss.negative_gradient(y, a) >= loss.negative_gradient(y, b)));
+            let far = [-1e6, -1e3, -400.0, -90.0, -1.0, 0.0, 1.0, 90.0, 400.0, 1e3, 1e6];
+            assert_convex(kind.as_loss(), y, &far);
         }
     }
 }
@@ -521,16 +533,9 @@ fn derivatives_of_regression_losses_are_those_of_the_value() {
         let loss = kind.as_loss();
         for y in [-2.6, 0.0, 1e-3, 0.7, 3.3, 250.0].map(|y| in_domain(&kind, y)) {
             for score in [-9.0, -3.3, -1.01, -0.2, 0.13, 0.71, 1.02, 2.4, 7.0] {
-                let h = 1e-5;
-                let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
-                // The error of differences is h² times a third derivative, plus the rounding of values divided by h. A
-                // third derivative of these losses is not larger than the second.
+                // A third derivative of these losses is not larger than the second.
                 let size = 1.0 + loss.value(y, score) + loss.curvature(y, score);
-                let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * size;
-                let slope = difference(&|f| loss.value(y, f));
-                assert!(near(-slope, loss.negative_gradient(y, score)), "{kind:?} {y} {score} {slope}");
-                let curvature = -difference(&|f| loss.negative_gradient(y, f));
-                assert!(near(curvature, loss.curvature(y, score)), "{kind:?} {y} {score} {curvature}");
+                assert_derivatives(loss, (y, score), (1e-9, size));
             }
         }
     }
@@ -539,20 +544,9 @@ fn derivatives_of_regression_losses_are_those_of_the_value() {
 #[test]
 fn scores_far_out_have_finite_regression_losses_that_stay_convex() {
     for kind in losses_of_numbers() {
-        let loss = kind.as_loss();
         for y in [0.0, 1e-300, 1.0, 1e40, 1e150].map(|y| in_domain(&kind, y)) {
             let far = [-1e6, -1e3, -400.0, -345.4, -90.0, -1.0, 0.0, 1.0, 90.0, 345.3, 345.5, 400.0, 1e3, 1e6];
-            for &f in &far {
-                let all = [loss.value(y, f), loss.negative_gradient(y, f), loss.curvature(y, f)];
-                assert!(all.iter().all(|x| x.is_finite()), "{kind:?} {y} {f} {all:?}");
-                assert!(all[0] >= 0.0 && all[2] >= 0.0, "{kind:?} {y} {f} {all:?}");
-                // Squares of gradients are summed over samples.
-                assert!(all[1].abs() <= 1.1e150, "{kind:?} {y} {f} {all:?}");
-            }
-            assert!(
-                far.is_sorted_by(|&a, &b| loss.negative_gradient(y, a) >= loss.negative_gradient(y, b)),
-                "{kind:?} {y}"
-            );
+            assert_convex(kind.as_loss(), y, &far);
         }
     }
 }

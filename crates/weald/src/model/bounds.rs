@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Additive, Term};
 use crate::tree::LeafTable;
-use crate::tree::leaves::{Amounts, StoredRows, StoredValues};
+use crate::tree::leaves::{Amounts, StoredRows, StoredValues, of_amounts};
 
 impl Additive<'_> {
     /// Returns whether the scores are finite for every sample, in O(stored values).
@@ -58,16 +58,7 @@ fn largest(values: &Amounts, scales: Option<&[f64]>) -> f64 {
     fn largest<T: Copy + Into<f64>>(values: &[T]) -> f64 {
         largest_of(values.iter().map(|&value| value.into()))
     }
-    let most = match values {
-        Amounts::U8(v) => largest(v),
-        Amounts::U16(v) => largest(v),
-        Amounts::U32(v) => largest(v),
-        Amounts::I8(v) => largest(v),
-        Amounts::F16(v) => largest(v),
-        Amounts::F32(v) => largest(v),
-        Amounts::F64(v) => largest(v),
-    };
-    most * scales.map_or(1.0, largest)
+    of_amounts!(values, v => largest(v)) * scales.map_or(1.0, largest)
 }
 
 /// Returns the largest magnitude; NaN if there is one.

@@ -23,6 +23,7 @@ use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::sparse::{Forced, Way};
 use crate::partition::stored_column::Lookup;
 use crate::partition::{dense, sparse};
+use crate::testing::models;
 use crate::tree::growth::grow::{Structure, Values, grow};
 
 /// Values that are difficult: ties, both signs, neighbouring floats, denormals, large ratios.
@@ -167,18 +168,7 @@ impl Problem {
 
     fn prepare(&self) -> Prepared<'_> {
         let x = Array2::from_shape_vec((self.n, self.p), self.x.clone()).unwrap();
-        let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
-        for row in x.rows() {
-            for (j, &v) in row.iter().enumerate() {
-                // Every third zero is stored, because explicit zeros must be treated as zeros.
-                if v != 0.0 || (j + indices.len()) % 3 == 0 {
-                    indices.push(j as u32);
-                    values.push(v);
-                }
-            }
-            ptr.push(indices.len());
-        }
-        let by_row = SparseView::try_new(ptr, indices, values, self.p).unwrap();
+        let by_row = models::with_stored_zeros(x.view());
         let targets = match &self.y {
             Y::Real(y, q) => Targets::Real(matrix(y, *q)),
             Y::Classes(y, k) => Targets::Classes { codes: matrix(y, k.len()), n_classes: k.clone() },

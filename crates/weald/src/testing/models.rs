@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ShapeBuilder};
+use ndarray::{Array2, ArrayView2, ShapeBuilder};
 
 use crate::criterion::Criterion;
 use crate::data::Category;
@@ -34,6 +34,21 @@ pub(crate) fn some_outputs(kind: u64) -> Outputs {
         4 => Outputs::Labels { n_labels: 3 },
         _ => Outputs::Labels { n_labels: 90 },
     }
+}
+
+/// Returns the rows of X in sparse form. Every third zero is stored, because explicit zeros must be treated as zeros.
+pub(crate) fn with_stored_zeros(x: ArrayView2<'_, f32>) -> SparseView<'static> {
+    let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
+    for row in x.rows() {
+        for (j, &v) in row.iter().enumerate() {
+            if v != 0.0 || (j + indices.len()) % 3 == 0 {
+                indices.push(j as u32);
+                values.push(v);
+            }
+        }
+        ptr.push(indices.len());
+    }
+    SparseView::try_new(ptr, indices, values, x.ncols()).unwrap()
 }
 
 /// Draws a multiple of a quarter from −1 to 1, most often zero, so that samples are often exactly at a threshold.

@@ -31,7 +31,7 @@ use crate::loss::kernels::vector::vectorised;
 
 pub use compact::Precision;
 
-pub(crate) use amounts::{Amounts, Indices};
+pub(crate) use amounts::{Amounts, Indices, of_amounts, of_indices};
 pub(crate) use half::Half;
 pub(crate) use inherited::Records;
 pub(crate) use rows::{StoredRows, StoredValues};
@@ -170,21 +170,10 @@ impl LeafTable {
         }
         match &self.layout {
             Layout::Rows { ids, stored, .. } => stored.add_to(&self.leaf_rows(ids, range), total, row),
-            Layout::Dense => match &self.amounts {
-                Amounts::U8(v) => add_dense(&v[range], total, row),
-                Amounts::U16(v) => add_dense(&v[range], total, row),
-                Amounts::U32(v) => add_dense(&v[range], total, row),
-                Amounts::I8(v) => add_dense(&v[range], total, row),
-                Amounts::F16(v) => add_dense(&v[range], total, row),
-                Amounts::F32(v) => add_dense(&v[range], total, row),
-                Amounts::F64(v) => add_dense(&v[range], total, row),
-            },
-            Layout::Sparse { columns: Indices::U16(columns), .. } => {
-                self.add_sparse(&columns[range.clone()], range, total, row);
-            }
-            Layout::Sparse { columns: Indices::U32(columns), .. } => {
-                self.add_sparse(&columns[range.clone()], range, total, row);
-            }
+            Layout::Dense => of_amounts!(&self.amounts, v => add_dense(&v[range], total, row)),
+            Layout::Sparse { columns, .. } => of_indices!(columns, columns => of_amounts!(&self.amounts, v => {
+                add_sparse(&columns[range.clone()], &v[range], total, row);
+            })),
             Layout::Inherited(_) => {}
         }
     }
@@ -203,12 +192,9 @@ impl LeafTable {
         let is_scaled = self.scales.is_some() || self.leaf_scales.is_some();
         match &self.layout {
             Layout::Rows { ids, stored, .. } => stored.visit(&self.leaf_rows(ids, range), total, each),
-            Layout::Sparse { columns: Indices::U16(columns), .. } if !is_scaled => {
-                self.visit_sparse(&columns[range.clone()], range, total, each);
-            }
-            Layout::Sparse { columns: Indices::U32(columns), .. } if !is_scaled => {
-                self.visit_sparse(&columns[range.clone()], range, total, each);
-            }
+            Layout::Sparse { columns, .. } if !is_scaled => of_indices!(columns, columns => {
+                of_amounts!(&self.amounts, v => visit_sparse(&columns[range.clone()], &v[range], total, each));
+            }),
             Layout::Inherited(records) => records.visit(self, leaf, |column, value| {
                 if value != 0.0 {
                     each(column, value);
@@ -218,39 +204,14 @@ impl LeafTable {
         }
     }
 
-    fn visit_sparse<C: ColumnIndex>(
-        &self,
-        columns: &[C],
-        range: Range<usize>,
-        total: Option<f64>,
-        each: impl FnMut(u32, f64),
-    ) {
-        match &self.amounts {
-            Amounts::U8(v) => visit_sparse(columns, &v[range], total, each),
-            Amounts::U16(v) => visit_sparse(columns, &v[range], total, each),
-            Amounts::U32(v) => visit_sparse(columns, &v[range], total, each),
-            Amounts::I8(v) => visit_sparse(columns, &v[range], total, each),
-            Amounts::F16(v) => visit_sparse(columns, &v[range], total, each),
-            Amounts::F32(v) => visit_sparse(columns, &v[range], total, each),
-            Amounts::F64(v) => visit_sparse(columns, &v[range], total, each),
-        }
-    }
-
     /// Adds the values of each of `leaves` to the row of the same position in `rows`.
     pub(crate) fn add_each(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
         let totals = self.totals.as_deref();
-        match (&self.layout, &self.amounts) {
-            _ if self.scales.is_some() || self.leaf_scales.is_some() => self.add_one_by_one(leaves, rows),
-            (Layout::Dense, Amounts::U8(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Dense, Amounts::U16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Dense, Amounts::U32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Dense, Amounts::I8(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Dense, Amounts::F16(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Dense, Amounts::F32(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Dense, Amounts::F64(v)) => add_each_dense(v, totals, leaves, self.width, rows),
-            (Layout::Sparse { .. } | Layout::Rows { .. } | Layout::Inherited(_), _) => {
-                self.add_one_by_one(leaves, rows)
+        match &self.layout {
+            Layout::Dense if self.scales.is_none() && self.leaf_scales.is_none() => {
+                of_amounts!(&self.amounts, v => add_each_dense(v, totals, leaves, self.width, rows));
             }
+            _ => leaves.zip(rows.chunks_exact_mut(self.width)).for_each(|(leaf, row)| self.add_to(leaf, row)),
         }
     }
 
@@ -266,25 +227,9 @@ impl LeafTable {
         }
     }
 
-    fn add_one_by_one(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
-        leaves.zip(rows.chunks_exact_mut(self.width)).for_each(|(leaf, row)| self.add_to(leaf, row));
-    }
-
     /// Returns the samples `range` of the table's list, with their units.
     fn leaf_rows<'a>(&'a self, ids: &'a Indices, range: Range<usize>) -> rows::LeafRows<'a> {
         rows::LeafRows { ids, units: &self.amounts, range }
-    }
-
-    fn add_sparse<C: ColumnIndex>(&self, columns: &[C], range: Range<usize>, total: Option<f64>, row: &mut [f64]) {
-        match &self.amounts {
-            Amounts::U8(v) => add_sparse(columns, &v[range], total, row),
-            Amounts::U16(v) => add_sparse(columns, &v[range], total, row),
-            Amounts::U32(v) => add_sparse(columns, &v[range], total, row),
-            Amounts::I8(v) => add_sparse(columns, &v[range], total, row),
-            Amounts::F16(v) => add_sparse(columns, &v[range], total, row),
-            Amounts::F32(v) => add_sparse(columns, &v[range], total, row),
-            Amounts::F64(v) => add_sparse(columns, &v[range], total, row),
-        }
     }
 
     /// Returns the columns and non-zero amounts of `leaf`, before the division by the total.

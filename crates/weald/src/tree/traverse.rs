@@ -10,13 +10,16 @@
 //! If some value is missing, each step checks whether the tested value is. If it is known that none is missing, steps
 //! only compare. The parameter `MISSING` tells which of the two is the case.
 //!
-//! Not here: what leaves predict, threads, and samples that go down trees with few leaves together: [`super::few_leaves`].
+//! [`by_leaf`] puts samples in the order of their leaves. Not here: what leaves predict, threads, and samples that go
+//! down trees with few leaves together: [`super::few_leaves`].
 
 use std::array;
 use std::hint::{black_box, select_unpredictable};
+use std::ops::Range;
 
 use super::Tree;
 use super::node::Node;
+use crate::error::{Purpose, Result};
 
 /// The number of simultaneous traversals.
 pub(crate) const LANES: usize = 8;
@@ -198,4 +201,25 @@ fn walk_lanes<const MISSING: bool>(nodes: [&[Node]; LANES], rows: [&[f32]; LANES
             return at;
         }
     }
+}
+
+/// Returns the samples in the order of their leaves, and the range of each leaf.
+pub(crate) fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, Vec<Range<u32>>)> {
+    const PURPOSE: Purpose = Purpose("the rows of leaves");
+    let mut ends = PURPOSE.filled(0u32, n_leaves)?;
+    rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize] += 1);
+    let mut ranges = PURPOSE.with_capacity(n_leaves)?;
+    let mut end = 0;
+    for n in &mut ends {
+        ranges.push(end..end + *n);
+        // From here on, the position of the next sample of each leaf.
+        end += std::mem::replace(n, end);
+    }
+    let mut order = PURPOSE.filled(0u32, rows.len())?;
+    for &row in rows {
+        let place = &mut ends[leaf_of[row as usize] as usize];
+        order[*place as usize] = row;
+        *place += 1;
+    }
+    Ok((order, ranges))
 }

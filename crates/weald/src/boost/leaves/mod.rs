@@ -7,7 +7,6 @@ pub(crate) mod newton;
 pub(crate) mod search;
 pub(crate) mod steps;
 pub(crate) mod sums;
-pub(crate) mod tile;
 
 use std::ops::Range;
 
@@ -22,6 +21,7 @@ use crate::loss::kernels::float::Float;
 use crate::loss::steps::newton::Regularization;
 use crate::tree::growth::grow::Structure;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
+use crate::tree::traverse::by_leaf;
 
 const LEAVES: Purpose = Purpose("the leaves of a stage");
 
@@ -107,27 +107,6 @@ impl<T: Float> Fit<'_, T> {
     pub(crate) fn in_units(&self) -> Regularization {
         self.config.regularization().of_units(self.data.weights.unit, 1.0)
     }
-}
-
-/// Returns the samples in the order of their leaves, and the range of each leaf.
-pub(crate) fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, Vec<Range<u32>>)> {
-    const PURPOSE: Purpose = Purpose("the rows of leaves");
-    let mut ends = PURPOSE.filled(0u32, n_leaves)?;
-    rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize] += 1);
-    let mut ranges = PURPOSE.with_capacity(n_leaves)?;
-    let mut end = 0;
-    for n in &mut ends {
-        ranges.push(end..end + *n);
-        // From here on, the position of the next sample of each leaf.
-        end += std::mem::replace(n, end);
-    }
-    let mut order = PURPOSE.filled(0u32, rows.len())?;
-    for &row in rows {
-        let place = &mut ends[leaf_of[row as usize] as usize];
-        order[*place as usize] = row;
-        *place += 1;
-    }
-    Ok((order, ranges))
 }
 
 /// The samples of an existing tree by leaf, for the leaves that samples reach.

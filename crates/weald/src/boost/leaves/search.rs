@@ -46,18 +46,10 @@ const TINY: f64 = 1.0 / 256.0;
 const LANES: usize = 8;
 
 /// Σ w r and Σ w h of each leaf.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LeafDerivatives {
-    pub(crate) gradients: Vec<f64>,
-    pub(crate) curvatures: Vec<f64>,
-}
-
-impl LeafDerivatives {
-    /// Allocates memory for `n` leaves.
-    pub(crate) fn of_leaves(n: usize) -> Result<Self> {
-        let zeros = || Purpose("the leaves of a stage").filled(0.0, n);
-        Ok(LeafDerivatives { gradients: zeros()?, curvatures: zeros()? })
-    }
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafDerivatives<'a> {
+    pub(crate) gradients: &'a [f64],
+    pub(crate) curvatures: &'a [f64],
 }
 
 /// What stays the same along a line, for each leaf.
@@ -118,7 +110,7 @@ pub(crate) enum Next {
 
 impl Search {
     /// Begins a search at 0, where the sums are `sums`; [`Self::next`] must be called with these first.
-    pub(crate) fn new(line: LeafLine<'_>, sums: &LeafDerivatives) -> Self {
+    pub(crate) fn new(line: LeafLine<'_>, sums: LeafDerivatives<'_>) -> Self {
         let largest = line.directions.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
         let (scale, end) = (1.0 / largest, LARGEST_STEP * largest);
         let ahead = -line.slope(scale, sums).slope.signum();
@@ -130,7 +122,7 @@ impl Search {
     }
 
     /// Continues from `sums`, which must be those of the point that was asked for last.
-    pub(crate) fn next(&mut self, line: LeafLine<'_>, model: &mut LeafModel, sums: &LeafDerivatives) -> Next {
+    pub(crate) fn next(&mut self, line: LeafLine<'_>, model: &mut LeafModel, sums: LeafDerivatives<'_>) -> Next {
         if !self.scale.is_finite() {
             return Next::Done(0.0);
         }
@@ -180,9 +172,9 @@ impl Search {
 }
 
 impl LeafLine<'_> {
-    fn slope(&self, scale: f64, sums: &LeafDerivatives) -> Slope {
+    fn slope(&self, scale: f64, sums: LeafDerivatives<'_>) -> Slope {
         let mut all = Slope { slope: 0.0, curvature: 0.0, third: 0.0 };
-        for ((g, gradient), curvature) in self.directions.iter().zip(&sums.gradients).zip(&sums.curvatures) {
+        for ((g, gradient), curvature) in self.directions.iter().zip(sums.gradients).zip(sums.curvatures) {
             let u = g * scale;
             let h = u * u * curvature;
             all.slope -= u * gradient;
@@ -207,7 +199,7 @@ impl LeafModel {
         Ok(LeafModel { rates: room()?, sizes: room()?, bends: room()? })
     }
 
-    fn take(&mut self, line: &LeafLine<'_>, scale: f64, sums: &LeafDerivatives) {
+    fn take(&mut self, line: &LeafLine<'_>, scale: f64, sums: LeafDerivatives<'_>) {
         let n = line.directions.len().next_multiple_of(LANES);
         for of_leaves in [&mut self.rates, &mut self.sizes, &mut self.bends] {
             of_leaves.clear();
@@ -317,8 +309,8 @@ mod tests {
             weights: &weights,
             control: &Control::default(),
         };
-        let evaluate = |point: f64, sums: &mut LeafDerivatives| {
-            (sums.gradients, sums.curvatures) = leaves
+        let evaluate = |point: f64| -> (Vec<f64>, Vec<f64>) {
+            leaves
                 .iter()
                 .map(|(g, rows)| {
                     let at = |&(y, f): &(bool, f64)| (if y { 1.0 } else { -1.0 }, f + point * g);
@@ -326,20 +318,21 @@ mod tests {
                     let gradient: f64 = rows().map(|(y, f)| LogLoss.negative_gradient(y, f)).sum();
                     (gradient, rows().map(|(y, f)| LogLoss.curvature(y, f)).sum::<f64>())
                 })
-                .unzip();
+                .unzip()
         };
         let directions: Vec<f64> = leaves.iter().map(|l| l.0).collect();
         let of_leaves: Vec<f64> = leaves.iter().map(|l| l.1.len() as f64).collect();
         let on: Vec<f64> = leaves.iter().map(|l| l.1.iter().filter(|r| r.0).count() as f64).collect();
         let line = LeafLine { directions: &directions, weights: &of_leaves, on: &on };
-        let mut sums = LeafDerivatives::default();
-        evaluate(0.0, &mut sums);
-        let mut rounds = 0;
-        let (mut search, mut model) = (Search::new(line, &sums), LeafModel::default());
+        fn sums_of((gradients, curvatures): &(Vec<f64>, Vec<f64>)) -> LeafDerivatives<'_> {
+            LeafDerivatives { gradients, curvatures }
+        }
+        let (mut sums, mut rounds) = (evaluate(0.0), 0);
+        let (mut search, mut model) = (Search::new(line, sums_of(&sums)), LeafModel::default());
         let step = loop {
-            match search.next(line, &mut model, &sums) {
+            match search.next(line, &mut model, sums_of(&sums)) {
                 Next::Done(step) => break step,
-                Next::At(point) => evaluate(point, &mut sums),
+                Next::At(point) => sums = evaluate(point),
             }
             rounds += 1;
         };

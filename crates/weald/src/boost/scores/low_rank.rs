@@ -11,7 +11,7 @@
 //! each stage.
 
 use crate::boost::data::{Data, Losses, OutOfBag};
-use crate::boost::leaves::{Fit, Leaves, by_leaf};
+use crate::boost::leaves::{Fit, Leaves};
 use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::data::slots::Slots;
@@ -20,6 +20,7 @@ use crate::exact::WeightedGrid;
 use crate::exact::reduce::Reduce;
 use crate::loss::kernels::float::Float;
 use crate::loss::kernels::vector::{dot, vectorised};
+use crate::tree::traverse::by_leaf;
 
 /// The contribution of a stage.
 #[derive(Debug)]

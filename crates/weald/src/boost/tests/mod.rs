@@ -45,6 +45,16 @@ impl Made {
     fn labels(&self) -> Targets<'_> {
         Targets::Labels(LabelView::try_new(&*self.ptr, &*self.labels, self.numbers.ncols()).unwrap())
     }
+
+    /// Returns the labels of some samples, which may be repeated.
+    fn labels_of(&self, rows: &[usize]) -> Targets<'static> {
+        let (mut ptr, mut labels) = (vec![0], Vec::new());
+        for &i in rows {
+            labels.extend_from_slice(&self.labels[self.ptr[i]..self.ptr[i + 1]]);
+            ptr.push(labels.len());
+        }
+        Targets::Labels(LabelView::try_new(ptr, labels, self.numbers.ncols()).unwrap())
+    }
 }
 
 /// Returns all losses; those with a loss for each output are for `d` outputs.
@@ -334,12 +344,7 @@ proptest! {
         let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
         let x = made.x.select(ndarray::Axis(0), &rows);
         let numbers = made.numbers.select(ndarray::Axis(0), &rows);
-        let (mut ptr, mut labels) = (vec![0], Vec::new());
-        for &i in &rows {
-            labels.extend_from_slice(&made.labels[made.ptr[i]..made.ptr[i + 1]]);
-            ptr.push(labels.len());
-        }
-        let repeated_labels = Targets::Labels(LabelView::try_new(ptr, labels, d).unwrap());
+        let repeated_labels = made.labels_of(&rows);
         let control = Control::default();
         for kind in kinds(d) {
             let domain = kind.as_loss().domain();
@@ -370,12 +375,7 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
     let weights: Vec<f64> = (0..n).map(|i| [1.0, 2.0, 0.0, 1.0][i % 4]).collect();
     let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
     let x = made.x.select(ndarray::Axis(0), &rows);
-    let (mut ptr, mut labels) = (vec![0], Vec::new());
-    for &i in &rows {
-        labels.extend_from_slice(&made.labels[made.ptr[i]..made.ptr[i + 1]]);
-        ptr.push(labels.len());
-    }
-    let repeated = Targets::Labels(LabelView::try_new(ptr, labels, d).unwrap());
+    let repeated = made.labels_of(&rows);
     let of = Control::with_threads;
     for (relabel, rule) in [(true, 0), (false, 0), (true, 1), (false, 1)] {
         let phi = Array2::from_shape_fn((1, d), |(_, j)| 1.0 - (j % 5) as f64 * 0.25);

@@ -1,7 +1,7 @@
 //! The Gini index of one output with two classes, the sums of whose moved side fit in two registers: its weight, and
 //! that of the second class. All sums are whole numbers, so scores are those of [`Gini`] bit for bit.
 
-use super::super::{NodeCriterion, NodeStats, Units, is_below};
+use super::super::{NodeCriterion, NodeStats, Units, score_from};
 use super::{Gini, Memory, Occupancy, OneSlot};
 use crate::data::slots::Slots;
 use crate::error::Result;
@@ -87,11 +87,7 @@ impl<U: Units> NodeCriterion for GiniOfTwo<U> {
     #[inline]
     fn score_from(&self, moved: &[U; 2], floor: f64) -> Option<f64> {
         let (squares, weights) = self.sides(moved);
-        if is_below(floor, squares, weights) {
-            return None;
-        }
-        let score = squares[0] / weights[0] + squares[1] / weights[1];
-        (score >= floor).then_some(score)
+        score_from(floor, squares, weights)
     }
 
     #[inline]

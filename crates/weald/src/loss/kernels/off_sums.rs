@@ -16,7 +16,7 @@ use crate::loss::rows::{LeafRows, RowSums};
 pub(crate) const IN_A_SUM: usize = Grid::TERMS_OF_BITS;
 
 /// The number of columns that are summed together.
-pub(crate) const LANES: usize = 16;
+const LANES: usize = 16;
 
 /// The number of rows that are read at the same time.
 const TOGETHER: usize = 4;
@@ -129,40 +129,37 @@ fn add_weighted(rows: &LeafRows<'_, f32>, grids: Grids, gradients: &mut [f64], c
 struct Lanes {
     gradients: Vec<u32>,
     curvatures: Vec<u32>,
-    /// Zeros, as many as there are cells in the complete lanes of a row.
-    still: Vec<f32>,
 }
 
 impl Lanes {
     fn new(width: usize) -> Result<Self> {
         const PURPOSE: Purpose = Purpose("sums of gradients");
         let bits = || PURPOSE.filled(0u32, width.next_multiple_of(LANES));
-        let still = PURPOSE.filled(0.0, width - width % LANES)?;
-        Ok(Lanes { gradients: bits()?, curvatures: bits()?, still })
+        Ok(Lanes { gradients: bits()?, curvatures: bits()? })
     }
 
     /// Adds at most [`IN_A_SUM`] samples of weight one.
     #[inline(always)]
     fn add(&mut self, rows: &LeafRows<'_, f32>, grids: BitGrids, gradients: &mut [f64], curvatures: &mut [f64]) {
-        let Lanes { gradients: of_gradients, curvatures: of_curvatures, still } = self;
+        let Lanes { gradients: of_gradients, curvatures: of_curvatures } = self;
         of_gradients.fill(0);
         of_curvatures.fill(0);
-        let whole = still.len();
+        let whole = gradients.len() - gradients.len() % LANES;
         // Rows are far apart in memory. Several of them are read at the same time, so that their latencies overlap.
         let (together, others) = rows.ids.as_chunks::<TOGETHER>();
         for ids in together {
             let scores = ids.map(|row| &rows.scores(row)[..whole]);
-            add_rows(scores, still, grids, of_gradients, of_curvatures);
+            add_rows(scores, grids, of_gradients, of_curvatures);
         }
         for &row in others {
-            add_row(&rows.scores(row)[..whole], still, grids, of_gradients, of_curvatures);
+            add_rows([&rows.scores(row)[..whole]], grids, of_gradients, of_curvatures);
         }
         if whole < gradients.len() {
             for &row in rows.ids {
                 let rest = &rows.scores(row)[whole..];
                 let mut last = [0.0; LANES];
                 last[..rest.len()].copy_from_slice(rest);
-                add_row(&last, &[0.0; LANES], grids, &mut of_gradients[whole..], &mut of_curvatures[whole..]);
+                add_rows([&last], grids, &mut of_gradients[whole..], &mut of_curvatures[whole..]);
             }
         }
         let sums = gradients.iter_mut().zip(curvatures);
@@ -182,59 +179,25 @@ fn add_cell(weight: f64, score: f32, grids: Grids, gradient: &mut f64, curvature
     *curvature += grids.curvature.product(weight, h);
 }
 
-/// Adds the bits of a row's terms to those of each column, for complete lanes.
+/// Adds the bits of the terms of some rows to those of each column, for complete lanes.
 #[inline(always)]
-pub(crate) fn add_row(scores: &[f32], steps: &[f32], grids: BitGrids, gradients: &mut [u32], curvatures: &mut [u32]) {
-    add_rows([scores], steps, grids, gradients, curvatures);
-}
-
-/// Like [`add_row`], for some rows that take the same steps.
-#[inline(always)]
-fn add_rows<const K: usize>(
-    rows: [&[f32]; K],
-    steps: &[f32],
-    grids: BitGrids,
-    gradients: &mut [u32],
-    curvatures: &mut [u32],
-) {
+fn add_rows<const K: usize>(rows: [&[f32]; K], grids: BitGrids, gradients: &mut [u32], curvatures: &mut [u32]) {
     let sums = gradients.as_chunks_mut().0.iter_mut().zip(curvatures.as_chunks_mut().0);
-    let steps = steps.as_chunks().0;
-    let rows = rows.map(|scores| &scores.as_chunks().0[..steps.len()]);
-    for (i, (steps, (gradients, curvatures))) in steps.iter().zip(sums).enumerate() {
+    let n = rows[0].len() / LANES;
+    let rows = rows.map(|scores| &scores.as_chunks().0[..n]);
+    for (i, (gradients, curvatures)) in sums.take(n).enumerate() {
         for scores in &rows {
-            add_lanes(&scores[i], steps, grids, gradients, curvatures);
+            add_lanes(&scores[i], grids, gradients, curvatures);
         }
     }
 }
 
 #[inline(always)]
-fn add_lanes(
-    scores: &[f32; LANES],
-    steps: &[f32; LANES],
-    grids: BitGrids,
-    gradients: &mut [u32; LANES],
-    curvatures: &mut [u32; LANES],
-) {
+fn add_lanes(scores: &[f32; LANES], grids: BitGrids, gradients: &mut [u32; LANES], curvatures: &mut [u32; LANES]) {
     for lane in 0..LANES {
-        let (gradient, curvature) = off(scores[lane] + steps[lane]);
+        let (gradient, curvature) = off(scores[lane]);
         gradients[lane] = gradients[lane].wrapping_add(grids.gradient.bits(gradient));
         curvatures[lane] = curvatures[lane].wrapping_add(grids.curvature.bits(curvature));
-    }
-}
-
-/// Adds a row's terms multiplied by its weight.
-#[inline(always)]
-pub(crate) fn add_weighted_row(
-    weight: f64,
-    scores: &[f32],
-    steps: &[f32],
-    grids: Grids,
-    gradients: &mut [f64],
-    curvatures: &mut [f64],
-) {
-    let sums = gradients.iter_mut().zip(curvatures);
-    for ((&score, &step), (gradients, curvatures)) in scores.iter().zip(steps).zip(sums) {
-        add_cell(weight, score + step, grids, gradients, curvatures);
     }
 }
 
@@ -298,15 +261,15 @@ mod tests {
             prop_assert_eq!(sums, of_weighted_column(&scores, step, &vec![1.0; rows.len()], grids));
             let weighted = of_weighted_column(&scores, step, &weights, grids);
             // All columns are the same.
-            let (mut g, mut h, mut wide) = ([0u32; 32], [0u32; 32], ([0f64; 3], [0f64; 3]));
+            let (mut g, mut h, mut wide) = ([0u32; 32], [0u32; 32], (0f64, 0f64));
             vectorised(#[inline(always)] || for (&score, &weight) in scores.iter().zip(&weights) {
-                add_row(&[score; 32], &[step; 32], of_bits, &mut g, &mut h);
-                add_weighted_row(weight, &[score; 3], &[step; 3], grids, &mut wide.0, &mut wide.1);
+                add_rows([&[score + step; 32]], of_bits, &mut g, &mut h);
+                add_cell(weight, score + step, grids, &mut wide.0, &mut wide.1);
             });
             for (&g, &h) in g.iter().zip(&h) {
                 prop_assert_eq!(sums, of_bits.sums(rows.len(), (g, h)));
             }
-            prop_assert_eq!((vec![weighted.0; 3], vec![weighted.1; 3]), (wide.0.to_vec(), wide.1.to_vec()));
+            prop_assert_eq!(weighted, wide);
             let truth: f64 = scores.iter().map(|&f| -LogLoss.negative_gradient(-1.0, f64::from(f + step))).sum();
             let coarse = 2f64.powi(-21);
             // Each sample is rounded to the grid, and its float32 gradient has the error of the test above.

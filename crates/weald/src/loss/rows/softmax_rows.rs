@@ -118,26 +118,14 @@ impl Softmax {
         let n_classes = self.columns(output).len();
         let per_leaf = line.per_leaf();
         let class = |at: usize| self.class((line.y)(at), output);
-        if !self.skips_unknown {
-            let classes = ROWS.collected((0..n).map(|at| class(at).unwrap_or_default() as u32))?;
-            let problem =
-                SoftmaxProblem { n_classes, classes: &classes, scores, directions, per_leaf, leaf_of, weights };
-            return problem.step(control);
-        }
+        let classes = ROWS.collected((0..n).map(|at| class(at).unwrap_or_default() as u32))?;
         // Only samples whose class is known take part.
-        let (mut classes, mut kept) = (ROWS.with_capacity(n)?, ROWS.with_capacity(n)?);
-        for (at, class) in (0..n).filter_map(|at| Some((at, class(at)?))) {
-            classes.push(class as u32);
-            kept.push(at);
-        }
-        if kept.is_empty() {
+        let known = (0..n).map(|at| if class(at).is_some() { weights[at] } else { 0.0 });
+        let known = self.skips_unknown.then(|| ROWS.collected(known)).transpose()?;
+        let weights = known.as_deref().unwrap_or(weights);
+        if weights.iter().all(|weight| *weight == 0.0) {
             return ROWS.filled(0.0, n_classes);
         }
-        let mut scores_of = ROWS.with_capacity(kept.len() * n_classes)?;
-        kept.iter().for_each(|&at| scores_of.extend_from_slice(&scores[at * n_classes..(at + 1) * n_classes]));
-        let leaf_of = ROWS.collected(kept.iter().map(|&at| leaf_of[at]))?;
-        let weights = ROWS.collected(kept.iter().map(|&at| weights[at]))?;
-        let (scores, leaf_of, weights) = (&scores_of[..], &leaf_of[..], &weights[..]);
         SoftmaxProblem { n_classes, classes: &classes, scores, directions, per_leaf, leaf_of, weights }.step(control)
     }
 

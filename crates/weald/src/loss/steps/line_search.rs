@@ -343,13 +343,6 @@ pub(crate) fn brent(mut f: impl FnMut(f64) -> Result<f64>, (mut low, mut high): 
     Ok(best)
 }
 
-/// Returns the smallest value such that at least half of the total weight is at or below it, or 0 if there are no
-/// pairs. Sorts the pairs (value, weight).
-pub(crate) fn weighted_median(pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
-    let half = 0.5 * pairs.iter().map(|p| p.1).sum::<f64>();
-    first_with_weight(half, pairs, control)
-}
-
 /// Returns the smallest value such that a weight of at least `least` is at or below it, or 0 if there are no pairs. If
 /// the total weight is smaller, it is the largest value. Sorts the pairs (value, weight).
 pub(crate) fn first_with_weight(least: f64, pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
@@ -439,7 +432,8 @@ mod tests {
         #[test]
         fn medians_have_half_of_the_weight_on_either_side(pairs in prop::collection::vec((-3i8..4, 0u8..4), 0..20)) {
             let mut floats: Vec<(f64, f64)> = pairs.iter().map(|&(v, w)| (v.into(), w.into())).collect();
-            let median = weighted_median(&mut floats, &Control::default()).unwrap();
+            let half = 0.5 * floats.iter().map(|p| p.1).sum::<f64>();
+            let median = first_with_weight(half, &mut floats, &Control::default()).unwrap();
             let mut all: Vec<i8> = pairs.iter().flat_map(|&(v, w)| std::iter::repeat_n(v, w.into())).collect();
             all.sort_unstable();
             prop_assert_eq!(median, all.get(all.len().saturating_sub(1) / 2).map_or(0.0, |&v| v.into()));

@@ -56,18 +56,15 @@ impl Additive<'_> {
         control: &Control,
     ) -> Result<Array3<f64>> {
         let columns = self.checked_outputs(outputs)?;
-        let rows = self.rows(x, control)?;
-        let (n, p, width) = (rows.n_samples(), self.n_features, columns.len());
+        let plan = Plan::new(self, x, background, control)?;
+        let (n, p, width) = (plan.rows.n_samples(), self.n_features, columns.len());
         let mut values = PURPOSE.zeros(n, p.checked_mul(width).ok_or(too_large())?)?;
-        let plan = Plan::of(self)?;
-        let background = background.map(|b| plan.background(b, control)).transpose()?;
         let mut first = 0;
         for columns in columns.chunks(plan.outputs_at_once()) {
-            let n_groups = plan.n_groups(columns.len(), background.as_ref(), n, control);
-            let question = plan.question(columns, background.as_ref(), n_groups, control)?;
+            let question = plan.question(columns, columns.len(), control)?;
             let blocks = values.chunks_mut((question.block_rows() * p * width).max(1)).enumerate();
             let explain = |worker: &mut Worker, (block, out): (usize, &mut [f64])| {
-                let n_rows = plan.explain(&rows, block, &question, worker, control)?;
+                let n_rows = plan.explain(block, &question, worker, control)?;
                 let groups = worker.found.chunks_exact((plan.tested.len() * columns.len()).max(1));
                 for (first_row, group) in (0..n_rows).step_by(LANES).zip(groups) {
                     let found = group.chunks_exact(columns.len());
@@ -101,18 +98,15 @@ impl Additive<'_> {
         control: &Control,
     ) -> Result<Vec<SparseScores>> {
         let columns = self.checked_outputs(outputs)?;
-        let rows = self.rows(x, control)?;
-        let plan = Plan::of(self)?;
-        let background = background.map(|b| plan.background(b, control)).transpose()?;
+        let plan = Plan::new(self, x, background, control)?;
         let mut all = PURPOSE.with_capacity(columns.len())?;
         for columns in columns.chunks(plan.outputs_at_once()) {
-            let n_groups = plan.n_groups(columns.len(), background.as_ref(), rows.n_samples(), control);
-            let question = plan.question(columns, background.as_ref(), n_groups, control)?;
-            let n_blocks = rows.n_samples().div_ceil(question.block_rows());
+            let question = plan.question(columns, columns.len(), control)?;
+            let n_blocks = plan.rows.n_samples().div_ceil(question.block_rows());
             let mut blocks = PURPOSE.with_capacity(n_blocks)?;
             blocks.resize_with(n_blocks, Vec::new);
             let explain = |worker: &mut Worker, (block, out): (usize, &mut Vec<SparseScores>)| {
-                let n_rows = plan.explain(&rows, block, &question, worker, control)?;
+                let n_rows = plan.explain(block, &question, worker, control)?;
                 *out = plan.sparse(worker, n_rows, columns.len())?;
                 Ok(())
             };
@@ -166,17 +160,14 @@ impl Additive<'_> {
         control: &Control,
     ) -> Result<Array3<f64>> {
         let columns = self.checked_outputs(Some(&[output]))?;
-        let rows = self.rows(x, control)?;
-        let (n, p) = (rows.n_samples(), self.n_features);
+        let plan = Plan::new(self, x, background, control)?;
+        let (n, p) = (plan.rows.n_samples(), self.n_features);
         let mut values = PURPOSE.zeros(n, p.checked_mul(p).ok_or(too_large())?)?;
-        let plan = Plan::of(self)?;
-        let background = background.map(|b| plan.background(b, control)).transpose()?;
-        let n_groups = plan.n_groups(plan.tested.len(), background.as_ref(), n, control);
-        let question = plan.question(&columns, background.as_ref(), n_groups, control)?;
+        let question = plan.question(&columns, plan.tested.len(), control)?;
         let blocks = values.chunks_mut((question.block_rows() * p * p).max(1)).enumerate();
         let explain = |worker: &mut Worker, (block, out): (usize, &mut [f64])| {
-            let n_rows = plan.explain(&rows, block, &question, worker, control)?;
-            plan.interact(&question, worker, control)?;
+            let n_rows = plan.explain(block, &question, worker, control)?;
+            plan.sum(&question, true, worker, control)?;
             let (u, of_features, of_pairs) = (plan.tested.len(), &worker.found, &worker.pairs);
             for (row, out) in (0..n_rows).zip(out.chunks_exact_mut(p * p)) {
                 let (group, lane) = (row / LANES * u, row % LANES);

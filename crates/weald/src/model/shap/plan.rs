@@ -3,15 +3,16 @@
 use super::PURPOSE;
 use super::mixed::Background;
 use crate::control::Control;
+use crate::data::Matrix;
 use crate::error::Result;
 use crate::loss::kernels::vector::vectorised;
 use crate::model::{Additive, Direction, SparseScores, Term};
 use crate::pool;
 use crate::tree::rows::{Rows, Scratch};
-use crate::tree::shap::background::Mixtures;
-use crate::tree::shap::batch::Batch;
-use crate::tree::shap::leaf_weights::{Interactions, LeafWeights, Weighing};
-use crate::tree::shap::mixed_leaf::LeafWork;
+use crate::tree::shap::background::{ByPlace, Mixtures, walk_mixed};
+use crate::tree::shap::batch::{Batch, LeafSums, To};
+use crate::tree::shap::leaf_weights::{LeafWeights, Weighing};
+use crate::tree::shap::mixed_leaf::{LeafWork, MixedWeights};
 use crate::tree::shap::quadrature::Rule;
 use crate::tree::shap::sums::{Subtrees, Sums};
 use crate::tree::shap::walk::{Stack, walk};
@@ -24,8 +25,11 @@ const BLOCK_SUMS: usize = 1 << 20;
 
 /// All that does not depend on rows.
 #[derive(Debug)]
-pub(super) struct Plan<'m, 'a> {
-    pub(super) model: &'m Additive<'a>,
+pub(super) struct Plan<'m, 'a, 'x> {
+    model: &'m Additive<'a>,
+    /// The rows that are explained, and those of the background, if there is one.
+    pub(super) rows: Rows<'x>,
+    background: Option<Background>,
     pub(super) tested: Tested,
     /// Of each tree.
     paths: Vec<Paths>,
@@ -41,7 +45,6 @@ pub(super) struct Question<'p> {
     pub(super) places: Vec<u32>,
     /// Values of the leaves of each tree, where there are few outputs or leaves hold one number; else empty.
     pub(super) tables: Vec<Vec<f64>>,
-    background: Option<&'p Background>,
     /// Groups of [`LANES`] rows of a block.
     n_groups: usize,
 }
@@ -70,26 +73,24 @@ pub(super) struct Worker {
 pub(super) struct Memory {
     rows: Option<Scratch>,
     /// Values of a block of rows, by feature tested and group.
-    pub(super) x: Vec<[f32; LANES]>,
-    pub(super) n_rows: usize,
+    x: Vec<[f32; LANES]>,
+    n_rows: usize,
     stack: Stack,
     subtrees: Subtrees,
     weighing: Weighing,
-    pub(super) batch: Batch,
-    pub(super) mixtures: Mixtures,
-    pub(super) leaf_work: LeafWork,
+    batch: Batch,
+    mixtures: Mixtures,
+    leaf_work: LeafWork,
 }
 
-/// Where the values of a tree go: of group g, of the place of a feature and of its output o to number (g · number of places +
-/// place) · `stride` + `first` + o.
-pub(super) struct To<'s> {
-    pub(super) sums: &'s mut [Eight],
-    pub(super) stride: usize,
-    pub(super) first: usize,
-}
-
-impl<'m, 'a> Plan<'m, 'a> {
-    pub(super) fn of(model: &'m Additive<'a>) -> Result<Self> {
+impl<'m, 'a, 'x> Plan<'m, 'a, 'x> {
+    pub(super) fn new(
+        model: &'m Additive<'a>,
+        x: impl Into<Matrix<'x>>,
+        background: Option<Matrix<'_>>,
+        control: &Control,
+    ) -> Result<Self> {
+        let rows = model.rows(x, control)?;
         let tested = Tested::by(&model.trees, model.n_features)?;
         let mut met = PURPOSE.filled(0, tested.len())?;
         let mut paths = PURPOSE.with_capacity(model.trees.len())?;
@@ -105,7 +106,8 @@ impl<'m, 'a> Plan<'m, 'a> {
             }
             paths.push(found);
         }
-        Ok(Plan { model, tested, paths, rules })
+        let background = background.map(|x| Background::new(model, &tested, x, control)).transpose()?;
+        Ok(Plan { model, rows, background, tested, paths, rules })
     }
 
     fn rule(&self, tree: usize) -> &Rule {
@@ -117,25 +119,12 @@ impl<'m, 'a> Plan<'m, 'a> {
         (BLOCK_SUMS / self.tested.len().max(1)).max(1)
     }
 
-    /// Groups of [`LANES`] rows of a block with `width` sums for each feature tested: one, but several against a background.
-    pub(super) fn n_groups(
-        &self,
-        width: usize,
-        background: Option<&Background>,
-        n_samples: usize,
-        control: &Control,
-    ) -> usize {
+    /// What is asked of some outputs, in blocks of rows with `width` sums for each feature tested: of one group of
+    /// [`LANES`] rows, but several against a background.
+    pub(super) fn question<'p>(&self, columns: &'p [usize], width: usize, control: &Control) -> Result<Question<'p>> {
         let most = BLOCK_SUMS / self.tested.len().saturating_mul(width).max(1);
-        background.map_or(1, |background| background.n_groups(most, n_samples, control))
-    }
-
-    pub(super) fn question<'p>(
-        &self,
-        columns: &'p [usize],
-        background: Option<&'p Background>,
-        n_groups: usize,
-        control: &Control,
-    ) -> Result<Question<'p>> {
+        let n_groups =
+            self.background.as_ref().map_or(1, |background| background.n_groups(most, self.rows.n_samples(), control));
         let model = self.model;
         let places = chosen_places(columns, model.width)?;
         let tables = pool::map(control.n_threads(), model.trees.len(), |t| {
@@ -150,12 +139,12 @@ impl<'m, 'a> Plan<'m, 'a> {
                 Term::Column(_) | Term::RankOne(_) => LeafColumns { tree, chosen: None }.table(1),
             }
         })?;
-        Ok(Question { columns, places, tables, background, n_groups })
+        Ok(Question { columns, places, tables, n_groups })
     }
 
     /// Reads a block of rows, by the features that are tested.
-    fn read(&self, rows: &Rows<'_>, block: usize, n_groups: usize, memory: &mut Memory) -> Result<()> {
-        let n_rows = n_groups * LANES;
+    fn read(&self, block: usize, n_groups: usize, memory: &mut Memory) -> Result<()> {
+        let (rows, n_rows) = (&self.rows, n_groups * LANES);
         let range = block * n_rows..((block + 1) * n_rows).min(rows.n_samples());
         memory.n_rows = range.len();
         let mut scratch = match memory.rows.take() {
@@ -180,115 +169,111 @@ impl<'m, 'a> Plan<'m, 'a> {
     /// Leaves the Shapley values of a block of rows in `worker.found`; its number of rows.
     pub(super) fn explain(
         &self,
-        rows: &Rows<'_>,
         block: usize,
         question: &Question<'_>,
         worker: &mut Worker,
         control: &Control,
     ) -> Result<usize> {
-        let Worker { memory, found, numbers, factors, .. } = worker;
-        self.read(rows, block, question.n_groups, memory)?;
+        self.read(block, question.n_groups, &mut worker.memory)?;
+        self.sum(question, false, worker, control)?;
+        Ok(worker.memory.n_rows)
+    }
+
+    /// Leaves the Shapley values of the block that was read in `worker.found`, or interactions in `worker.pairs`.
+    pub(super) fn sum(
+        &self,
+        question: &Question<'_>,
+        of_pairs: bool,
+        worker: &mut Worker,
+        control: &Control,
+    ) -> Result<()> {
+        let Worker { memory, found, pairs, numbers, factors } = worker;
+        let found = if of_pairs { pairs } else { found };
         let (u, width) = (self.tested.len(), question.columns.len());
-        let n_places = u.saturating_mul(question.n_groups);
-        cleared(found, n_places.saturating_mul(width))?;
+        let n_cells = u.saturating_mul(question.n_groups).saturating_mul(if of_pairs { u } else { 1 });
+        cleared(found, n_cells.saturating_mul(width))?;
         for t in 0..self.model.trees.len() {
             control.check()?;
-            match self.model.term(t) {
-                Term::Leaf => self.add(t, question, memory, To { sums: found, stride: width, first: 0 }, control)?,
-                Term::Column(column) => {
-                    let first = question.places[column];
-                    if first != NONE {
-                        let to = To { sums: found, stride: width, first: first as usize };
-                        self.add(t, question, memory, to, control)?;
-                    }
-                }
+            let first = match self.model.term(t) {
+                Term::Leaf => 0,
+                Term::Column(column) if question.places[column] == NONE => continue,
+                Term::Column(column) => question.places[column] as usize,
                 Term::RankOne(direction) => {
-                    if numbers.len() != n_places {
-                        cleared(numbers, n_places)?;
+                    if numbers.len() != n_cells {
+                        cleared(numbers, n_cells)?;
                     }
-                    self.add(t, question, memory, To { sums: numbers, stride: 1, first: 0 }, control)?;
+                    let to = To { sums: numbers, stride: 1, first: 0 };
+                    self.add(t, question, of_pairs, memory, to, control)?;
                     factors_of(direction, question, factors)?;
-                    let places = &self.paths[t].places;
-                    for at in (0..n_places)
-                        .step_by(u.max(1))
-                        .flat_map(|group| places.iter().map(move |&p| group + p as usize))
-                    {
-                        let number = std::mem::take(&mut numbers[at]);
-                        for (sum, factor) in found[at * width..][..width].iter_mut().zip(&*factors) {
+                    let met = numbers.iter_mut().enumerate().filter(|(_, number)| number.0 != [0.0; LANES]);
+                    for (cell, number) in met {
+                        let number = std::mem::take(number);
+                        for (sum, factor) in found[cell * width..][..width].iter_mut().zip(&*factors) {
                             sum.0.iter_mut().zip(number.0).for_each(|(sum, number)| *sum += number * factor);
                         }
                     }
+                    continue;
                 }
-            }
+            };
+            self.add(t, question, of_pairs, memory, To { sums: found, stride: width, first }, control)?;
         }
-        divide(found, self.model.divisor);
-        Ok(memory.n_rows)
+        if self.model.divisor != 1.0 {
+            found.iter_mut().for_each(|sum| sum.0.iter_mut().for_each(|sum| *sum /= self.model.divisor));
+        }
+        Ok(())
     }
 
     /// Adds what a tree tells of the block that was read.
-    fn add(&self, t: usize, question: &Question<'_>, memory: &mut Memory, to: To<'_>, control: &Control) -> Result<()> {
-        if let Some(background) = question.background {
-            return self.add_mixed(t, question, background, memory, to, &mut control.pulse());
-        }
-        let (tree, rule) = (self.model.trees[t], self.rule(t));
-        let (table, depth) = (&question.tables[t][..], self.paths[t].depth);
-        let Memory { stack, subtrees, weighing, batch, x, .. } = memory;
-        stack.prepare(depth, rule.len(), self.tested.len())?;
+    fn add(
+        &self,
+        t: usize,
+        question: &Question<'_>,
+        of_pairs: bool,
+        memory: &mut Memory,
+        to: To<'_>,
+        control: &Control,
+    ) -> Result<()> {
+        let (tree, table, tested) = (self.model.trees[t], &question.tables[t][..], &self.tested);
+        let Memory { stack, subtrees, weighing, batch, x, n_rows, mixtures, leaf_work: work, .. } = memory;
+        let n_places = tested.len();
         if table.is_empty() {
-            weighing.prepare(depth, rule.len())?;
-            batch.prepare(self.tested.len())?;
-            let leaves = LeafColumns { tree, chosen: Some(&question.places) };
-            let mut visit = LeafWeights { weighing, batch, leaves, found: to.sums, stride: to.stride };
+            batch.prepare(n_places * question.n_groups)?;
+        } else if self.background.is_none() && !of_pairs {
+            let (rule, depth, n_outputs) = (self.rule(t), self.paths[t].depth, table.len() / tree.n_leaves());
+            stack.prepare(depth, rule.len(), n_places)?;
+            subtrees.prepare(depth, rule.len(), n_outputs)?;
+            let mut visit = Sums { subtrees, table, n_outputs, to };
+            return vectorised(
+                #[inline(always)]
+                || walk(tree, tested, rule, x, stack, &mut visit),
+            );
+        }
+        let leaves = LeafColumns { tree, chosen: Some(&question.places) };
+        let sums = LeafSums { leaves, table, row: &[], batch, to };
+        if let Some(background) = &self.background {
+            let block =
+                ByPlace { values: x.as_flattened(), stride: LANES * x.len() / n_places.max(1), n_rows: *n_rows };
+            let (chances, other, pulse) = (&background.chances, background.by_place(), &mut control.pulse());
+            let mut visit = MixedWeights { work, chances, sums, of_pairs, n_places };
             return vectorised(
                 #[inline(always)]
                 || {
-                    walk(tree, &self.tested, rule, x, stack, &mut visit)?;
-                    visit.batch.flush(visit.found, visit.stride)
+                    walk_mixed(tree, tested, block, other, mixtures, pulse, &mut visit)?;
+                    visit.sums.flush(true)
                 },
             );
         }
-        let n_outputs = table.len() / tree.n_leaves();
-        subtrees.prepare(depth, rule.len(), n_outputs)?;
-        let mut visit = Sums { subtrees, table, n_outputs, found: to.sums, stride: to.stride, first: to.first };
+        let (rule, depth) = (self.rule(t), self.paths[t].depth);
+        stack.prepare(depth, rule.len(), n_places)?;
+        weighing.prepare(depth, rule.len())?;
+        let mut visit = LeafWeights { weighing, sums, of_pairs, n_places };
         vectorised(
             #[inline(always)]
-            || walk(tree, &self.tested, rule, x, stack, &mut visit),
+            || {
+                walk(tree, tested, rule, x, stack, &mut visit)?;
+                visit.sums.flush(true)
+            },
         )
-    }
-
-    /// Leaves the interactions of the block that was read in `worker.pairs`, of the one output of a question.
-    pub(super) fn interact(&self, question: &Question<'_>, worker: &mut Worker, control: &Control) -> Result<()> {
-        let Worker { memory, pairs, factors, .. } = worker;
-        let stride = self.tested.len();
-        cleared(pairs, stride.saturating_mul(stride).saturating_mul(question.n_groups))?;
-        for (t, tree) in self.model.trees.iter().enumerate() {
-            control.check()?;
-            let factor = match self.model.term(t) {
-                Term::Leaf => 1.0,
-                Term::Column(column) if question.places[column] == NONE => continue,
-                Term::Column(_) => 1.0,
-                Term::RankOne(direction) => {
-                    factors_of(direction, question, factors)?;
-                    factors[0]
-                }
-            };
-            if let Some(background) = question.background {
-                let table = &question.tables[t];
-                self.interact_mixed(t, table, factor, background, memory, pairs, &mut control.pulse())?;
-                continue;
-            }
-            let (rule, depth) = (self.rule(t), self.paths[t].depth);
-            let Memory { stack, weighing, x, .. } = &mut *memory;
-            stack.prepare(depth, rule.len(), self.tested.len())?;
-            weighing.prepare(depth, rule.len())?;
-            let mut visit = Interactions { weighing, table: &question.tables[t], factor, found: pairs, stride };
-            vectorised(
-                #[inline(always)]
-                || walk(tree, &self.tested, rule, x, stack, &mut visit),
-            )?;
-        }
-        divide(pairs, self.model.divisor);
-        Ok(())
     }
 
     /// The values that `explain` found and that are not zero: of each output a row of each row.
@@ -330,10 +315,4 @@ fn cleared(sums: &mut Vec<Eight>, len: usize) -> Result<()> {
         *sums = no_sums(len)?;
     }
     Ok(())
-}
-
-fn divide(sums: &mut [Eight], divisor: f64) {
-    if divisor != 1.0 {
-        sums.iter_mut().for_each(|sum| sum.0.iter_mut().for_each(|sum| *sum /= divisor));
-    }
 }

@@ -67,7 +67,14 @@ impl SparseCells {
         values_of: impl Fn(usize) -> Result<V>,
         control: &Control,
     ) -> Result<Self> {
-        Cells::of_all(&codes, values_of, control)?.with_rows(codes, control)
+        let codes_of =
+            |feature, values: &mut Vec<f32>| PURPOSE.extend(values, values_of(feature)?.as_ref().iter().copied());
+        let cells = Cells::of(&codes, codes_of, true, control)?;
+        let limit = u32::MAX as usize;
+        if cells.values.len() > limit {
+            return Err(ErrorKind::TooMany { what: "bins of sparse X", limit }.into());
+        }
+        cells.with_rows(codes, control)
     }
 
     /// Returns the cells of a feature, if it has any.
@@ -143,40 +150,27 @@ struct Cells {
 
 impl Cells {
     fn new(codes: &SparseView<'_>, least_entries: usize, control: &Control) -> Result<Self> {
-        let n_rows = codes.n_minor();
-        let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
-        let mut start = vec![0];
-        let mut row_start = PURPOSE.filled(0usize, n_rows + 1)?;
-        let mut n_entries = 0;
         let mut present = Vec::new();
-        for feature in 0..codes.n_major() {
-            control.check()?;
-            let (rows, stored) = codes.slice(feature);
-            if stored.is_empty() || stored.len() < least_entries {
-                continue;
+        let codes_of = |feature: usize, values: &mut Vec<f32>| {
+            let stored = codes.slice(feature).1;
+            if stored.len() < least_entries {
+                return Ok(());
             }
             let places = Places::of(stored);
             places.fill(&mut present, false)?;
             stored.iter().for_each(|&code| present[places.of_code(code)] = true);
-            for place in (0..present.len()).filter(|&place| present[place]) {
-                PURPOSE.push(&mut values, places.code(place))?;
-                PURPOSE.push(&mut column_of, features.len() as u32)?;
-            }
-            rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
-            n_entries += stored.len();
-            PURPOSE.push(&mut features, feature as u32)?;
-            PURPOSE.push(&mut start, values.len() as u32)?;
-        }
-        for row in 0..n_rows {
-            row_start[row + 1] += row_start[row];
-        }
-        Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all: false })
+            // An empty column has the place of zero, which is not present.
+            let mut found = (0..present.len()).filter(|&place| present[place]);
+            found.try_for_each(|place| PURPOSE.push(values, places.code(place)))
+        };
+        Cells::of(codes, codes_of, false, control)
     }
 
-    /// See [`SparseCells::of_all`].
-    fn of_all<V: AsRef<[f32]>>(
+    /// `append_codes` appends the codes of a feature that have cells.
+    fn of(
         codes: &SparseView<'_>,
-        values_of: impl Fn(usize) -> Result<V>,
+        mut append_codes: impl FnMut(usize, &mut Vec<f32>) -> Result<()>,
+        of_all: bool,
         control: &Control,
     ) -> Result<Self> {
         let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
@@ -185,24 +179,19 @@ impl Cells {
         let mut n_entries = 0;
         for feature in 0..codes.n_major() {
             control.check()?;
-            let of_feature = values_of(feature)?;
-            if of_feature.as_ref().is_empty() {
+            append_codes(feature, &mut values)?;
+            if values.len() == column_of.len() {
                 continue;
             }
-            for &value in of_feature.as_ref() {
-                PURPOSE.push(&mut values, value)?;
-                PURPOSE.push(&mut column_of, features.len() as u32)?;
-            }
+            PURPOSE.resize(&mut column_of, values.len(), features.len() as u32)?;
             let (rows, _) = codes.slice(feature);
             rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
             n_entries += rows.len();
             PURPOSE.push(&mut features, feature as u32)?;
-            let end = u32::try_from(values.len());
-            let limit = u32::MAX as usize;
-            PURPOSE.push(&mut start, end.map_err(|_| ErrorKind::TooMany { what: "bins of sparse X", limit })?)?;
+            PURPOSE.push(&mut start, values.len() as u32)?;
         }
         (0..codes.n_minor()).for_each(|row| row_start[row + 1] += row_start[row]);
-        Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all: true })
+        Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all })
     }
 
     /// Adds the cells of the entries of rows; `codes` must be those from which the cells were made.

@@ -25,6 +25,7 @@ use crate::split::entries::Entries;
 use crate::split::expand::NodeSearch;
 use crate::split::tests::{Fingerprint, fingerprint};
 use crate::split::{Split, SplitSearch, Splitter};
+use crate::testing::models;
 use crate::tree::growth::grow::{Decode, Structure, grow};
 
 #[derive(Clone, Debug)]
@@ -139,24 +140,13 @@ impl Problem {
         let n = self.x.nrows();
         let weights = Weights::new(self.weights.as_deref(), n, n).unwrap();
         let units: Vec<u64> = (0..n).map(|i| weights.units(i)).collect();
-        let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
-        for column in self.x.columns() {
-            for (i, &v) in column.iter().enumerate() {
-                // Every third zero is stored, because explicit zeros must be treated as zeros.
-                if v != 0.0 || (i + indices.len()) % 3 == 0 {
-                    indices.push(i as u32);
-                    values.push(v);
-                }
-            }
-            ptr.push(indices.len());
-        }
         Data {
             y: RealTargets::new(self.y.clone(), self.q).unwrap(),
             rows: (0..n as u32).filter(|&i| units[i as usize] > 0).collect(),
             narrow: units.iter().map(|&u| u as u32).collect(),
             units,
             exact: weights.exact,
-            csc: SparseView::try_new(ptr, indices, values, n).unwrap(),
+            csc: models::with_stored_zeros(self.x.t()),
         }
     }
 

@@ -137,12 +137,6 @@ const CARRY_SHARE: f64 = 0.2;
 const ENOUGH: f64 = 1.0 - 1.0 / (1u64 << 30) as f64;
 
 impl<'a> Grower<'a> {
-    /// Converts `x`, which must be validated, to the form that trees with this configuration need.
-    pub(crate) fn new(config: &TreeConfig, x: &'a Matrix<'_>, control: &Control) -> Result<Self> {
-        let n_drawn = config.max_features.resolve(x.n_features())?;
-        Grower::arranged(x, config.carries_columns(matches!(x, Matrix::Dense(_)), n_drawn, x.n_features()), control)
-    }
-
     /// Returns the grower with these categorical features. X must not be binned, because the categories must be known
     /// when it is.
     pub(crate) fn with_categories(self, categories: Option<Vec<bool>>) -> Self {
@@ -150,7 +144,7 @@ impl<'a> Grower<'a> {
         Grower { categories: categories.map(Arc::from), ..self }
     }
 
-    /// Like [`Grower::new`], with columns that are either carried down or collected at each node.
+    /// Converts `x`, which must be validated, to columns that are either carried down or collected at each node.
     pub(crate) fn arranged(x: &'a Matrix<'_>, carry: bool, control: &Control) -> Result<Self> {
         let n_features = x.n_features();
         let x = match x {
@@ -189,11 +183,11 @@ impl<'a> Grower<'a> {
         units: impl Fn(usize) -> u64 + Sync,
         control: &Control,
     ) -> Result<Self> {
-        Grower::binned_of(&Workers::One, config, x, n_of_tree, max_bins, categories, units, control)
+        Grower::binned_of(&Workers::One, config, x, (n_of_tree, true), max_bins, categories, units, control)
     }
 
     /// Creates a grower for one of `workers`. If several workers share the samples, all searches use histograms, with the
-    /// bins of all samples.
+    /// bins of all samples. Without `histograms`, trees may have any criterion, and searches read the codes of bins.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, with random thresholds, and if there are
@@ -203,7 +197,7 @@ impl<'a> Grower<'a> {
         workers: &Workers,
         config: &TreeConfig,
         x: &'a Matrix<'_>,
-        n_of_tree: usize,
+        (n_of_tree, histograms): (usize, bool),
         max_bins: Option<usize>,
         categories: Option<Vec<bool>>,
         units: impl Fn(usize) -> u64 + Sync,
@@ -225,17 +219,14 @@ impl<'a> Grower<'a> {
         let has_all_rows = workers.has_all_rows();
         let by_column;
         let by_column = match x {
-            Matrix::Dense(x) if !has_all_rows => {
-                let (bins, codes) =
-                    bin_dense_of(workers, &DenseColumns::new(x.view(), control)?, max_bins, units, control)?;
-                let x = TrainX::Binned(codes.with_rows(LARGE, control)?, Spare::default());
-                return Ok(Grower::coded(x, bins, n_features, None));
-            }
             Matrix::Dense(x) => {
-                let (bins, codes) =
-                    bin_dense(&DenseColumns::new(x.view(), control)?, max_bins, categories.as_deref(), units, control)?;
-                let x = TrainX::Binned(codes.with_rows(LARGE, control)?, Spare::default());
-                return Ok(Grower::coded(x, bins, n_features, categories));
+                let x = DenseColumns::new(x.view(), control)?;
+                let (bins, codes) = match has_all_rows {
+                    true => bin_dense(&x, max_bins, categories.as_deref(), units, control)?,
+                    false => bin_dense_of(workers, &x, max_bins, units, control)?,
+                };
+                let codes = codes.with_rows(if histograms { LARGE } else { 0 }, control)?;
+                return Ok(Grower::coded(TrainX::Binned(codes, Spare::default()), bins, n_features, categories));
             }
             Matrix::Csc(x) => x,
             Matrix::Csr(x) => {
@@ -249,7 +240,7 @@ impl<'a> Grower<'a> {
             return Ok(Grower::coded(TrainX::SparseBinned(cells, Spare::default()), bins, n_features, None));
         }
         let (bins, codes) = bin_sparse(by_column, max_bins, categories.as_deref(), units, control)?;
-        let x = if n_drawn == n_of_tree {
+        let x = if histograms && n_drawn == n_of_tree {
             match SparseCells::try_new(codes, config.min_samples_leaf, control)? {
                 Ok(cells) => TrainX::SparseBinned(cells, Spare::default()),
                 Err(codes) => sorted(codes, control)?,
@@ -258,46 +249,6 @@ impl<'a> Grower<'a> {
             sorted(codes, control)?
         } else {
             TrainX::Sparse(SparseColumns::of(codes, control)?)
-        };
-        Ok(Grower::coded(x, bins, n_features, categories))
-    }
-
-    /// Creates a grower for trees with any criterion, on bins if the configuration asks for them. Bins are made from the
-    /// samples with positive `units`, and trees may not be grown on others.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
-    pub(crate) fn of_any_criterion(
-        config: &TreeConfig,
-        x: &'a Matrix<'_>,
-        categories: Option<Vec<bool>>,
-        units: impl Fn(usize) -> u64 + Sync,
-        control: &Control,
-    ) -> Result<Self> {
-        let Some(max_bins) = config.max_bins else {
-            return Ok(Grower::new(config, x, control)?.with_categories(categories));
-        };
-        check_bins(max_bins, config.splitter)?;
-        let n_features = x.n_features();
-        let by_column;
-        let by_column = match x {
-            Matrix::Dense(x) => {
-                let columns = DenseColumns::new(x.view(), control)?;
-                let (bins, codes) = bin_dense(&columns, max_bins, categories.as_deref(), units, control)?;
-                let x = TrainX::Binned(codes.with_rows(0, control)?, Spare::default());
-                return Ok(Grower::coded(x, bins, n_features, categories));
-            }
-            Matrix::Csc(x) => x,
-            Matrix::Csr(x) => {
-                by_column = x.try_transposed(control)?;
-                &by_column
-            }
-        };
-        let (bins, codes) = bin_sparse(by_column, max_bins, categories.as_deref(), units, control)?;
-        let n_drawn = config.max_features.resolve(n_features)?;
-        let x = match config.carries_columns(false, n_drawn, n_features) {
-            true => sorted(codes, control)?,
-            false => TrainX::Sparse(SparseColumns::of(codes, control)?),
         };
         Ok(Grower::coded(x, bins, n_features, categories))
     }

@@ -5,6 +5,48 @@ use crate::error::{Purpose, Result};
 
 const PURPOSE: Purpose = Purpose("the table of leaf values");
 
+/// Computes a number or a unit from the vector of some [`Indices`], of either type.
+macro_rules! of_indices {
+    ($indices:expr, $v:ident => $result:expr) => {
+        match $indices {
+            Indices::U16($v) => $result,
+            Indices::U32($v) => $result,
+        }
+    };
+}
+
+/// The same of the vector of some [`Amounts`], of any type.
+macro_rules! of_amounts {
+    ($amounts:expr, $v:ident => $result:expr) => {
+        match $amounts {
+            Amounts::U8($v) => $result,
+            Amounts::U16($v) => $result,
+            Amounts::U32($v) => $result,
+            Amounts::I8($v) => $result,
+            Amounts::F16($v) => $result,
+            Amounts::F32($v) => $result,
+            Amounts::F64($v) => $result,
+        }
+    };
+}
+
+/// Makes amounts of the same type from the vector of some [`Amounts`].
+macro_rules! same_amounts {
+    ($amounts:expr, $v:ident => $result:expr) => {
+        match $amounts {
+            Amounts::U8($v) => Amounts::U8($result),
+            Amounts::U16($v) => Amounts::U16($result),
+            Amounts::U32($v) => Amounts::U32($result),
+            Amounts::I8($v) => Amounts::I8($result),
+            Amounts::F16($v) => Amounts::F16($result),
+            Amounts::F32($v) => Amounts::F32($result),
+            Amounts::F64($v) => Amounts::F64($result),
+        }
+    };
+}
+
+pub(crate) use {of_amounts, of_indices};
+
 /// The column indices of a sparse table, as narrow as its width allows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Indices {
@@ -20,10 +62,7 @@ impl Indices {
 
     /// Reserves memory for `n` more indices.
     pub(crate) fn try_reserve(&mut self, purpose: Purpose, n: usize) -> Result<()> {
-        let reserved = match self {
-            Indices::U16(v) => v.try_reserve_exact(n),
-            Indices::U32(v) => v.try_reserve_exact(n),
-        };
+        let reserved = of_indices!(self, v => v.try_reserve_exact(n));
         let bytes = n.saturating_mul(self.item_bytes());
         reserved.map_err(|_| purpose.missing::<u8>(bytes))
     }
@@ -50,17 +89,11 @@ impl Indices {
     }
 
     pub(crate) fn item_bytes(&self) -> usize {
-        match self {
-            Indices::U16(_) => 2,
-            Indices::U32(_) => 4,
-        }
+        of_indices!(self, v => item_bytes(v))
     }
 
     pub(crate) fn shrink(&mut self) {
-        match self {
-            Indices::U16(v) => v.shrink_to_fit(),
-            Indices::U32(v) => v.shrink_to_fit(),
-        }
+        of_indices!(self, v => v.shrink_to_fit());
     }
 }
 
@@ -97,15 +130,7 @@ impl Amounts {
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
-        Ok(match self {
-            Amounts::U8(v) => Amounts::U8(PURPOSE.copied(v)?),
-            Amounts::U16(v) => Amounts::U16(PURPOSE.copied(v)?),
-            Amounts::U32(v) => Amounts::U32(PURPOSE.copied(v)?),
-            Amounts::I8(v) => Amounts::I8(PURPOSE.copied(v)?),
-            Amounts::F16(v) => Amounts::F16(PURPOSE.copied(v)?),
-            Amounts::F32(v) => Amounts::F32(PURPOSE.copied(v)?),
-            Amounts::F64(v) => Amounts::F64(PURPOSE.copied(v)?),
-        })
+        Ok(same_amounts!(self, v => PURPOSE.copied(v)?))
     }
 
     /// Adds a number, rounded to the type of the amounts; unsigned integers are widened to float64. A number that
@@ -125,40 +150,27 @@ impl Amounts {
         }
     }
 
-    pub(crate) fn at(&self, i: usize) -> f64 {
+    /// Returns an empty array of the same floats, or of float64.
+    pub(super) fn no_floats(&self) -> Self {
         match self {
-            Amounts::U8(v) => v[i].into(),
-            Amounts::U16(v) => v[i].into(),
-            Amounts::U32(v) => v[i].into(),
-            Amounts::I8(v) => v[i].into(),
-            Amounts::F16(v) => v[i].into(),
-            Amounts::F32(v) => v[i].into(),
-            Amounts::F64(v) => v[i],
+            Amounts::F16(_) => Amounts::F16(Vec::new()),
+            Amounts::F32(_) => Amounts::F32(Vec::new()),
+            Amounts::F64(_) | Amounts::I8(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
+                Amounts::F64(Vec::new())
+            }
         }
+    }
+
+    pub(crate) fn at(&self, i: usize) -> f64 {
+        of_amounts!(self, v => number_at(v, i))
     }
 
     pub(crate) fn len(&self) -> usize {
-        match self {
-            Amounts::U8(v) => v.len(),
-            Amounts::U16(v) => v.len(),
-            Amounts::U32(v) => v.len(),
-            Amounts::I8(v) => v.len(),
-            Amounts::F16(v) => v.len(),
-            Amounts::F32(v) => v.len(),
-            Amounts::F64(v) => v.len(),
-        }
+        of_amounts!(self, v => v.len())
     }
 
     pub(super) fn item_bytes(&self) -> usize {
-        match self {
-            Amounts::U8(_) => 1,
-            Amounts::U16(_) => 2,
-            Amounts::U32(_) => 4,
-            Amounts::I8(_) => 1,
-            Amounts::F16(_) => 2,
-            Amounts::F32(_) => 4,
-            Amounts::F64(_) => 8,
-        }
+        of_amounts!(self, v => item_bytes(v))
     }
 
     /// Returns the amounts at positions `place(cell)` of an array of length `len` that is zero elsewhere.
@@ -170,30 +182,23 @@ impl Amounts {
             }
             Ok(to)
         }
-        Ok(match self {
-            Amounts::U8(v) => Amounts::U8(spread(v, len, place)?),
-            Amounts::U16(v) => Amounts::U16(spread(v, len, place)?),
-            Amounts::U32(v) => Amounts::U32(spread(v, len, place)?),
-            Amounts::I8(v) => Amounts::I8(spread(v, len, place)?),
-            Amounts::F16(v) => Amounts::F16(spread(v, len, place)?),
-            Amounts::F32(v) => Amounts::F32(spread(v, len, place)?),
-            Amounts::F64(v) => Amounts::F64(spread(v, len, place)?),
-        })
+        Ok(same_amounts!(self, v => spread(v, len, place)?))
     }
 
     pub(super) fn shrink(&mut self) {
-        match self {
-            Amounts::U8(v) => v.shrink_to_fit(),
-            Amounts::U16(v) => v.shrink_to_fit(),
-            Amounts::U32(v) => v.shrink_to_fit(),
-            Amounts::I8(v) => v.shrink_to_fit(),
-            Amounts::F16(v) => v.shrink_to_fit(),
-            Amounts::F32(v) => v.shrink_to_fit(),
-            Amounts::F64(v) => v.shrink_to_fit(),
-        }
+        of_amounts!(self, v => v.shrink_to_fit());
     }
 }
 
 fn widened<A: Copy, B: From<A>>(v: &[A]) -> Result<Vec<B>> {
     PURPOSE.collected(v.iter().map(|&a| a.into()))
+}
+
+fn item_bytes<T>(_: &[T]) -> usize {
+    size_of::<T>()
+}
+
+#[inline]
+fn number_at<T: Copy + Into<f64>>(v: &[T], i: usize) -> f64 {
+    v[i].into()
 }

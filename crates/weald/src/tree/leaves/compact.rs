@@ -81,9 +81,25 @@ impl Precision {
         (exponent >= -1022).then(|| power_of_two(exponent))
     }
 
+    /// Returns values, each with its column, as floats of fewer bits, and the scales of columns; `None` if a column has no
+    /// scale.
+    pub(super) fn narrowed<I: Iterator<Item = (u32, f64)>>(
+        self,
+        width: usize,
+        values: impl Fn() -> I,
+    ) -> Result<Option<(Amounts, Option<Vec<f64>>)>> {
+        let Some(scales) = self.scales(largest_of(width, values())?) else { return Ok(None) };
+        let mut amounts = self.amounts();
+        for (column, value) in values() {
+            amounts.push_rounded(scales.as_ref().map_or(value, |scales| value / scales[column as usize]))?;
+        }
+        amounts.shrink();
+        Ok(Some((amounts, scales)))
+    }
+
     /// Returns the scales of columns with these largest magnitudes, or `Some(None)` if all scales are 1. `None` if a
     /// column has no scale.
-    pub(super) fn scales(self, mut largest: Vec<f64>) -> Option<Option<Vec<f64>>> {
+    fn scales(self, mut largest: Vec<f64>) -> Option<Option<Vec<f64>>> {
         for of_column in &mut largest {
             *of_column = self.scale(*of_column)?;
         }
@@ -107,11 +123,8 @@ impl LeafTable {
             let Some((amounts, scales)) = records.narrowed(self, to)? else { return self.try_clone() };
             return Ok(LeafTable { amounts, scales, ..self.try_clone()? });
         }
-        let mut largest = PURPOSE.filled(0.0f64, self.width)?;
-        for (column, value) in (0..self.n_leaves).flat_map(|leaf| self.value(leaf)) {
-            largest[column as usize] = largest[column as usize].max(value.abs());
-        }
-        let Some(scales) = to.scales(largest) else { return self.try_clone() };
+        let values = (0..self.n_leaves).flat_map(|leaf| self.value(leaf));
+        let Some(scales) = to.scales(largest_of(self.width, values)?) else { return self.try_clone() };
         let mut builder = LeafTableBuilder::of_floats(self.width, to.amounts(), scales);
         (0..self.n_leaves).try_for_each(|leaf| builder.push_rounded(self.value(leaf)))?;
         builder.finish()
@@ -150,14 +163,7 @@ impl LeafTable {
             return self.try_clone();
         }
         let scales = self.scales.as_deref().map(|scales| PURPOSE.copied(scales)).transpose()?;
-        let amounts = match &self.amounts {
-            Amounts::F16(_) => Amounts::F16(Vec::new()),
-            Amounts::F32(_) => Amounts::F32(Vec::new()),
-            Amounts::F64(_) | Amounts::I8(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
-                Amounts::F64(Vec::new())
-            }
-        };
-        let mut builder = LeafTableBuilder::of_floats(self.width, amounts, scales);
+        let mut builder = LeafTableBuilder::of_floats(self.width, self.amounts.no_floats(), scales);
         let is_kept = |cell: &(u32, f64)| cell.1.abs() > floor;
         (0..self.n_leaves).try_for_each(|leaf| builder.push_rounded(self.value(leaf).filter(is_kept)))?;
         builder.finish()
@@ -166,16 +172,12 @@ impl LeafTable {
     /// Returns the table with only the `k` largest amounts of each group of columns; of equal amounts, the first ones
     /// are kept. The groups must be in increasing order.
     pub(crate) fn top_k(&self, k: usize, groups: &[Range<u32>]) -> Result<LeafTable> {
-        let counts = self.totals.is_some();
-        let scales = || self.scales.as_deref().map(|scales| PURPOSE.copied(scales)).transpose();
-        let mut builder = match &self.amounts {
-            _ if counts => LeafTableBuilder::new(self.width),
-            Amounts::F16(_) => LeafTableBuilder::of_floats(self.width, Amounts::F16(Vec::new()), scales()?),
-            Amounts::F32(_) => LeafTableBuilder::of_floats(self.width, Amounts::F32(Vec::new()), scales()?),
-            Amounts::F64(_) | Amounts::I8(_) | Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) => {
-                LeafTableBuilder::of_floats(self.width, Amounts::F64(Vec::new()), None)
-            }
-        };
+        let mut builder = LeafTableBuilder::new(self.width);
+        if self.totals.is_none() {
+            // Columns of float64 have no scales.
+            let scales = self.scales.as_deref().map(|scales| PURPOSE.copied(scales)).transpose()?;
+            builder = LeafTableBuilder::of_floats(self.width, self.amounts.no_floats(), scales);
+        }
         let mut kept: Vec<(u32, f64)> = Vec::new();
         for leaf in 0..self.n_leaves {
             kept.clear();
@@ -238,20 +240,21 @@ impl StoredRows {
     pub(crate) fn narrowed(&self, to: Precision) -> Result<StoredRows> {
         let to = to.of_floats();
         let StoredValues::Numbers { values, scales: None } = &self.values else { return self.try_clone() };
-        let mut largest = PURPOSE.filled(0.0f64, self.width)?;
-        let columns = || (0..self.n_rows).flat_map(|_| 0..self.width).enumerate();
-        for (i, column) in columns() {
-            largest[column] = largest[column].max(values.at(i).abs());
-        }
-        let Some(scales) = to.scales(largest) else { return self.try_clone() };
-        let mut narrow = to.amounts();
-        for (i, column) in columns() {
-            narrow.push_rounded(scales.as_ref().map_or(values.at(i), |scales| values.at(i) / scales[column]))?;
-        }
-        narrow.shrink();
-        let values = StoredValues::Numbers { values: narrow, scales };
+        let columns = || (0..self.n_rows).flat_map(|_| 0..self.width as u32).enumerate();
+        let numbers = || columns().map(|(i, column)| (column, values.at(i)));
+        let Some((values, scales)) = to.narrowed(self.width, numbers)? else { return self.try_clone() };
+        let values = StoredValues::Numbers { values, scales };
         Ok(StoredRows { n_rows: self.n_rows, width: self.width, values })
     }
+}
+
+/// Returns the largest magnitude of each column.
+fn largest_of(width: usize, values: impl Iterator<Item = (u32, f64)>) -> Result<Vec<f64>> {
+    let mut largest = PURPOSE.filled(0.0f64, width)?;
+    for (column, value) in values {
+        largest[column as usize] = largest[column as usize].max(value.abs());
+    }
+    Ok(largest)
 }
 
 /// Keeps the `k` largest of `cells[first..]`, in any order.

@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::{Amounts, ColumnIndex, Indices, LeafTable, PURPOSE, Precision};
+use super::{Amounts, ColumnIndex, Indices, LeafTable, PURPOSE, Precision, of_indices};
 use crate::error::Result;
 
 /// The cells of leaves and of the inner nodes above them.
@@ -54,27 +54,14 @@ impl Records {
     }
 
     /// Calls `each` with the columns of a leaf and their non-zero values, in any order.
-    pub(super) fn visit(&self, table: &LeafTable, leaf: usize, each: impl FnMut(u32, f64)) {
-        match &self.columns {
-            Indices::U16(columns) => self.visit_columns(columns, table, leaf, each),
-            Indices::U32(columns) => self.visit_columns(columns, table, leaf, each),
-        }
-    }
-
-    fn visit_columns<C: ColumnIndex>(
-        &self,
-        columns: &[C],
-        table: &LeafTable,
-        leaf: usize,
-        mut each: impl FnMut(u32, f64),
-    ) {
-        match (&table.amounts, table.scales.as_deref()) {
+    pub(super) fn visit(&self, table: &LeafTable, leaf: usize, mut each: impl FnMut(u32, f64)) {
+        of_indices!(&self.columns, columns => match (&table.amounts, table.scales.as_deref()) {
             (Amounts::F64(v), None) => self.walk(columns, table, leaf, |cell, column| each(column, v[cell])),
             (Amounts::F32(v), None) => self.walk(columns, table, leaf, |cell, column| each(column, v[cell].into())),
             (amounts, scales) => self.walk(columns, table, leaf, |cell, column| {
                 each(column, amounts.at(cell) * scales.map_or(1.0, |scales| scales[column as usize]));
             }),
-        }
+        })
     }
 
     /// Calls `each` with the cells that apply to a leaf and have a value other than zero, and their columns.
@@ -125,16 +112,6 @@ impl Records {
     /// Returns the amounts of all cells as floats of fewer bits, and the scales of columns; `None` if a column has no
     /// scale.
     pub(super) fn narrowed(&self, table: &LeafTable, to: Precision) -> Result<Option<(Amounts, Option<Vec<f64>>)>> {
-        let mut largest = PURPOSE.filled(0.0f64, table.width)?;
-        for (column, value) in self.values(table) {
-            largest[column as usize] = largest[column as usize].max(value.abs());
-        }
-        let Some(scales) = to.scales(largest) else { return Ok(None) };
-        let mut amounts = to.amounts();
-        for (column, value) in self.values(table) {
-            amounts.push_rounded(scales.as_ref().map_or(value, |scales| value / scales[column as usize]))?;
-        }
-        amounts.shrink();
-        Ok(Some((amounts, scales)))
+        to.narrowed(table.width, || self.values(table))
     }
 }

@@ -1,6 +1,7 @@
-//! The numbers of wrong classes and labels, counted exactly, with a map of the columns of each subtree.
+//! The numbers of wrong classes and labels, counted exactly, column by column, of the nodes above the cells of the column.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use ndarray::ArrayView2;
 
@@ -11,33 +12,6 @@ use crate::data::{LabelView, Weights};
 use crate::error::{Error, Result};
 use crate::tree::Tree;
 
-/// Returns the weighted number of wrong classes or labels of each node as a leaf, in units.
-pub(super) fn mistakes(
-    tree: &Tree,
-    (columns, weights, known): (&LeafColumns<'_>, &Weights, Option<&Known>),
-    rows: &RowsOfLeaves,
-    control: &Control,
-) -> Result<Vec<i128>> {
-    let mut losses = PURPOSE.filled(0i128, tree.n_nodes())?;
-    let mut stack: Vec<Counts> = Vec::new();
-    let mut pulse = control.pulse();
-    for (i, node) in tree.nodes.iter().enumerate().rev() {
-        let (counts, n_steps) = if node.is_leaf() {
-            let rows = rows.of(node.right() as usize);
-            let counts = Counts::of_leaf(tree, i, (weights, known), rows, columns)?;
-            let n_steps = counts.columns.len();
-            (counts, n_steps)
-        } else {
-            const PROOF: &str = "two subtrees below every split";
-            Counts::merged(stack.pop().expect(PROOF), stack.pop().expect(PROOF), columns)?
-        };
-        losses[i] = counts.mistakes(columns);
-        PURPOSE.push(&mut stack, counts)?;
-        pulse.after(1 + n_steps)?;
-    }
-    Ok(losses)
-}
-
 /// The columns of leaves, which are labels or classes, and those of the validation samples.
 #[derive(Debug)]
 pub(super) enum LeafColumns<'y> {
@@ -46,52 +20,25 @@ pub(super) enum LeafColumns<'y> {
         codes: ArrayView2<'y, u32>,
         /// The first column of each output.
         starts: Vec<u32>,
-        /// The output of each column.
-        outputs: Vec<u32>,
     },
 }
 
 impl<'y> LeafColumns<'y> {
     pub(super) fn of_classes(tree: &Tree, codes: ArrayView2<'y, u32>, n_classes: &[u32]) -> Result<Self> {
-        // The most frequent class is updated from the leaves up, which requires that sums never decrease.
         let cells = (0..tree.n_leaves()).flat_map(|leaf| tree.leaves.cells(leaf));
         if let Some((_, bad)) = cells.into_iter().find(|(_, amount)| *amount < 0.0) {
             return Err(Error::invalid("a frequency of a class", bad, "be at least 0"));
         }
-        let mut starts = PURPOSE.with_capacity(n_classes.len())?;
-        let mut outputs = PURPOSE.with_capacity(tree.leaves.width())?;
-        for (o, &k) in (0u32..).zip(n_classes) {
-            starts.push(outputs.len() as u32);
-            outputs.resize(outputs.len() + k as usize, o);
-        }
-        Ok(LeafColumns::Classes { codes, starts, outputs })
-    }
-
-    fn n_outputs(&self) -> usize {
-        match self {
-            LeafColumns::Labels(y) => y.n_labels(),
-            LeafColumns::Classes { starts, .. } => starts.len(),
-        }
-    }
-
-    /// Returns the first column of an output.
-    fn first_of(&self, output: u32) -> u32 {
-        match self {
-            LeafColumns::Labels(_) => output,
-            LeafColumns::Classes { starts, .. } => starts[output as usize],
-        }
-    }
-
-    /// Returns the first column of the output that has a column.
-    fn first_beside(&self, column: u32) -> u32 {
-        match self {
-            LeafColumns::Labels(_) => column,
-            LeafColumns::Classes { outputs, .. } => self.first_of(outputs[column as usize]),
-        }
+        let mut next = 0;
+        let starts = n_classes.iter().map(|k| {
+            next += k;
+            next - k
+        });
+        Ok(LeafColumns::Classes { codes, starts: PURPOSE.collected(starts)? })
     }
 }
 
-/// The counts of one column of a subtree.
+/// The counts of one column of a leaf, and then of a subtree.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     /// The weight of the training samples that have it; a whole number if leaves hold counts.
@@ -103,148 +50,146 @@ struct Count {
     unknown: u64,
 }
 
-/// A subtree whose parent is still to come.
-#[derive(Debug, Default)]
-struct Counts {
-    /// The columns that some sample has.
-    columns: HashMap<u32, Count>,
-    /// The weight of the training samples.
-    grown: f64,
-    /// The units of the validation samples, and of all their labels.
-    units: u64,
-    units_of_labels: i128,
-    /// The predictions of the subtree as a leaf: its labels, or one column for each output.
-    predicted: Vec<u32>,
+/// The cells of all leaves, each with its column and the node of its leaf, and the weights of the training samples and
+/// the units of the validation samples of all nodes.
+struct Cells {
+    all: Vec<(u32, u32, Count)>,
+    grown: Vec<f64>,
+    units: Vec<u64>,
 }
 
-impl Counts {
-    fn of_leaf(
+impl Cells {
+    fn new(
         tree: &Tree,
-        i: usize,
-        (weights, known): (&Weights, Option<&Known>),
-        rows: &[u32],
-        columns: &LeafColumns<'_>,
+        (columns, weights, known): (&LeafColumns<'_>, &Weights, Option<&Known>),
+        rows: &RowsOfLeaves,
     ) -> Result<Self> {
-        let (scale, grown) = tree.leaf_scale(i);
-        let mut counts = Counts { grown, ..Counts::default() };
-        for (column, amount) in tree.leaves.cells(tree.nodes[i].right() as usize) {
-            counts.entry(column)?.grown = amount * scale;
-        }
-        for row in rows.iter().map(|&row| row as usize) {
-            let units = weights.units(row);
-            counts.units += units;
-            if let Some(known) = known {
-                reserve(&mut counts.columns, columns.n_outputs() - known.n_known(row as u32))?;
-                known.each_masked(row as u32, |output| {
-                    counts.columns.entry(columns.first_of(output)).or_default().unknown += units;
-                });
+        let n_nodes = tree.n_nodes();
+        let (mut grown, mut units) = (PURPOSE.filled(0.0, n_nodes)?, PURPOSE.filled(0, n_nodes)?);
+        let mut all = Vec::new();
+        for (i, node) in tree.nodes.iter().enumerate().rev() {
+            if !node.is_leaf() {
+                let (left, right) = (i + 1, node.right() as usize);
+                (grown[i], units[i]) = (grown[left] + grown[right], units[left] + units[right]);
+                continue;
             }
-            match columns {
-                LeafColumns::Classes { codes, starts, .. } => {
-                    for (o, (&start, &code)) in (0u32..).zip(starts.iter().zip(codes.row(row))) {
-                        if known.is_none_or(|known| known.is_known(row as u32, o)) {
-                            counts.entry(start + code)?.held_out += units;
+            let (scale, of_leaf) = tree.leaf_scale(i);
+            grown[i] = of_leaf;
+            for (column, amount) in tree.leaves.cells(node.right() as usize) {
+                PURPOSE.push(&mut all, (column, i as u32, Count { grown: amount * scale, ..Count::default() }))?;
+            }
+            for &row in rows.of(node.right() as usize) {
+                let of_row = weights.units(row as usize);
+                units[i] += of_row;
+                if let Some(known) = known {
+                    PURPOSE.grow(&mut all, known.n_outputs() - known.n_known(row))?;
+                    known.each_masked(row, |output| {
+                        let column = match columns {
+                            LeafColumns::Labels(_) => output,
+                            LeafColumns::Classes { starts, .. } => starts[output as usize],
+                        };
+                        all.push((column, i as u32, Count { unknown: of_row, ..Count::default() }));
+                    });
+                }
+                let mut has =
+                    |column| PURPOSE.push(&mut all, (column, i as u32, Count { held_out: of_row, ..Count::default() }));
+                match columns {
+                    LeafColumns::Labels(y) => {
+                        let labels = &y.indices()[y.ptr()[row as usize]..y.ptr()[row as usize + 1]];
+                        labels.iter().try_for_each(|&label| has(label))?;
+                    }
+                    LeafColumns::Classes { codes, starts } => {
+                        for (o, (&start, &code)) in (0u32..).zip(starts.iter().zip(codes.row(row as usize))) {
+                            if known.is_none_or(|known| known.is_known(row, o)) {
+                                has(start + code)?;
+                            }
                         }
                     }
                 }
-                LeafColumns::Labels(y) => {
-                    let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
-                    counts.units_of_labels += i128::from(units) * labels.len() as i128;
-                    for &label in labels {
-                        counts.entry(label)?.held_out += units;
-                    }
-                }
             }
         }
-        let all = PURPOSE.collected(counts.columns.keys().copied())?;
-        counts.predicted = match columns {
-            LeafColumns::Labels(_) => counts.of_majority(all),
-            LeafColumns::Classes { starts, .. } => counts.largest(PURPOSE.copied(starts)?, &all, columns),
-        };
-        Ok(counts)
-    }
-
-    fn entry(&mut self, column: u32) -> Result<&mut Count> {
-        reserve(&mut self.columns, 1)?;
-        Ok(self.columns.entry(column).or_default())
-    }
-
-    /// Returns both subtrees as one, and the number of steps. The columns of the smaller map are added to the larger
-    /// one.
-    fn merged(a: Counts, b: Counts, columns: &LeafColumns<'_>) -> Result<(Counts, usize)> {
-        let (mut large, small) = if a.columns.len() >= b.columns.len() { (a, b) } else { (b, a) };
-        reserve(&mut large.columns, small.columns.len())?;
-        let mut updated: Vec<u32> = PURPOSE.with_capacity(small.columns.len())?;
-        for (column, count) in small.columns {
-            let sum = large.columns.entry(column).or_default();
-            *sum = Count {
-                grown: sum.grown + count.grown,
-                held_out: sum.held_out + count.held_out,
-                unknown: sum.unknown + count.unknown,
-            };
-            if let LeafColumns::Classes { .. } = columns {
-                updated.push(column);
-            }
-        }
-        large.grown += small.grown;
-        large.units += small.units;
-        large.units_of_labels += small.units_of_labels;
-        let mut predicted = std::mem::take(&mut large.predicted);
-        let n_steps = updated.len() + predicted.len() + small.predicted.len();
-        large.predicted = match columns {
-            // A label with a majority in the whole subtree has one on at least one side.
-            LeafColumns::Labels(_) => {
-                PURPOSE.extend(&mut predicted, small.predicted)?;
-                large.of_majority(predicted)
-            }
-            // Sums never decrease: a class that was not the most frequent one on the larger side can only become it if
-            // its sum has increased.
-            LeafColumns::Classes { .. } => large.largest(predicted, &updated, columns),
-        };
-        Ok((large, n_steps))
-    }
-
-    /// Returns the labels among `candidates` with a frequency above one half.
-    fn of_majority(&self, mut candidates: Vec<u32>) -> Vec<u32> {
-        candidates.sort_unstable();
-        candidates.dedup();
-        candidates.retain(|&label| 2.0 * self.grown_of(label) > self.grown);
-        candidates
-    }
-
-    /// Returns, for each output, the column with the largest sum among `candidates` and the one in `largest`, the first
-    /// of equals.
-    fn largest(&self, mut largest: Vec<u32>, candidates: &[u32], columns: &LeafColumns<'_>) -> Vec<u32> {
-        let LeafColumns::Classes { outputs, .. } = columns else { return largest };
-        for &column in candidates {
-            let best = &mut largest[outputs[column as usize] as usize];
-            let (sum, best_sum) = (self.grown_of(column), self.grown_of(*best));
-            if sum > best_sum || (sum == best_sum && column < *best) {
-                *best = column;
-            }
-        }
-        largest
-    }
-
-    fn grown_of(&self, column: u32) -> f64 {
-        self.columns.get(&column).map_or(0.0, |count| count.grown)
-    }
-
-    fn mistakes(&self, columns: &LeafColumns<'_>) -> i128 {
-        let count = |column: u32| self.columns.get(&column).copied().unwrap_or_default();
-        let rights: i128 = self.predicted.iter().map(|&column| i128::from(count(column).held_out)).sum();
-        let known = |&column: &u32| i128::from(self.units) - i128::from(count(columns.first_beside(column)).unknown);
-        let all: i128 = self.predicted.iter().map(known).sum();
-        match columns {
-            LeafColumns::Classes { .. } => all - rights,
-            // The labels that samples have and that are not predicted, and the predicted labels that samples do not
-            // have.
-            LeafColumns::Labels(_) => (self.units_of_labels - rights) + (all - rights),
-        }
+        all.sort_unstable_by_key(|&(column, node, _)| (column, Reverse(node)));
+        Ok(Cells { all, grown, units })
     }
 }
 
-fn reserve(map: &mut HashMap<u32, Count>, n: usize) -> Result<()> {
-    let bytes = n.saturating_mul(size_of::<(u32, Count)>());
-    map.try_reserve(n).map_err(|_| PURPOSE.missing::<u8>(bytes))
+/// The counts of one column of the nodes that have some and whose parents are still to come.
+struct Open {
+    counts: Vec<Option<Count>>,
+    nodes: BinaryHeap<u32>,
+}
+
+impl Open {
+    fn add(&mut self, node: u32, count: Count) {
+        match &mut self.counts[node as usize] {
+            Some(sum) => {
+                sum.grown += count.grown;
+                sum.held_out += count.held_out;
+                sum.unknown += count.unknown;
+            }
+            none => {
+                *none = Some(count);
+                self.nodes.push(node);
+            }
+        }
+    }
+
+    /// Removes the last node, to which nothing more is added.
+    fn pop(&mut self) -> Option<(usize, Count)> {
+        let node = self.nodes.pop()? as usize;
+        Some((node, self.counts[node].take()?))
+    }
+}
+
+/// Returns the weighted number of wrong classes or labels of each node as a leaf, in units.
+pub(super) fn mistakes(
+    tree: &Tree,
+    of_rows: (&LeafColumns<'_>, &Weights, Option<&Known>),
+    rows: &RowsOfLeaves,
+    control: &Control,
+) -> Result<Vec<i128>> {
+    let Cells { all, grown, units } = Cells::new(tree, of_rows, rows)?;
+    let starts = match of_rows.0 {
+        LeafColumns::Labels(_) => &[][..],
+        LeafColumns::Classes { starts, .. } => starts,
+    };
+    // Without any counts, no label is predicted, and all classes are wrong.
+    let mut losses = PURPOSE.collected(units.iter().map(|&units| starts.len() as i128 * i128::from(units)))?;
+    let mut parents = PURPOSE.filled(0u32, tree.n_nodes())?;
+    for (i, node) in tree.nodes.iter().enumerate().filter(|(_, node)| !node.is_leaf()) {
+        (parents[i + 1], parents[node.right() as usize]) = (i as u32, i as u32);
+    }
+    let nodes = BinaryHeap::from(PURPOSE.with_capacity(tree.n_nodes())?);
+    let mut open = Open { counts: PURPOSE.filled(None, tree.n_nodes())?, nodes };
+    // The most frequent class so far of the output: its weight, and the units of samples that have it.
+    let mut most = PURPOSE.filled((0.0, 0u64), if starts.is_empty() { 0 } else { tree.n_nodes() })?;
+    let (mut n_outputs, mut pulse) = (0, control.pulse());
+    for cells in all.chunk_by(|a, b| a.0 == b.0) {
+        let column = cells[0].0;
+        let n_begun = starts.partition_point(|&start| start <= column);
+        if n_begun > std::mem::replace(&mut n_outputs, n_begun) {
+            most.fill((0.0, 0));
+        }
+        cells.iter().for_each(|&(_, node, count)| open.add(node, count));
+        while let Some((node, count)) = open.pop() {
+            if node > 0 {
+                open.add(parents[node], count);
+            }
+            let Count { held_out, unknown, .. } = count;
+            if starts.is_empty() {
+                let is_predicted = 2.0 * count.grown > grown[node];
+                losses[node] += i128::from(if is_predicted { units[node] - unknown - held_out } else { held_out });
+            } else {
+                losses[node] -= i128::from(unknown);
+                let (most, right) = &mut most[node];
+                // The first of equals, if that is one without weight, too.
+                if count.grown > *most || starts[n_outputs - 1] == column {
+                    losses[node] += i128::from(*right) - i128::from(held_out);
+                    (*most, *right) = (count.grown, held_out);
+                }
+            }
+            pulse.after(1)?;
+        }
+    }
+    Ok(losses)
 }

@@ -12,19 +12,18 @@
 //! | classes | number of outputs whose most frequent class, the first of equals, is not that of the sample |
 //! | labels | number of wrong labels, if labels with a frequency above one half are predicted |
 //!
-//! The loss of every node as a leaf is computed in one pass over the nodes from the last to the first, with a stack of
-//! the subtrees whose parents are still to come. For classes and labels, an entry holds the counts of its subtree in a
-//! map, and the smaller map is added to the larger one: O(cells · log(n_leaves)) time and O(cells) memory for the cells
-//! stored in leaves and the labels of the validation samples, and nothing of size nodes × labels. Counts are exact, so
-//! that ties are recognized. Unknown cells of validation samples count as cells. For numbers, columns are processed in
-//! chunks, in O((n_nodes + n_samples) · n_outputs) time, with residuals about each node's own value.
+//! For classes and labels, the cells stored in leaves and the labels of the validation samples are sorted by column, and
+//! the counts of a column are added from its cells up, with O(depth · log(n_leaves)) steps for a cell and O(cells)
+//! memory. Counts are exact, so that ties are recognized. Unknown cells of validation samples count as cells. For
+//! numbers, columns are processed in chunks, in O((n_nodes + n_samples) · n_outputs) time, with residuals about each
+//! node's own value and a stack of the subtrees whose parents are still to come.
 
 mod counts;
 mod numbers;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Add;
+use std::ops::{Add, Range};
 
 use self::counts::{LeafColumns, mistakes};
 use self::numbers::{HeldOutNumbers, squared_errors};
@@ -35,6 +34,7 @@ use crate::data::known::Known;
 use crate::data::{Dataset, Outputs, Targets, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::tree::rows::Rows;
+use crate::tree::traverse::by_leaf;
 
 const PURPOSE: Purpose = Purpose("the losses of nodes");
 
@@ -127,29 +127,21 @@ fn decide<L: Copy + Add<Output = L> + PartialOrd>(tree: &Tree, mut losses: Vec<L
 /// The validation samples of positive weight that reach each leaf, in increasing order.
 #[derive(Debug)]
 struct RowsOfLeaves {
-    ends: Vec<u32>,
     rows: Vec<u32>,
+    ranges: Vec<Range<u32>>,
 }
 
 impl RowsOfLeaves {
     fn new(tree: &Tree, held_out: &HeldOut<'_, '_>, control: &Control) -> Result<Self> {
-        const PURPOSE: Purpose = Purpose("the rows of leaves");
         let leaves = held_out.x.leaves(tree, control)?;
-        let exists = |row: usize| held_out.weights.units(row) > 0;
-        let mut ends = PURPOSE.filled(0u32, tree.n_leaves() + 1)?;
-        leaves.iter().enumerate().filter(|(row, _)| exists(*row)).for_each(|(_, &leaf)| ends[leaf as usize + 1] += 1);
-        (1..ends.len()).for_each(|leaf| ends[leaf] += ends[leaf - 1]);
-        let mut rows = PURPOSE.filled(0u32, ends[tree.n_leaves()] as usize)?;
-        // Invariant: `ends[leaf]` is the position of the next sample of `leaf`, and finally the end of its samples.
-        for (row, &leaf) in leaves.iter().enumerate().filter(|(row, _)| exists(*row)) {
-            rows[ends[leaf as usize] as usize] = row as u32;
-            ends[leaf as usize] += 1;
-        }
-        Ok(RowsOfLeaves { ends, rows })
+        let mut there = Purpose("the rows of leaves").with_capacity(leaves.len())?;
+        there.extend((0..leaves.len() as u32).filter(|&row| held_out.weights.units(row as usize) > 0));
+        let (rows, ranges) = by_leaf(&there, &leaves, tree.n_leaves())?;
+        Ok(RowsOfLeaves { rows, ranges })
     }
 
     fn of(&self, leaf: usize) -> &[u32] {
-        let start = if leaf == 0 { 0 } else { self.ends[leaf - 1] };
-        &self.rows[start as usize..self.ends[leaf] as usize]
+        let range = &self.ranges[leaf];
+        &self.rows[range.start as usize..range.end as usize]
     }
 }

@@ -1,7 +1,8 @@
-//! Weights of leaves times their values: many leaves at a time, feature by feature.
+//! Weights of leaves times their values: of many outputs many leaves at a time, feature by feature.
 //!
-//! Sums of one feature, a number for each output, stay in the nearest cache while all leaves of a batch are added to them.
-//! For each sum leaves come in their order, so that batches cannot be seen.
+//! A *cell* is a feature, or a pair of features, of a group of rows, with a sum for each output. Those of one cell stay in
+//! the nearest cache while all leaves of a batch are added to them. For each sum leaves come in their order, so that
+//! batches cannot be seen.
 
 use super::{Eight, LANES, LeafColumns, PURPOSE};
 use crate::error::Result;
@@ -13,10 +14,64 @@ const AT_ONCE: usize = 128;
 /// Outputs whose sums are in registers.
 const TILE: usize = 4;
 
+/// Where values of leaves go: of a cell and of its output o to number cell · `stride` + `first` + o.
+#[derive(Debug)]
+pub(crate) struct To<'s> {
+    pub(crate) sums: &'s mut [Eight],
+    pub(crate) stride: usize,
+    pub(crate) first: usize,
+}
+
+/// Adds the values of leaves, times weights.
+#[derive(Debug)]
+pub(crate) struct LeafSums<'a> {
+    pub(crate) leaves: LeafColumns<'a>,
+    /// A row of values for each leaf where outputs are few; else empty.
+    pub(crate) table: &'a [f64],
+    /// That of the leaf read last.
+    pub(crate) row: &'a [f64],
+    /// Leaves whose values are still to be added, where outputs are many.
+    pub(crate) batch: &'a mut Batch,
+    pub(crate) to: To<'a>,
+}
+
+impl LeafSums<'_> {
+    /// Reads the values of a leaf; whether some are not zero. Its cells come next.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, leaf: usize) -> Result<bool> {
+        if self.table.is_empty() {
+            return self.batch.read(&self.leaves, leaf, self.to.stride);
+        }
+        let n_outputs = self.table.len() / self.leaves.tree.n_leaves();
+        self.row = &self.table[leaf * n_outputs..][..n_outputs];
+        Ok(true)
+    }
+
+    /// Adds them to a cell.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, cell: usize, weight: &Eight) -> Result<()> {
+        if self.table.is_empty() {
+            return self.batch.push(cell as u32, *weight);
+        }
+        let sums = &mut self.to.sums[cell * self.to.stride + self.to.first..];
+        sums.iter_mut().zip(self.row).for_each(|(sum, value)| add(sum, weight, *value));
+        Ok(())
+    }
+
+    /// Adds what is still to be added if that is much, or at the end.
+    #[inline(always)]
+    pub(crate) fn flush(&mut self, is_end: bool) -> Result<()> {
+        if is_end || self.batch.pairs.len() >= PAIRS {
+            self.batch.flush(self.to.sums, self.to.stride)?;
+        }
+        Ok(())
+    }
+}
+
 /// Leaves whose values are still to be added.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Place of the feature and number of the leaf in the batch.
+    /// The cell and the number of the leaf in the batch.
     pairs: Vec<(u32, u32)>,
     weights: Vec<Eight>,
     /// Columns and values of leaves, one leaf after the other, which end at `ends`: where few are stored.
@@ -25,22 +80,21 @@ pub(crate) struct Batch {
     /// A row of values for each leaf, where all are stored.
     rows: Vec<f64>,
     n_leaves: usize,
-    /// By place: how many pairs it has, then where its next one goes. Zero between batches.
+    /// By cell: how many pairs it has, then where its next one goes. Zero between batches.
     next: Vec<u32>,
-    places: Vec<u32>,
-    /// Weights and leaves, place by place.
+    cells_met: Vec<u32>,
+    /// Weights and leaves, cell by cell.
     sorted: Vec<Eight>,
     leaves: Vec<u32>,
 }
 
 impl Batch {
-    pub(crate) fn prepare(&mut self, n_places: usize) -> Result<()> {
-        PURPOSE.resize(&mut self.next, n_places, 0)
+    pub(crate) fn prepare(&mut self, n_cells: usize) -> Result<()> {
+        PURPOSE.resize(&mut self.next, n_cells, 0)
     }
 
-    /// Reads the values of a leaf, of which there are `width`; whether some are not zero. Its pairs come next.
     #[inline(always)]
-    pub(crate) fn read(&mut self, leaves: &LeafColumns<'_>, leaf: usize, width: usize) -> Result<bool> {
+    fn read(&mut self, leaves: &LeafColumns<'_>, leaf: usize, width: usize) -> Result<bool> {
         if leaves.are_dense() {
             let first = self.rows.len();
             PURPOSE.resize(&mut self.rows, first + width, 0.0)?;
@@ -65,44 +119,39 @@ impl Batch {
         Ok(true)
     }
 
-    /// Notes the weight that the leaf read last has for a feature.
+    /// Notes the weight that the leaf read last has for a cell.
     #[inline(always)]
-    pub(crate) fn push(&mut self, place: u32, weight: Eight) -> Result<()> {
-        let next = &mut self.next[place as usize];
+    fn push(&mut self, cell: u32, weight: Eight) -> Result<()> {
+        let next = &mut self.next[cell as usize];
         if *next == 0 {
-            PURPOSE.push(&mut self.places, place)?;
+            PURPOSE.push(&mut self.cells_met, cell)?;
         }
         *next += 1;
-        PURPOSE.push(&mut self.pairs, (place, self.n_leaves as u32 - 1))?;
+        PURPOSE.push(&mut self.pairs, (cell, self.n_leaves as u32 - 1))?;
         PURPOSE.push(&mut self.weights, weight)
     }
 
+    /// Adds all pairs to sums, of which a cell has `width`, and forgets them.
     #[inline(always)]
-    pub(crate) fn is_full(&self) -> bool {
-        self.pairs.len() >= PAIRS
-    }
-
-    /// Adds all pairs to sums, of which the place of a feature has `width`, and forgets them.
-    #[inline(always)]
-    pub(crate) fn flush(&mut self, found: &mut [Eight], width: usize) -> Result<()> {
+    fn flush(&mut self, found: &mut [Eight], width: usize) -> Result<()> {
         let mut first = 0;
-        for &place in &self.places {
-            first += std::mem::replace(&mut self.next[place as usize], first);
+        for &cell in &self.cells_met {
+            first += std::mem::replace(&mut self.next[cell as usize], first);
         }
         self.sorted.clear();
         PURPOSE.extend(&mut self.sorted, self.pairs.iter().map(|_| Eight::default()))?;
         self.leaves.clear();
         PURPOSE.extend(&mut self.leaves, self.pairs.iter().map(|_| 0))?;
-        for (&(place, leaf), weight) in self.pairs.iter().zip(&self.weights) {
-            let at = &mut self.next[place as usize];
+        for (&(cell, leaf), weight) in self.pairs.iter().zip(&self.weights) {
+            let at = &mut self.next[cell as usize];
             (self.sorted[*at as usize], self.leaves[*at as usize]) = (*weight, leaf);
             *at += 1;
         }
         let mut first = 0;
-        for &place in &self.places {
-            let end = std::mem::take(&mut self.next[place as usize]) as usize;
+        for &cell in &self.cells_met {
+            let end = std::mem::take(&mut self.next[cell as usize]) as usize;
             let (weights, leaves) = (&self.sorted[first..end], &self.leaves[first..end]);
-            let found = &mut found[place as usize * width..][..width];
+            let found = &mut found[cell as usize * width..][..width];
             if self.rows.is_empty() {
                 for (weight, &leaf) in weights.iter().zip(leaves) {
                     let first = leaf.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
@@ -119,7 +168,7 @@ impl Batch {
         }
         self.pairs.clear();
         self.weights.clear();
-        self.places.clear();
+        self.cells_met.clear();
         self.cells.clear();
         self.ends.clear();
         self.rows.clear();

@@ -1,9 +1,9 @@
 //! Many outputs: the weight that each leaf has for each feature of its path, whatever the output; and interactions.
 
-use super::batch::Batch;
+use super::batch::LeafSums;
 use super::quadrature::Rule;
 use super::walk::{Stack, Visit};
-use super::{Eight, LANES, LeafColumns, PURPOSE};
+use super::{Eight, LANES, PURPOSE};
 use crate::error::Result;
 
 /// Memory of a walk that asks for weights of leaves.
@@ -28,14 +28,6 @@ impl Weighing {
         PURPOSE.resize(&mut self.products, m, Eight::default())?;
         self.m = m;
         Ok(())
-    }
-
-    /// Notes the slopes of a side.
-    #[inline(always)]
-    fn enter(&mut self, depth: usize, share: f64, rule: &Rule) {
-        for (slope, t) in self.slopes[depth * self.m..][..self.m].iter_mut().zip(&rule.t) {
-            *slope = (1.0 - share) / (share + (1.0 - share) * t);
-        }
     }
 
     /// At a leaf: its products, and the features of its path. The sum over the quadrature of − products / (1 − t): of rows
@@ -76,96 +68,66 @@ fn choose(follows: Eight, one: Eight, other: Eight) -> Eight {
     chosen
 }
 
-/// Adds the Shapley values of a block of rows, for each feature tested and each of many outputs.
+/// Adds the Shapley values of a block of rows, for each feature tested, or the interaction values, for each pair of them.
+///
+/// Those of i and j ≠ i have the same integral with two features left out, v (o_i − z_i) (o_j − z_j) ∫ Π_{k ≠ i, j} f_k dt, of
+/// which each of (i, j) and (j, i) has one half (K. Fujimoto et al. 2006, as Lundberg et al. 2020 write it).
 #[derive(Debug)]
 pub(crate) struct LeafWeights<'a> {
     pub(crate) weighing: &'a mut Weighing,
-    /// Leaves whose values are not yet among the sums: [`Batch::flush`] adds the last of them.
-    pub(crate) batch: &'a mut Batch,
-    pub(crate) leaves: LeafColumns<'a>,
-    /// Sums of the place of a feature and of output o are number place · `stride` + o.
-    pub(crate) found: &'a mut [Eight],
-    pub(crate) stride: usize,
+    /// A cell is the place of a feature, or i · `n_places` + j of places i and j < i.
+    pub(crate) sums: LeafSums<'a>,
+    pub(crate) of_pairs: bool,
+    pub(crate) n_places: usize,
 }
 
 impl Visit for LeafWeights<'_> {
     const AT_LEAVES: bool = true;
 
+    /// Notes the slopes of a side.
     #[inline(always)]
     fn enter(&mut self, depth: usize, share: f64, rule: &Rule) {
-        self.weighing.enter(depth, share, rule);
+        let Weighing { slopes, m, .. } = &mut *self.weighing;
+        for (slope, t) in slopes[depth * *m..][..*m].iter_mut().zip(&rule.t) {
+            *slope = (1.0 - share) / (share + (1.0 - share) * t);
+        }
     }
 
     #[inline(always)]
     fn leaf(&mut self, walk: &Stack, rule: &Rule, leaf: u32) -> Result<()> {
-        if !self.batch.read(&self.leaves, leaf as usize, self.stride)? {
+        if !self.sums.read(leaf as usize)? {
             return Ok(());
         }
         let astray = self.weighing.weigh(walk, rule)?;
         let Weighing { products, path, .. } = &*self.weighing;
-        for &depth in path {
-            let mut followed = Eight::default();
-            for (product, slope) in products.iter().zip(self.weighing.slopes(depth as usize)) {
-                for lane in 0..LANES {
-                    followed.0[lane] += product.0[lane] * slope;
-                }
-            }
-            let weight = choose(walk.follows(depth as usize).0, followed, astray);
-            self.batch.push(walk.frames[depth as usize].place, weight)?;
-        }
-        if self.batch.is_full() { self.batch.flush(self.found, self.stride) } else { Ok(()) }
-    }
-}
-
-/// Adds the interaction values of a block of rows, for each pair of features tested, of one output.
-///
-/// Those of i and j ≠ i have the same integral with two features left out, v (o_i − z_i) (o_j − z_j) ∫ Π_{k ≠ i, j} f_k dt, of
-/// which each of (i, j) and (j, i) has one half (K. Fujimoto et al. 2006, as Lundberg et al. 2020 write it).
-#[derive(Debug)]
-pub(crate) struct Interactions<'a> {
-    pub(crate) weighing: &'a mut Weighing,
-    /// The value of each leaf.
-    pub(crate) table: &'a [f64],
-    /// Of the values.
-    pub(crate) factor: f64,
-    /// Sums of places i and j < i are number i · `stride` + j; others are left alone.
-    pub(crate) found: &'a mut [Eight],
-    pub(crate) stride: usize,
-}
-
-impl Visit for Interactions<'_> {
-    const AT_LEAVES: bool = true;
-
-    #[inline(always)]
-    fn enter(&mut self, depth: usize, share: f64, rule: &Rule) {
-        self.weighing.enter(depth, share, rule);
-    }
-
-    #[inline(always)]
-    fn leaf(&mut self, walk: &Stack, rule: &Rule, leaf: u32) -> Result<()> {
-        let value = self.table[leaf as usize] * self.factor / 2.0;
-        self.weighing.weigh(walk, rule)?;
-        let Weighing { products, path, .. } = &*self.weighing;
         for (n, &i) in path.iter().enumerate() {
-            let of_i = (walk.follows(i as usize).0, self.weighing.slopes(i as usize));
+            let (place, follows) = (walk.frames[i as usize].place as usize, walk.follows(i as usize).0);
+            let slopes = self.weighing.slopes(i as usize);
+            if !self.of_pairs {
+                let mut followed = Eight::default();
+                for (product, slope) in products.iter().zip(slopes) {
+                    for lane in 0..LANES {
+                        followed.0[lane] += product.0[lane] * slope;
+                    }
+                }
+                self.sums.add(place, &choose(follows, followed, astray))?;
+                continue;
+            }
             for &j in &path[..n] {
-                let of_j = (walk.follows(j as usize).0, self.weighing.slopes(j as usize));
+                let (other, of_j) = (walk.frames[j as usize].place as usize, self.weighing.slopes(j as usize));
+                let j_follows = walk.follows(j as usize).0;
                 let mut weight = Eight::default();
                 for (q, product) in products.iter().enumerate() {
                     let astray = -1.0 / rule.rest[q];
                     for lane in 0..LANES {
-                        let slope_i = if of_i.0.0[lane] != 0.0 { of_i.1[q] } else { astray };
-                        let slope_j = if of_j.0.0[lane] != 0.0 { of_j.1[q] } else { astray };
-                        weight.0[lane] += product.0[lane] * slope_i * slope_j;
+                        let slope_i = if follows.0[lane] != 0.0 { slopes[q] } else { astray };
+                        let slope_j = if j_follows.0[lane] != 0.0 { of_j[q] } else { astray };
+                        weight.0[lane] += 0.5 * product.0[lane] * slope_i * slope_j;
                     }
                 }
-                let (i, j) = (walk.frames[i as usize].place as usize, walk.frames[j as usize].place as usize);
-                let sum = &mut self.found[i.max(j) * self.stride + i.min(j)];
-                for lane in 0..LANES {
-                    sum.0[lane] += weight.0[lane] * value;
-                }
+                self.sums.add(place.max(other) * self.n_places + place.min(other), &weight)?;
             }
         }
-        Ok(())
+        self.sums.flush(false)
     }
 }

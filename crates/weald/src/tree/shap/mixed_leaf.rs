@@ -13,9 +13,9 @@
 //! (F. Yates 1937) of the complement of Y tell.
 
 use super::background::{Mixtures, VisitMixed, for_each_bit};
-use super::batch::Batch;
+use super::batch::LeafSums;
 use super::orders::Chances;
-use super::{Eight, LANES, LeafColumns, PURPOSE};
+use super::{Eight, LANES, PURPOSE};
 use crate::error::Result;
 
 /// Most features of a path of which all sets are tabled.
@@ -102,23 +102,25 @@ fn over_subsets(sums: &mut [u64], n: usize) {
 }
 
 impl LeafWork {
-    /// Calls `each` with the groups of rows that reach the leaf and their weights for each feature of the path, each rounded
-    /// once; the steps that it took.
+    /// Calls `each` with the groups of rows that reach the leaf and their weights for each feature of the path, or half of
+    /// those for each two of them, each rounded once; the steps that it took.
     #[inline(always)]
     fn weigh(
         &mut self,
         mixtures: &Mixtures,
         chances: &Chances,
+        of_two: bool,
         mut each: impl FnMut(usize, &[Eight]) -> Result<()>,
     ) -> Result<usize> {
         let n = mixtures.path.len();
-        let unit = chances.unit() / mixtures.background.n_astray.len() as f64;
+        let n_weights = if of_two { n * n } else { n };
+        let unit = chances.unit() / mixtures.background.n_astray.len() as f64 * if of_two { 0.5 } else { 1.0 };
         self.units.clear();
-        PURPOSE.resize(&mut self.units, n, [0; LANES])?;
-        PURPOSE.resize(&mut self.weights, n, Eight::default())?;
-        self.weights.truncate(n);
+        PURPOSE.resize(&mut self.units, n_weights, [0; LANES])?;
+        PURPOSE.resize(&mut self.weights, n_weights, Eight::default())?;
+        self.weights.truncate(n_weights);
         let (of_pairs, of_sets) = costs(mixtures);
-        let by_sets = of_sets < of_pairs;
+        let by_sets = !of_two && of_sets < of_pairs;
         if by_sets {
             self.sets.begin(mixtures)?;
         }
@@ -126,7 +128,9 @@ impl LeafWork {
             self.units.fill([0; LANES]);
             for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
                 let row = group * LANES + lane;
-                if by_sets {
+                if of_two {
+                    self.pairs_of_row(mixtures, chances, row, lane)?;
+                } else if by_sets {
                     self.row_by_sets(mixtures, chances, row, lane);
                 } else {
                     self.row_by_pairs(mixtures, chances, row, lane);
@@ -139,7 +143,7 @@ impl LeafWork {
             }
             each(group, &self.weights)?;
         }
-        Ok(of_pairs.min(of_sets))
+        Ok(if of_two { of_pairs.saturating_mul(n) } else { of_pairs.min(of_sets) })
     }
 
     #[inline(always)]
@@ -211,114 +215,44 @@ fn costs(mixtures: &Mixtures) -> (usize, usize) {
     (of_pairs, of_sets)
 }
 
-/// Adds the Shapley values of a block of rows, for each feature tested and each of a few outputs.
-#[derive(Debug)]
-pub(crate) struct MixedSums<'a> {
-    pub(crate) work: &'a mut LeafWork,
-    pub(crate) chances: &'a Chances,
-    /// The values of leaves, a row of `n_outputs` for each.
-    pub(crate) table: &'a [f64],
-    pub(crate) n_outputs: usize,
-    /// Sums of group g, of the place of a feature and of output o are number (g · `n_places` + place) · `stride` + `first` + o.
-    pub(crate) found: &'a mut [Eight],
-    pub(crate) n_places: usize,
-    pub(crate) stride: usize,
-    pub(crate) first: usize,
-}
-
-impl VisitMixed for MixedSums<'_> {
-    #[inline(always)]
-    fn leaf(&mut self, mixtures: &Mixtures, leaf: u32) -> Result<usize> {
-        let values = &self.table[leaf as usize * self.n_outputs..][..self.n_outputs];
-        self.work.weigh(mixtures, self.chances, |group, weights| {
-            for (weight, &place) in weights.iter().zip(&mixtures.path) {
-                let first = (group * self.n_places + place as usize) * self.stride + self.first;
-                for (sum, value) in self.found[first..].iter_mut().zip(values) {
-                    for lane in 0..LANES {
-                        sum.0[lane] += weight.0[lane] * value;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-}
-
-/// The same of many outputs.
+/// Adds the Shapley values of a block of rows, for each feature tested, or the interaction values, for each pair of them.
+///
+/// Those of two features that one of the rows follows alone have the integral with both left out, with sign + where one row
+/// follows both, of which each of (i, j) and (j, i) has one half.
 #[derive(Debug)]
 pub(crate) struct MixedWeights<'a> {
     pub(crate) work: &'a mut LeafWork,
     pub(crate) chances: &'a Chances,
-    /// Leaves whose values are not yet among the sums: [`Batch::flush`] adds the last of them.
-    pub(crate) batch: &'a mut Batch,
-    pub(crate) leaves: LeafColumns<'a>,
-    /// Sums of group g, of the place of a feature and of output o are number (g · `n_places` + place) · `stride` + o.
-    pub(crate) found: &'a mut [Eight],
+    /// A cell is group · `n_places` + place of a feature, or (group · `n_places` + i) · `n_places` + j of places i and j < i.
+    pub(crate) sums: LeafSums<'a>,
+    pub(crate) of_pairs: bool,
     pub(crate) n_places: usize,
-    pub(crate) stride: usize,
 }
 
 impl VisitMixed for MixedWeights<'_> {
     #[inline(always)]
     fn leaf(&mut self, mixtures: &Mixtures, leaf: u32) -> Result<usize> {
-        if !self.batch.read(&self.leaves, leaf as usize, self.stride)? {
+        if !self.sums.read(leaf as usize)? {
             return Ok(0);
         }
-        let (batch, n_places) = (&mut *self.batch, self.n_places);
-        let steps = self.work.weigh(mixtures, self.chances, |group, weights| {
-            for (weight, &place) in weights.iter().zip(&mixtures.path) {
-                batch.push((group * n_places) as u32 + place, *weight)?;
+        let MixedWeights { work, chances, sums, of_pairs, n_places } = self;
+        let (path, n) = (&mixtures.path, mixtures.path.len());
+        let steps = work.weigh(mixtures, chances, *of_pairs, |group, weights| {
+            let first = group * *n_places;
+            for (i, &place) in path.iter().enumerate() {
+                if *of_pairs {
+                    for (weight, &other) in weights[i * n..].iter().zip(&path[..i]) {
+                        let (high, low) = (place.max(other) as usize, place.min(other) as usize);
+                        sums.add((first + high) * *n_places + low, weight)?;
+                    }
+                } else {
+                    sums.add(first + place as usize, &weights[i])?;
+                }
             }
             Ok(())
         })?;
-        if self.batch.is_full() {
-            self.batch.flush(self.found, self.stride)?;
-        }
+        sums.flush(false)?;
         Ok(steps)
-    }
-}
-
-/// Adds the interaction values of a block of rows, for each pair of features tested, of one output.
-///
-/// Those of two features that one of the rows follows alone have the integral with both left out, with sign + where one row
-/// follows both, of which each of (i, j) and (j, i) has one half.
-#[derive(Debug)]
-pub(crate) struct MixedInteractions<'a> {
-    pub(crate) work: &'a mut LeafWork,
-    pub(crate) chances: &'a Chances,
-    /// The value of each leaf.
-    pub(crate) table: &'a [f64],
-    /// Of the values.
-    pub(crate) factor: f64,
-    /// Sums of group g, of places i and j < i are number (g · `n_places` + i) · `n_places` + j; others are left alone.
-    pub(crate) found: &'a mut [Eight],
-    pub(crate) n_places: usize,
-}
-
-impl VisitMixed for MixedInteractions<'_> {
-    #[inline(always)]
-    fn leaf(&mut self, mixtures: &Mixtures, leaf: u32) -> Result<usize> {
-        let n = mixtures.path.len();
-        let unit = self.chances.unit() / mixtures.background.n_astray.len() as f64;
-        let value = self.table[leaf as usize] * self.factor / 2.0;
-        PURPOSE.resize(&mut self.work.units, n * n, [0; LANES])?;
-        for (group, lanes) in mixtures.live_groups() {
-            self.work.units[..n * n].fill([0; LANES]);
-            for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
-                self.work.pairs_of_row(mixtures, self.chances, group * LANES + lane, lane)?;
-            }
-            for i in 1..n {
-                for j in 0..i {
-                    let (high, low) = (mixtures.path[i].max(mixtures.path[j]), mixtures.path[i].min(mixtures.path[j]));
-                    let first = (group * self.n_places + high as usize) * self.n_places;
-                    let sum = &mut self.found[first + low as usize];
-                    for (sum, units) in sum.0.iter_mut().zip(self.work.units[i * n + j]) {
-                        *sum += units as i64 as f64 * unit * value;
-                    }
-                }
-            }
-        }
-        Ok(costs(mixtures).0.saturating_mul(n))
     }
 }
 

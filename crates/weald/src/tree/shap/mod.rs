@@ -32,9 +32,9 @@
 //! | `walk` | a block of rows down a tree and up again: products of factors |
 //! | `sums` | few outputs: sums over subtrees, O(nodes · quadrature) for a row |
 //! | `leaf_weights` | many outputs: weights of leaves, O(leaves · depth · (quadrature + stored values)); interactions |
-//! | `batch` | these weights times the values of leaves, feature by feature |
 //! | `background` | interventional values: a block of rows and those of a background down a tree |
 //! | `mixed_leaf` | what their mixtures that reach a leaf are worth; interactions |
+//! | `batch` | these weights times the values of leaves |
 //! | `orders` | the chances of random orders that this takes, as whole numbers |
 //!
 //! In: trees, rows in blocks of [`LANES`], by the features that the trees test ([`Tested`]). Out: sums for each of these
@@ -98,22 +98,11 @@ pub(crate) struct Paths {
     pub(crate) depth: usize,
     /// Nodes of the quadrature.
     pub(crate) n_quadrature: usize,
-    /// Places of the features that the tree tests, each once.
-    pub(crate) places: Vec<u32>,
 }
 
 impl Paths {
     /// O(n_nodes); `met` has a zero for each place, and has so afterwards.
     pub(crate) fn of(tree: &Tree, tested: &Tested, met: &mut [u32]) -> Result<Paths> {
-        let mut places = Vec::new();
-        for node in tree.nodes.iter().filter(|node| !node.is_leaf()) {
-            let place = tested.place(node.tested());
-            if met[place] == 0 {
-                met[place] = 1;
-                PURPOSE.push(&mut places, place as u32)?;
-            }
-        }
-        places.iter().for_each(|&place| met[place as usize] = 0);
         // Splits above the next node in pre-order whose right children are to come: how often each place is on the path.
         let (mut path, mut depth, mut n_features, mut n_now) = (Vec::new(), 0, 0, 0);
         for node in &tree.nodes {
@@ -136,7 +125,7 @@ impl Paths {
                 path.pop();
             }
         }
-        Ok(Paths { depth, n_quadrature: nodes_for(n_features), places })
+        Ok(Paths { depth, n_quadrature: nodes_for(n_features) })
     }
 }
 

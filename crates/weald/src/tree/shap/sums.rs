@@ -1,5 +1,6 @@
 //! Few outputs: sums over subtrees, one pass down and up for all features of a path at once.
 
+use super::batch::To;
 use super::quadrature::Rule;
 use super::walk::{Stack, Visit};
 use super::{Eight, LANES, NONE, PURPOSE};
@@ -19,10 +20,8 @@ pub(crate) struct Sums<'a> {
     /// The values of leaves, a row of `n_outputs` for each.
     pub(crate) table: &'a [f64],
     pub(crate) n_outputs: usize,
-    /// Sums of the place of a feature and of output o are number place · `stride` + `first` + o.
-    pub(crate) found: &'a mut [Eight],
-    pub(crate) stride: usize,
-    pub(crate) first: usize,
+    /// A cell is the place of a feature.
+    pub(crate) to: To<'a>,
 }
 
 impl Subtrees {
@@ -67,7 +66,7 @@ impl Visit for Sums<'_> {
                     joined(walk, rule, above, |_| l, |_| r)
                 }
             };
-            let found = &mut self.found[frame.place as usize * self.stride + self.first + output];
+            let found = &mut self.to.sums[frame.place as usize * self.to.stride + self.to.first + output];
             for lane in 0..LANES {
                 found.0[lane] += frame.gain.0[lane] * sum.0[lane];
             }
