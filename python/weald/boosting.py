@@ -45,7 +45,7 @@ from weald._parameters.types import (
 )
 from weald._ranking import best, outputs, ranks
 from weald._rounds import linear_start
-from weald._rounds.early_stopping import EarlyStopping
+from weald._rounds.held_out import EarlyStopping
 from weald.linear import LinearClassifier
 from weald.projection import Projected
 from weald.tree import DecisionTreeRegressor

@@ -45,7 +45,7 @@ from weald._parameters.types import (
     RandomState,
     fit_context,
 )
-from weald._rounds import callbacks as _callbacks
+from weald._rounds import rounds as _rounds
 from weald.projection import count_projections
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
     decision_path = Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
     prune_reduced_error = Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
 
-    @_callbacks.with_callbacks
+    @_rounds.with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,

@@ -47,7 +47,7 @@ from weald._input.y_columns import check_array_of_y
 from weald._labels import group_folds
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import known_scorers, scorers
-from weald._rounds.progress import check_verbose
+from weald._rounds.rounds import check_verbose
 
 __all__ = [
     "MultilabelStratifiedGroupKFold",

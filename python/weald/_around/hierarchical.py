@@ -27,7 +27,7 @@ from weald._parameters.types import MatrixLike, Prediction, available_if
 from weald._ranking import best
 from weald._ranking.outputs import of_labels
 from weald._ranking.pipelines import apart
-from weald._rounds.progress import Progress
+from weald._rounds.rounds import Progress
 
 # The least number of samples of an implication that `fit` infers, as in `LabelHierarchy.from_labels`.
 _LEAST = 5.0

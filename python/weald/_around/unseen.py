@@ -29,8 +29,8 @@ from weald._parameters.types import MatrixLike
 from weald._ranking import best, outputs
 from weald._ranking.outputs import of_labels
 from weald._ranking.pipelines import apart
-from weald._rounds.folds import Dealt
-from weald._rounds.progress import Progress
+from weald._rounds.held_out import Dealt
+from weald._rounds.rounds import Progress
 
 
 def blocks_of(X: Matrix, width: int) -> Iterator[Any]:

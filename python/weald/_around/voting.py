@@ -36,7 +36,7 @@ from weald._parameters.types import MatrixLike
 from weald._ranking import outputs
 from weald._ranking.outputs import classes_of
 from weald._ranking.pipelines import apart
-from weald._rounds.progress import Progress
+from weald._rounds.rounds import Progress
 
 _ACCEPTED = "a list of pairs (name, estimator)"
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from weald._fit.compression import BaseCompressed
 from weald._fit.predictions import BaseClassifier
 from weald._fitted.at_once import of_one_fit
-from weald._fitted.compressed_proof import compressing
+from weald._fitted.proof import compressing
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
 from weald._parameters import label_weight as _label_weight

@@ -25,7 +25,7 @@ from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking.pipelines import apart, innermost
-from weald._rounds.progress import Progress
+from weald._rounds.rounds import Progress
 from weald._tools.merge import merge
 
 # Errors due to data and parameters, which would occur again on any other worker.

@@ -33,7 +33,7 @@ from weald._input.targets import Target
 from weald._input.y_columns import check_one_kind
 from weald._parameters import label_weight
 from weald._parameters.types import MatrixLike
-from weald._rounds import folds
+from weald._rounds import held_out
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
@@ -166,7 +166,7 @@ def fit_part(
 
 def _n_different(workers: _Workers, checked: _Checked, most: int) -> int:
     """The number of different samples of all workers, or of one of them that alone has more than counts."""
-    own = folds.different(checked.X, checked.weights)
+    own = held_out.different_samples(checked.X, checked.weights)
     workers.agree(lambda: own, lambda own: _Told(len(own), {}, [own if len(own) <= most else own[:0]]))
     of_all = [told.classes[0] for told in workers.told if told.classes]
     return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))

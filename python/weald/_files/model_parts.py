@@ -13,7 +13,7 @@ from weald._files import archives
 from weald._files.state import Decoder, Encoder
 from weald._input import registry
 from weald._input.described import described, kind_and_module
-from weald._rounds.callbacks import CALLBACKS
+from weald._rounds.rounds import CALLBACKS
 from weald.loss import get
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ from weald._input.described import cut, described
 from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat
 from weald._labels.hierarchy import LabelHierarchy
-from weald._rounds.early_stopping import EarlyStopping
+from weald._rounds.held_out import EarlyStopping
 
 __all__ = ["Decoder", "Encoder"]
 

@@ -32,8 +32,8 @@ from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike, OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
-from weald._rounds import callbacks as _callbacks
-from weald._rounds.progress import Progress
+from weald._rounds import rounds as _rounds
+from weald._rounds.rounds import Progress
 
 if TYPE_CHECKING:
     from weald._weald import _ForestConfig
@@ -106,7 +106,7 @@ class BaggedProof(Proof):
             stored_samples.prove(self.name, self.state, node_counts, self.model.n_outputs)
 
 
-class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
+class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
     """Fits of ensembles of independent trees."""
 
     _proof = BaggedProof
@@ -139,7 +139,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         """Fit the forest, or its trees in the range `trees`, and tell scikit-learn's callbacks."""
         n_grown = self._n_trees(self._forest) if self.warm_start and hasattr(self, "_forest") else 0
         n_more = len(trees) if isinstance(trees, range) else max(0, int(self.n_estimators) - n_grown)
-        tasks = _callbacks.tasks_of(self, min(n_more, _N_BLOCKS), X, y, sample_weight, "trees")
+        tasks = _rounds.tasks_of(self, min(n_more, _N_BLOCKS), X, y, sample_weight, "trees")
         with fitted_at_once(self, anew=not self.warm_start) as new:
             new._fit(X, y, sample_weight, y_weight, label_names, trees, tasks)
         if tasks is not None:
@@ -153,7 +153,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         y_weight: MatrixLike | None,
         label_names: object,
         trees: object = None,
-        tasks: _callbacks.Tasks | None = None,
+        tasks: _rounds.Tasks | None = None,
     ) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
         self._check_parameters()
@@ -190,7 +190,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         part: tuple[int, int] | None = None,
         grown: _weald.Forest | None = None,
         before: dict[str, Any] | None = None,
-        tasks: _callbacks.Tasks | None = None,
+        tasks: _rounds.Tasks | None = None,
     ) -> Any:
         """Grow trees on checked samples, and return the configuration.
 
@@ -259,7 +259,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
         n_threads: int,
         progress: Progress | None,
         grown: Any,
-        tasks: _callbacks.Tasks,
+        tasks: _rounds.Tasks,
     ) -> None:
         """Grow the trees block by block, until all are grown or a callback ends the fit."""
         first, end = trees
@@ -277,7 +277,7 @@ class BaseBagging(_callbacks.CallbackSupportMixin, BaseEnsemble):
     def _grown_so_far(self) -> dict[str, Any]:
         """The fitted attributes of an estimator with the trees so far."""
         of_whole = {*self._oob_attributes, *stored_samples.ATTRIBUTES, updates.PART, updates.GROWN}
-        left_out = {*of_whole, *_callbacks.OF_A_FIT, *self._get_param_names()}
+        left_out = {*of_whole, *_rounds.OF_A_FIT, *self._get_param_names()}
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return fitted | {"_draws": (bool(self.bootstrap), self._n_draws())}
 

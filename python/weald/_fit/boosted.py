@@ -20,8 +20,7 @@ from weald._fit import memory
 from weald._fit.base import BaseEnsemble, BaseModel, Members, unfitted
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import of_one_fit
-from weald._fitted.boosted_proof import BoostedProof
-from weald._fitted.proof import check_fitted
+from weald._fitted.proof import BoostedProof, check_fitted
 from weald._input import checks, elementary
 from weald._input.checks import Float, Matrix
 from weald._input.schema import Schema

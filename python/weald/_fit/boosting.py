@@ -31,15 +31,11 @@ from weald._parameters.types import (
     fit_context,
 )
 from weald._ranking.known_scorers import has_gaps
-from weald._rounds import callbacks as _callbacks
-from weald._rounds import cross_validated as _cross_validated
-from weald._rounds import eval_sets as _eval_sets
 from weald._rounds import held_out as _held_out
-from weald._rounds import linear_start, weak_models
+from weald._rounds import linear_start
 from weald._rounds import rounds as _rounds
-from weald._rounds.eval_sets import EvalSet
-from weald._rounds.held_out import Held
-from weald._rounds.progress import Progress
+from weald._rounds.held_out import EvalSet, Held
+from weald._rounds.rounds import Progress
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig
@@ -55,10 +51,10 @@ class _Given:
     sample_weight: object
     y_weight: MatrixLike | None
     label_names: object
-    validation: _held_out.Given
+    validation: _held_out.GivenValidation
     base_margin: object
     eval_sets: object
-    tasks: _callbacks.Tasks | None
+    tasks: _rounds.Tasks | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class _Stages:
     scoring: str = "loss"
 
 
-class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
+class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
     """What boosting for all kinds of y shares."""
 
     # Of classifiers.
@@ -87,7 +83,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
     _linear_start: Callable[..., tuple[Float | None, int]]
 
     @telling_names
-    @_callbacks.with_callbacks
+    @_rounds.with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
@@ -156,9 +152,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         self : object
             The fitted estimator.
         """
-        tasks = _callbacks.tasks_of(self, self._most_stages(), X, y, sample_weight)
+        tasks = _rounds.tasks_of(self, self._most_stages(), X, y, sample_weight)
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            held_out = _held_out.Given(X_val, y_val, sample_weight_val, base_margin_val)
+            held_out = _held_out.GivenValidation(X_val, y_val, sample_weight_val, base_margin_val)
             new._fit(_Given(X, y, sample_weight, y_weight, label_names, held_out, base_margin, eval_sets, tasks))
             new._keep_plan()
         if tasks is not None:
@@ -202,7 +198,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         watched = []
         if given.eval_sets is not None:
             config = self._boost_config(samples.n_positive, target, of_labels, draws=False)
-            watched = _eval_sets.checked(self, given.eval_sets, target, config)
+            watched = _held_out.checked_sets(self, given.eval_sets, target, config)
         if watched and given.base_margin is not None:
             raise ValueError(
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
@@ -244,12 +240,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
             config = self._config_of_rounds(whole)
             known = None if score is None else (scoring, score)
             data = self, samples, given.y, whole.start
-            n_rounds, search, is_ended = _cross_validated.search(*data, config, callbacks, known)
+            n_rounds, search, is_ended = _held_out.search(*data, config, callbacks, known)
             assert self._plan is not None
             gain = self._plan["all_gain"] if self._plans_features() and not is_ended else None
             if gain is not None:
                 config["tree"]["max_features"] = self.n_features_in_
-                n_all, with_all, _ = _cross_validated.search(*data, config, (), known)
+                n_all, with_all, _ = _held_out.search(*data, config, (), known)
                 least = search["validation"].min()
                 if with_all["validation"].min() < least - gain * abs(least):
                     n_rounds, search = n_all, with_all
@@ -287,7 +283,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         stages: _Stages,
         grown: _weald.Boosted | None,
         callbacks: tuple[Any, ...],
-        tasks: _callbacks.Tasks | None,
+        tasks: _rounds.Tasks | None,
         name: str,
     ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
         """The model with the stages that are kept, and the curves over all rounds if the model does not have them."""
@@ -308,7 +304,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
                 held_out = None if validation is None else validation.in_engine[:3]
                 told = rounds if lines else None
                 X, target, weights = samples.X, samples.target, samples.row_weights[0]
-                model, self._weak = weak_models.fitted(
+                model, self._weak = _held_out.fitted_weak_models(
                     self, X, target, weights, config, held_out, bar, n_grown, observer=told, grown=grown
                 )
                 return model, None
@@ -393,7 +389,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
 
     def _fitted_after(self, model: _weald.Boosted) -> dict[str, Any]:
         """The fitted attributes of an estimator with the stages so far."""
-        left_out = {"_curves", "_eval_curves", *_callbacks.OF_A_FIT, *self._get_param_names()}
+        left_out = {"_curves", "_eval_curves", *_rounds.OF_A_FIT, *self._get_param_names()}
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return fitted | {"_model": model, "_weak": None, "n_estimators_": model.n_stages}
 

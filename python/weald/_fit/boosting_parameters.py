@@ -15,7 +15,7 @@ from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.base import BINS_CONSTRAINTS, BaseModel, as_size
 from weald._fit.boosted import BoostedModel
-from weald._fitted.boosted_proof import PLANNED
+from weald._fitted.proof import PLANNED
 from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
@@ -27,8 +27,8 @@ from weald._parameters.types import (
     MatrixLike,
     RandomState,
 )
-from weald._rounds import folds, progress
-from weald._rounds.early_stopping import EarlyStopping
+from weald._rounds import held_out, rounds
+from weald._rounds.held_out import EarlyStopping
 from weald.loss import CustomLoss
 from weald.projection import Projected, RademacherProjection
 
@@ -244,7 +244,7 @@ class BoostingParameters(BoostedModel):
         """
         least, weights = float(self.min_weight_leaf), samples.weights
         total = samples.n if weights is None else _weald.exact_sums(np.zeros(samples.n, dtype=np.int64), weights, 1)[0]
-        if total >= least * len(folds.different(samples.X, weights)):
+        if total >= least * len(held_out.different_samples(samples.X, weights)):
             return least
         return max(least, min(least * round((1 - rarer) / rarer, 6), _MOST_OF_LEAF * float(total)))
 
@@ -259,7 +259,7 @@ class BoostingParameters(BoostedModel):
         """Print what "auto" stands for."""
         assert self._plan is not None
         told = ", ".join(f"{name}={self._plan[name]!r}" for name in PLANNED)  # type: ignore[literal-required]
-        progress.say(f"{type(self).__name__}: {told}")
+        rounds.say(f"{type(self).__name__}: {told}")
 
     def _most_leaves(self) -> int | None:
         # What "auto" stands for depends on y: it is put in place where y is known.

@@ -25,8 +25,7 @@ from weald._fit.path_choice import Budget, Curve, check_size, choose, folds_of
 from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once
-from weald._fitted.compressed_proof import CompressedProof, compressing
-from weald._fitted.proof import check_fitted
+from weald._fitted.proof import CompressedProof, check_fitted, compressing
 from weald._input import frames, schema, targets
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
 from weald._input.schema import Schema
@@ -37,7 +36,7 @@ from weald._parameters import constraints, label_weight, output_strategy
 from weald._parameters.max_features import n_drawn_features
 from weald._parameters.projections import derived_seed
 from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
-from weald._rounds.progress import Progress
+from weald._rounds.rounds import Progress
 
 if TYPE_CHECKING:
     from weald._weald import _CompressConfig, _ForestConfig

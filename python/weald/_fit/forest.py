@@ -41,7 +41,7 @@ from weald._parameters.types import (
     RandomState,
     fit_context,
 )
-from weald._rounds import callbacks as _callbacks
+from weald._rounds import rounds as _rounds
 
 if TYPE_CHECKING:
     from weald._weald import _ForestConfig
@@ -62,7 +62,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
     output_strategy: OutputStrategy
     projection_scope: Literal["tree", "forest"]
 
-    @_callbacks.with_callbacks
+    @_rounds.with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,

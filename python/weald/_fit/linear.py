@@ -30,7 +30,7 @@ from weald._input.targets import Target
 from weald._parameters.types import ClassWeight, MatrixLike, RandomState, available_if
 from weald._ranking import best
 from weald._rounds.linear_start import of_folds
-from weald._rounds.progress import Progress
+from weald._rounds.rounds import Progress
 
 if TYPE_CHECKING:
     from weald._weald import _ColumnsConfig, _FoldModels, _LabelTreeConfig, _LinearConfig

@@ -23,7 +23,7 @@ from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target
 from weald._input.y_columns import check_array_of_y, is_binary
 from weald._parameters.types import MatrixLike
-from weald._rounds import cross_validated, linear_start
+from weald._rounds import held_out, linear_start
 from weald.projection import Projected, Projection
 
 _Model = TypeVar("_Model", bound="BaseModel")
@@ -157,7 +157,7 @@ def of_boosting(estimator: BaseBoosting, shapes: Shapes) -> int:
         return found
     # Nearly all samples are held out in one of the folds; those of splitters may be in several or in none.
     of_X = 4 * n * shapes.n_features if shapes.layout in "FC" else 8 * shapes.n_stored
-    return found + of_X * cross_validated.n_copies(cv, of_X) + 8 * n * width * cross_validated.n_folds(cv)
+    return found + of_X * held_out.n_copies(cv, of_X) + 8 * n * width * held_out.n_folds(cv)
 
 
 def _of_start(estimator: BaseBoosting, shapes: Shapes) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from weald._input import warned
 from weald._input.checks import Float, Matrix
 from weald._input.targets import Target
-from weald._rounds import folds as _folds
+from weald._rounds import held_out as _held_out
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
         )
 
 
-def folds_of(cv: object, X: Matrix, target: Target, weights: Float | None, seed: int) -> list[_folds.Split]:
+def folds_of(cv: object, X: Matrix, target: Target, weights: Float | None, seed: int) -> list[_held_out.Split]:
     """The training and the test samples of each fold, all with positive weight: of fewer folds if there are few samples."""
     if cv is None or isinstance(cv, Integral):
         cv = 5 if cv is None else int(cv)
@@ -115,7 +115,7 @@ def folds_of(cv: object, X: Matrix, target: Target, weights: Float | None, seed:
                 )
             warned.warn(f"cv is {cv}, but there are only {most} {of_what} with positive weight: using {most} folds")
             cv = most
-    return _folds.of(cv, X, target, weights, seed)
+    return _held_out.folds_of(cv, X, target, weights, seed)
 
 
 def _within_loss(curve: Curve, budget: Budget) -> NDArray[np.intp]:

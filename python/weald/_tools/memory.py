@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from weald._fit import memory
 from weald._fit.base import BaseModel
 from weald._parameters.types import MatrixLike
-from weald._rounds import eval_sets as _eval_sets
+from weald._rounds import held_out as _held_out
 
 
 def estimate_fit_memory(
@@ -55,4 +55,4 @@ def estimate_fit_memory(
         raise TypeError(f"{type(estimator).__name__} does not support y_weight: it must be None")
     conversions, shapes = memory.of_raw(estimator, X, y, y_weight)
     of_fit: int = estimator._memory_of_fit(estimator, shapes)
-    return conversions + of_fit + memory.watched(estimator, _eval_sets.named(eval_sets))
+    return conversions + of_fit + memory.watched(estimator, _held_out.named_sets(eval_sets))
