@@ -505,7 +505,7 @@ def test_sparse_predictions_by_blocks(labels, monkeypatch):
     model = make(CLASSIFIER, l1_norm=None, max_steps=400).fit(X, Y)
     whole = model.predict(X)
     assert whole.nnz > 0
-    monkeypatch.setattr("weald._ranking.best.BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("weald._ranking.ranks.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         assert (model.predict(container(X.toarray())) != whole).nnz == 0
 

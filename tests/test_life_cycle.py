@@ -24,7 +24,7 @@ from weald import distribute
 from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BaseBoosting
-from weald._ranking.pipelines import innermost
+from weald._ranking.outputs import innermost
 from weald.model_selection import MultilabelStratifiedKFold, cross_validate
 from weald.multilabel import TunedThresholds
 

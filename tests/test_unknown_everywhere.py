@@ -24,7 +24,7 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, KFold, RandomizedSearchCV
 from weald import inspection, metrics
 from weald import model_selection as ours
-from weald._ranking.known_scorers import _OF_LABELS, _OF_NUMBERS, KnownScorer
+from weald._ranking.scorers import _OF_LABELS, _OF_NUMBERS, KnownScorer
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
 NAN = np.nan

@@ -30,7 +30,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from weald._ranking import best
+from weald._ranking import ranks
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
 
@@ -252,7 +252,7 @@ def test_layouts_threads_and_blocks(kind, monkeypatch):
         methods += [lambda m: m.predict_sparse(X, 0.1), lambda m: m.predict_topk(X, 2, exclude=pattern)]
         methods += [lambda m: m.predict_topk(X, 1, exclude=[1], scores="margin", min_score=-0.2)]
     whole = [method(expected) for method in methods]
-    monkeypatch.setattr(best, "BLOCK_SCORES", 21)
+    monkeypatch.setattr(ranks, "BLOCK_SCORES", 21)
     for method, wanted in zip(methods, whole, strict=True):
         found = method(expected)
         pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]

@@ -43,7 +43,7 @@ from weald._parameters.types import (
     RandomState,
     available_if,
 )
-from weald._ranking import best, outputs, ranks
+from weald._ranking import outputs, ranks
 from weald._rounds import linear_start
 from weald._rounds.held_out import EarlyStopping
 from weald.linear import LinearClassifier
@@ -751,9 +751,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _at_least(self, X: Matrix, floor: float) -> Matrix:
         def of_block(rows: Matrix) -> sparse.csr_array:
-            return best.at_least(self._probabilities(self._scores_of(rows)), floor)
+            return ranks.at_least(self._probabilities(self._scores_of(rows)), floor)
 
-        return best.stacked(X, self.n_outputs_, of_block)
+        return ranks.stacked(X, self.n_outputs_, of_block)
 
     def _has_probabilities(self) -> bool:
         return self._loss.link == "half_logit"
@@ -762,14 +762,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         n_threads, width = self._n_threads(X), self.n_classes_
         if self._label_format is None:
             of_scores = self._decisions if as_margins else self._probabilities
-            of_block = lambda rows: best.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
-            return best.ranked_blocks(X, k, width, marked, n_threads, of_block)
+            of_block = lambda rows: ranks.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
+            return ranks.ranked_blocks(X, k, width, marked, n_threads, of_block)
         if self._has_scores():
             indices, scores = ranks.k_best(self._scores(X), k, marked, n_threads=n_threads)
         elif self._weak is None and self._init is None:
             indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
         else:
-            indices, scores = best.ranked_blocks(X, k, width, marked, n_threads, self._scores_of)
+            indices, scores = ranks.ranked_blocks(X, k, width, marked, n_threads, self._scores_of)
         return indices, self._of_ranked(scores, as_margins=as_margins)
 
     def _of_ranked(self, scores: Float, *, as_margins: bool) -> Float:

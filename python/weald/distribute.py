@@ -44,7 +44,7 @@ from weald._input.described import kind_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import apart
+from weald._ranking.outputs import apart
 from weald._rounds.rounds import Progress, check_verbose
 from weald._tools.merge import MERGED
 from weald._tools.topk import by_sample, topk

@@ -38,7 +38,7 @@ from weald._inspect.readable import check_tests_features, check_trees, fitted, n
 from weald._inspect.shap import Explanation as Explanation
 from weald._inspect.shap import shap_interaction_values, shap_values
 from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import innermost, names_of_features, transformed
+from weald._ranking.outputs import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
 from weald.linear import LinearClassifier
 from weald.tree import DecisionTreeRegressor

@@ -37,7 +37,7 @@ from weald._parameters.types import (
     available_if,
     fit_context,
 )
-from weald._ranking import best, ranks
+from weald._ranking import ranks
 from weald._rounds.linear_start import Added
 
 __all__ = ["LinearClassifier"]
@@ -327,8 +327,8 @@ class LinearClassifier(BaseLinear):
         if self._is_tree:
             # Of labels that the search reaches.
             return csr_of(self._model.predict_at_least(X, floor, self._n_threads(X)), (X.shape[0], self._model.width))
-        of_block = lambda rows: best.at_least(self._probabilities(self._scores_of(rows)), floor)  # noqa: E731
-        return best.stacked(X, self.n_outputs_, of_block)
+        of_block = lambda rows: ranks.at_least(self._probabilities(self._scores_of(rows)), floor)  # noqa: E731
+        return ranks.stacked(X, self.n_outputs_, of_block)
 
     def _positive(self, X: Matrix) -> Any:
         return self._at_least(X, self._threshold) > self._threshold if self._is_tree else super()._positive(X)
@@ -362,8 +362,8 @@ class LinearClassifier(BaseLinear):
         n_threads, width = self._n_threads(X), self.n_classes_
         if self._label_format is None and not self._is_tree:
             of_scores = self._decisions if as_margins else self._probabilities
-            of_block = lambda rows: best.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
-            return best.ranked_blocks(X, k, width, marked, n_threads, of_block)
+            of_block = lambda rows: ranks.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
+            return ranks.ranked_blocks(X, k, width, marked, n_threads, of_block)
         indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
         return indices, self._of_ranked(scores, as_margins=as_margins)
 

@@ -40,8 +40,8 @@ from weald._labels.hierarchical_metrics import (
 )
 from weald._parameters import propensity
 from weald._parameters.types import MatrixLike
-from weald._ranking import label_counts, label_means, ranks, scorers
-from weald._ranking.label_gains import Ranking, mean_ratio, ratio
+from weald._ranking import label_measures, ranks, scorers
+from weald._ranking.label_measures import Ranking, mean_ratio, ratio
 
 __all__ = [
     "auprc",
@@ -351,7 +351,7 @@ def micro_f1(
     float
         The micro-averaged F1 score.
     """
-    return label_counts.f1_score(y_true, y_pred, y_weight, "micro", zero_division)
+    return label_measures.f1_score(y_true, y_pred, y_weight, "micro", zero_division)
 
 
 def macro_f1(
@@ -377,7 +377,7 @@ def macro_f1(
     float
         The macro-averaged F1 score. NaN if all labels are left out.
     """
-    return label_counts.f1_score(y_true, y_pred, y_weight, "macro", zero_division)
+    return label_measures.f1_score(y_true, y_pred, y_weight, "macro", zero_division)
 
 
 class _LabelMetric(Protocol):
@@ -400,7 +400,7 @@ class _LabelMetric(Protocol):
 
 def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
     """The measure of this name in the table of measures, with a text about it and an example."""
-    measure = label_means.MEASURES[name]
+    measure = label_measures.MEASURES[name]
 
     def metric(
         y_true: MatrixLike,
@@ -451,7 +451,7 @@ def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
             If `return_counts` is not a bool.
         """
         with_counts = boolean("return_counts", return_counts)
-        found, counts = label_means.score(measure, y_true, y_score, average, sample_weight, y_weight)
+        found, counts = label_measures.score(measure, y_true, y_score, average, sample_weight, y_weight)
         return (found, counts) if with_counts else found
 
     arguments = (metric.__doc__ or "").partition("\n\n")[2]

@@ -46,7 +46,7 @@ from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
 from weald._labels import group_folds
 from weald._parameters.types import MatrixLike, Prediction, RandomState
-from weald._ranking import known_scorers, scorers
+from weald._ranking import scorers
 from weald._rounds.rounds import check_verbose
 
 __all__ = [
@@ -401,8 +401,8 @@ def _prepared(
     y = targets.with_gaps(y, known)
     if is_sparse(y):
         y = y.tocsr()
-    if options.get("scoring") is not None and known_scorers.has_gaps(y):
-        options = {**options, "scoring": known_scorers.scoring_of_known(options["scoring"], estimator)}
+    if options.get("scoring") is not None and scorers.has_gaps(y):
+        options = {**options, "scoring": scorers.scoring_of_known(options["scoring"], estimator)}
     return y, {**options, "cv": check_cv(options.get("cv"), y, classifier=is_classifier(estimator))}
 
 

@@ -33,8 +33,8 @@ from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.hierarchy import LabelHierarchy
 from weald._labels.thresholds import Objective, tuned
 from weald._parameters.types import MatrixLike, Prediction, RandomState
-from weald._ranking import best, ranks
-from weald._ranking.pipelines import apart
+from weald._ranking import ranks
+from weald._ranking.outputs import apart
 
 __all__ = [
     "CalibratedLabels",
@@ -410,7 +410,7 @@ class CalibratedLabels(LabelsOnUnseen):
             Calibrated probabilities, float64.
         """
         check_fitted(self)
-        floor = best.checked_min_score(min_score)
+        floor = ranks.checked_min_score(min_score)
         # Where y is sparse, most labels are far below this, and stay apart.
         least = 0.0 if self._label_format.container is None else max(self._floor(), self._floor_of_sparse)
         found = self._probabilities(X, max(least, floor))

@@ -28,7 +28,7 @@ from weald._input.checks import Float
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike, Prediction, available_if
-from weald._ranking import best, outputs
+from weald._ranking import outputs, ranks
 
 __all__ = ["VotingClassifier", "VotingRegressor"]
 
@@ -216,8 +216,8 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
             The probabilities, as of `RandomForestClassifier.predict_sparse`.
         """
         check_fitted(self)
-        floor = best.checked_min_score(min_score)
-        parts = [best.at_least(self._mean(rows), floor) for rows in self._blocks(X)]
+        floor = ranks.checked_min_score(min_score)
+        parts = [ranks.at_least(self._mean(rows), floor) for rows in self._blocks(X)]
         return parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
 
     def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
@@ -225,7 +225,7 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
 
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         means = (self._mean(rows) for rows in self._blocks(X))
-        return best.ranked_parts((mean - 0.5 if as_margins else mean for mean in means), k, marked)
+        return ranks.ranked_parts((mean - 0.5 if as_margins else mean for mean in means), k, marked)
 
     @of_one_fit
     def score(

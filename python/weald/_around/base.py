@@ -28,7 +28,7 @@ from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.sklearn_private import HasMethods
 from weald._input.targets import Target
 from weald._parameters.types import RandomState
-from weald._ranking.pipelines import apart
+from weald._ranking.outputs import apart
 
 # Raises unless a value of an estimator is what it must be: the error is a sentence about it.
 Claim = Callable[[Any, Any], None]

@@ -29,8 +29,7 @@ from weald._input.targets import Target
 from weald._parameters import output_strategy
 from weald._parameters.types import MatrixLike
 from weald._ranking import outputs
-from weald._ranking.outputs import classes_of
-from weald._ranking.pipelines import apart
+from weald._ranking.outputs import apart, classes_of
 
 Scores = Literal["absolute", "normalized", "quantile"]
 Region = Literal["box", "ellipsoid"]

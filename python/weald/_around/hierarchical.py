@@ -24,9 +24,8 @@ from weald._input.sklearn_private import StrOptions
 from weald._labels.consistent import METHODS
 from weald._labels.hierarchy import WEIGHTS, LabelHierarchy
 from weald._parameters.types import MatrixLike, Prediction, available_if
-from weald._ranking import best
-from weald._ranking.outputs import of_labels
-from weald._ranking.pipelines import apart
+from weald._ranking import ranks
+from weald._ranking.outputs import apart, of_labels
 from weald._rounds.rounds import Progress
 
 # The least number of samples of an implication that `fit` infers, as in `LabelHierarchy.from_labels`.
@@ -278,7 +277,7 @@ class HierarchicalLabels(LabelsAround):
             probabilities.
         """
         check_fitted(self)
-        return self._scores(X, best.checked_min_score(min_score))
+        return self._scores(X, ranks.checked_min_score(min_score))
 
     def _scores(self, X: MatrixLike, floor: float) -> sparse.csr_array:
         """Consistent scores of at least `floor`."""

@@ -26,9 +26,8 @@ from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat, Target, label_classes
 from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
-from weald._ranking import best, ranks
-from weald._ranking.outputs import of_labels
-from weald._ranking.pipelines import apart, transformed
+from weald._ranking import ranks
+from weald._ranking.outputs import apart, of_labels, transformed
 
 # Binary digits of whole numbers that float64 holds, with one to spare, and its least power of two.
 _DIGITS = 52
@@ -262,7 +261,7 @@ class WithScores(LabelsOnUnseen):
             The scores, as of `RandomForestClassifier.predict_sparse`.
         """
         check_fitted(self)
-        floor = best.checked_min_score(min_score)
+        floor = ranks.checked_min_score(min_score)
         return unseen.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:

@@ -26,16 +26,15 @@ from weald._input.frames import different
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking import best, outputs
-from weald._ranking.outputs import of_labels
-from weald._ranking.pipelines import apart
+from weald._ranking import outputs, ranks
+from weald._ranking.outputs import apart, of_labels
 from weald._rounds.held_out import Dealt
 from weald._rounds.rounds import Progress
 
 
 def blocks_of(X: Matrix, width: int) -> Iterator[Any]:
     """Blocks of samples with about 2**23 scores."""
-    n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), count_samples(X)
+    n_rows, n = max(1, ranks.BLOCK_SCORES // max(1, width)), count_samples(X)
     if is_sparse(X) and n > n_rows:
         X = X.tocsr()
     for start in range(0, max(1, n), n_rows):
@@ -82,7 +81,7 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
         found = sparse.csr_array(final.predict_sparse(X, min_score=floor))
         outputs.check_values(found.data, outputs.called(final, "predict_sparse"), is_proba=True)
     else:
-        parts = [best.at_least(_dense_probabilities(final, rows), floor) for rows in blocks_of(X, n_labels)]
+        parts = [ranks.at_least(_dense_probabilities(final, rows), floor) for rows in blocks_of(X, n_labels)]
         found = stacked(parts)
     if found.shape[1] != n_labels:
         raise ValueError(

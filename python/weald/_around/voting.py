@@ -34,8 +34,7 @@ from weald._input.targets import LabelFormat, Target, label_classes
 from weald._input.y_columns import kind_of_classes
 from weald._parameters.types import MatrixLike
 from weald._ranking import outputs
-from weald._ranking.outputs import classes_of
-from weald._ranking.pipelines import apart
+from weald._ranking.outputs import apart, classes_of
 from weald._rounds.rounds import Progress
 
 _ACCEPTED = "a list of pairs (name, estimator)"

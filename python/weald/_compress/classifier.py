@@ -16,7 +16,7 @@ from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
 from weald._parameters import label_weight as _label_weight
 from weald._parameters.types import MatrixLike, Prediction
-from weald._ranking import best, ranks
+from weald._ranking import ranks
 from weald.loss import LOSSES, Loss
 
 
@@ -53,14 +53,14 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
         n_threads = self._n_threads(X)
         if not as_margins:
             return self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
-        margins = lambda rows: best.by_class(self._decisions(rows), self.n_classes_)  # noqa: E731
-        return best.ranked_blocks(X, k, self.n_classes_, marked, n_threads, margins)
+        margins = lambda rows: ranks.by_class(self._decisions(rows), self.n_classes_)  # noqa: E731
+        return ranks.ranked_blocks(X, k, self.n_classes_, marked, n_threads, margins)
 
     def _at_least(self, X: Matrix, floor: float) -> Matrix:
         def of_block(rows: Matrix) -> sparse.csr_array:
-            return best.at_least(self._model.predict(rows, self._n_threads()), floor)
+            return ranks.at_least(self._model.predict(rows, self._n_threads()), floor)
 
-        return best.stacked(X, self.n_outputs_, of_block)
+        return ranks.stacked(X, self.n_outputs_, of_block)
 
     def _multi_label(self) -> str | bool:
         said, given = super()._multi_label(), self._given()

@@ -24,7 +24,7 @@ from weald._input.checks import count_samples, integer, is_integer, number, show
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import apart, innermost
+from weald._ranking.outputs import apart, innermost
 from weald._rounds.rounds import Progress
 from weald._tools.merge import merge
 

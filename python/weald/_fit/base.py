@@ -45,7 +45,7 @@ from weald._parameters.types import (
     OutputProjection,
     RandomState,
 )
-from weald._ranking import best
+from weald._ranking import ranks
 from weald._rounds.linear_start import Added
 
 if TYPE_CHECKING:
@@ -431,7 +431,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
 
     def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Matrix:
         """CSR of the results of `build` for blocks of checked samples."""
-        return best.stacked(self._check_predict(X), self.n_outputs_, build)
+        return ranks.stacked(self._check_predict(X), self.n_outputs_, build)
 
     def _scores(self, X: MatrixLike) -> Float:
         """Raw scores of samples, of shape (n_samples, n_columns)."""

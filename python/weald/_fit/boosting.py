@@ -30,7 +30,7 @@ from weald._parameters.types import (
     available_if,
     fit_context,
 )
-from weald._ranking.known_scorers import has_gaps
+from weald._ranking.scorers import has_gaps
 from weald._rounds import held_out as _held_out
 from weald._rounds import linear_start
 from weald._rounds import rounds as _rounds

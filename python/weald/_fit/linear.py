@@ -28,7 +28,7 @@ from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import ClassWeight, MatrixLike, RandomState, available_if
-from weald._ranking import best
+from weald._ranking import ranks
 from weald._rounds.linear_start import of_folds
 from weald._rounds.rounds import Progress
 
@@ -376,6 +376,6 @@ def _fit_labels_out_of_bag(
 def chosen_features(X: Matrix, weights: Float | None) -> str:
     """What trees do with X by `features="auto"`: "tfidf" if all values of samples of positive weight are counts."""
     X = X if weights is None or weights.all() else X[weights > 0]
-    blocks = (rows.data if is_sparse(rows) else rows for rows in best.row_blocks(X, X.shape[1]))
+    blocks = (rows.data if is_sparse(rows) else rows for rows in ranks.row_blocks(X, X.shape[1]))
     are_counts = all((values >= 0).all() and (np.floor(values) == values).all() for values in blocks)
     return "tfidf" if are_counts else "normalized"

@@ -15,7 +15,7 @@ from weald._input import frames
 from weald._input.checks import Float, boolean, count_samples
 from weald._input.targets import LabelFormat
 from weald._parameters.types import MatrixLike, Scores, available_if
-from weald._ranking import best
+from weald._ranking import ranks
 
 
 class NamedOutputs:
@@ -151,16 +151,16 @@ class BestLabels:
         X, n_samples = self._to_rank(X)
         width = self.n_classes_ if self._label_format is None else self.n_outputs_
         has_probabilities, has_margins = hasattr(self, "predict_proba"), hasattr(self, "decision_function")
-        as_margins = best.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
-        k, floor = best.checked_k(k, width), best.checked_floor(min_score, as_margins)
+        as_margins = ranks.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
+        k, floor = ranks.checked_k(k, width), ranks.checked_floor(min_score, as_margins)
         of_columns = self._names_to_rank() if boolean("names", names) else None
         given = None if exclude is None else frames.names_of(exclude, "exclude")
         if (where := frames.different(given, getattr(self, "target_names_in_", None))) is not None:
             raise ValueError(f"exclude must have {where}: its columns must be the labels, in the order of y")
-        marked = best.pattern(exclude, n_samples, width)
+        marked = ranks.excluded(exclude, n_samples, width)
         indices, found = self._k_best(X, k, marked, as_margins=as_margins)
-        labels, found = best.ranked(indices, found, floor, are_margins=as_margins)
-        return labels if of_columns is None else best.named_labels(labels, of_columns), found
+        labels, found = ranks.padded_by_floor(indices, found, floor, are_margins=as_margins)
+        return labels if of_columns is None else ranks.named_labels(labels, of_columns), found
 
     def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
         """Samples as `_k_best` takes them, and their number."""

@@ -25,7 +25,7 @@ from weald._input.sparse import Raw, csr_of, has_nan, is_sparse, r2
 from weald._input.targets import CONTAINER, Target, label_classes
 from weald._parameters import class_weight
 from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
-from weald._ranking import best, ranks
+from weald._ranking import ranks
 
 
 def known_target(estimator: NamedOutputs) -> Target:
@@ -186,7 +186,7 @@ def best_of_scores(
     """The `k` best labels or classes by the scores of the engine, and their margins or probabilities."""
     if model._label_format is None:
         of_scores = model._decisions if as_margins else model._probabilities
-        return ranks.k_best(best.by_class(of_scores(scores), model.n_classes_), k, marked)
+        return ranks.k_best(ranks.by_class(of_scores(scores), model.n_classes_), k, marked)
     indices, found = ranks.k_best(scores, k, marked)
     return indices, model._of_ranked(found, as_margins=as_margins)
 
@@ -417,7 +417,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
         CSR of shape (n_samples, n_labels), float64
             A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
         """
-        found = self._at_least(self._check_predict(X), best.checked_min_score(min_score))
+        found = self._at_least(self._check_predict(X), ranks.checked_min_score(min_score))
         assert self._label_format is not None
         as_stored: sparse.csr_array | sparse.csr_matrix = (self._label_format.container or sparse.csr_array)(found)
         return as_stored

@@ -15,7 +15,7 @@ from weald._input.masks import rows_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import apart
+from weald._ranking.outputs import apart
 from weald._rounds.rounds import Progress
 
 # What is made of a fitted model and of X. Executors send it to their workers.

@@ -21,7 +21,7 @@ from weald._input.sparse import csr_of, is_sparse
 from weald._inspect.linear_part import LinearPart
 from weald._inspect.readable import check_trees, fitted
 from weald._parameters.types import MatrixLike, Prediction
-from weald._ranking.pipelines import names_of_features, transformed
+from weald._ranking.outputs import names_of_features, transformed
 
 __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
 

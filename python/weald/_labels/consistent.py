@@ -13,7 +13,7 @@ from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._labels.isotonic import isotonic
 from weald._labels.label_graph import Index, matrix_of
-from weald._ranking.best import BLOCK_SCORES
+from weald._ranking.ranks import BLOCK_SCORES
 
 METHODS = ("max", "min", "isotonic")
 

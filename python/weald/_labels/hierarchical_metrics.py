@@ -13,7 +13,7 @@ from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._labels.hierarchy import LabelHierarchy
 from weald._parameters.types import MatrixLike
-from weald._ranking import curves, label_counts, ranks
+from weald._ranking import label_measures, ranks
 
 # Predicted labels, or the tuple of labels and scores that `predict_topk` returns.
 _Predicted = MatrixLike | tuple[ArrayLike, ArrayLike]
@@ -122,7 +122,7 @@ def _counts(
     """The numbers of labels that are right, true and predicted, for each sample with a known entry."""
     target = _checked(hierarchy)._labels(y_true, y_weight, "y_true")
     labels, mask = hierarchy._closed(target.original, target.mask)
-    predicted, _ = hierarchy._closed(label_counts.predicted_labels(y_pred, labels.shape))
+    predicted, _ = hierarchy._closed(label_measures.predicted_labels(y_pred, labels.shape))
     known = ranks.n_known_of(labels.shape, mask) > 0
     if mask is not None:
         predicted = ranks.without(predicted, mask)
@@ -138,7 +138,7 @@ def _checked(hierarchy: object) -> LabelHierarchy:
 
 
 def _averaged(parts: NDArray[np.intp], wholes: NDArray[np.intp], average: object, zero_division: object) -> float:
-    zero = label_counts.check_zero_division(zero_division)
+    zero = label_measures.check_zero_division(zero_division)
     if not isinstance(average, str) or average not in ("micro", "samples"):
         raise ValueError(f"average must be 'micro' or 'samples', got {shown(average)}")
     if not len(wholes):
@@ -204,7 +204,7 @@ def fmax(
             tried = check_array(thresholds, ensure_2d=False, dtype=np.float64, input_name="thresholds")
         if tried.ndim != 1 or tried.min() <= 0:
             raise ValueError("thresholds must be a list of positive numbers, got others")
-    return curves.largest_f(labels, scores, mask, tried)
+    return label_measures.largest_f(labels, scores, mask, tried)
 
 
 def auprc(
@@ -246,7 +246,9 @@ def auprc(
     if not isinstance(average, str) or average not in ("micro", "macro", "weighted"):
         raise ValueError(f"average must be 'micro', 'macro' or 'weighted', got {shown(average)}")
     labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
-    found, n_true = curves.areas(labels, ranks.all_scores(y_score, labels.shape), mask, average == "micro")
+    found, n_true = label_measures.precision_recall_areas(
+        labels, ranks.all_scores(y_score, labels.shape), mask, average == "micro"
+    )
     some = n_true > 0
     if not some.any():
         return float("nan")

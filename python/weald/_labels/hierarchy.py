@@ -18,7 +18,7 @@ from weald._input.sparse import is_sparse
 from weald._labels import consistent, label_edges, label_graph
 from weald._labels.label_graph import Index
 from weald._parameters.types import MatrixLike, Prediction
-from weald._ranking import best, ranks
+from weald._ranking import ranks
 
 WEIGHTS = ("depth", "information_content", "information_accretion")
 
@@ -407,10 +407,10 @@ class LabelHierarchy:
         scores : float64 ndarray of shape (n_samples, k)
             Their consistent scores.
         """
-        k = best.checked_k(k, self.n_labels)
+        k = ranks.checked_k(k, self.n_labels)
         found = self._scores(scores, checked_method(method) == "isotonic")
         indices, values = self._k_best(self._consistent(found, method), k, None)
-        return best.ranked(indices, values, -np.inf, are_margins=True)
+        return ranks.padded_by_floor(indices, values, -np.inf, are_margins=True)
 
     def _k_best(self, scores: Matrix, k: int, marked: sparse.csr_array | None) -> tuple[NDArray[np.uint32], Float]:
         """The k largest consistent scores without marked labels, parents before children, as `ranks.k_best`."""

@@ -17,7 +17,7 @@ from sklearn.metrics import check_scoring
 from weald import _weald
 from weald._input.checks import Float, integer, is_float, named, shown
 from weald._parameters.types import MatrixLike
-from weald._ranking.known_scorers import scoring_of_known
+from weald._ranking.scorers import scoring_of_known
 
 if TYPE_CHECKING:
     from weald._fit.bagging import BaseBagging

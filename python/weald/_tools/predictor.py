@@ -27,7 +27,7 @@ from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._parameters.types import Estimator, MatrixLike, Prediction, Scores
-from weald._ranking.pipelines import apart
+from weald._ranking.outputs import apart
 from weald._tools.one_sample import Parts, Row, as_row, row_of, row_of_entries
 
 if TYPE_CHECKING:
