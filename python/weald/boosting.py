@@ -26,9 +26,9 @@ from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import HasMethods, StrOptions
 from weald._input.sparse import has_nan
 from weald._input.targets import Target
-from weald._parameters import label_weight as _label_weight
-from weald._parameters import output_scaling as _output_scaling
-from weald._parameters.projections import derived_seed
+from weald._parameters import growing as _growing
+from weald._parameters import weighting as _weighting
+from weald._parameters.growing import derived_seed
 from weald._parameters.types import (
     CategoricalFeatures,
     ClassWeight,
@@ -233,7 +233,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
         "loss": [StrOptions(set(losses.names("numbers"))), HasMethods(["loss", "gradient_hessian"])],
-        **_output_scaling.CONSTRAINTS,
+        **_growing.OUTPUT_FACTORS,
     }
 
     output_scaling: OutputScaling
@@ -544,7 +544,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "loss": [StrOptions(set(losses.names("labels"))), HasMethods(["loss", "gradient_hessian"])],
         "init": [StrOptions({"linear", "auto"}), HasMethods(["fit", "predict"]), None],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
-        **_label_weight.CONSTRAINTS,
+        **_weighting.LABEL_WEIGHT,
         **BaseClassifier._parameter_constraints,
     }
 

@@ -30,9 +30,9 @@ from weald._fitted.proof import check_fitted
 from weald._input.checks import Float, Number
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.targets import Target
-from weald._parameters import label_weight as _label_weight
-from weald._parameters import output_scaling, projections
-from weald._parameters.projections import Growth
+from weald._parameters import growing
+from weald._parameters import weighting as _weighting
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
     Estimator,
     ForestClassWeight,
@@ -46,7 +46,7 @@ from weald._parameters.types import (
     fit_context,
 )
 from weald._rounds import rounds as _rounds
-from weald.projection import count_projections
+from weald.projection import CONSTRAINTS, count_projections
 
 if TYPE_CHECKING:
     from weald._weald import _CentroidForestConfig
@@ -88,7 +88,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         **BAGGING_CONSTRAINTS,
         "n_children": [Interval(Integral, 2, 2**15, closed="both")],
         "max_leaf_samples": [Interval(Integral, 1, None, closed="left")],
-        **projections.CONSTRAINTS,
+        **CONSTRAINTS,
         "projection_scope": [StrOptions({"node", "tree", "forest"})],
         "max_centroid_features": [Interval(Integral, 1, None, closed="left"), None],
         "min_centroid_weight": [Number(Real, 0.0, 1.0, closed="left")],
@@ -193,7 +193,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             # This is the default, and some families have at most as many directions as there are outputs.
             n_projections = min(_N_PROJECTIONS, target.n_columns)
         given = self.output_projection, n_projections
-        projection = projections.to_engine(*given, target, growth, default=n_projections)
+        projection = growing.projection_to_engine(*given, target, growth, default=n_projections)
         clustering, center = self._clustering
         return {
             "trees": trees,
@@ -267,7 +267,7 @@ class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
-        **_label_weight.CONSTRAINTS,
+        **_weighting.LABEL_WEIGHT,
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         **BaseClassifier._parameter_constraints,
     }
@@ -277,7 +277,7 @@ class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
     label_weight: LabelWeight
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
-        found = _label_weight.of_labels(self, target, weights)
+        found = _weighting.of_labels(self, target, weights)
         return None if found is None else found.tolist()
 
 
@@ -286,14 +286,14 @@ class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
-        "output_weights": output_scaling.CONSTRAINTS["output_weights"],
+        "output_weights": growing.OUTPUT_FACTORS["output_weights"],
     }
     _clustering = ("euclidean", True)
 
     output_weights: ArrayLike | None
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
-        return output_scaling.numbers("output_weights", self.output_weights)
+        return growing.numbers("output_weights", self.output_weights)
 
 
 class CentroidForestClassifier(BaseCentroidForestClassifier):

@@ -26,7 +26,7 @@ from weald._around.ranked import Ranked as Ranked
 from weald._fit.base import keep
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import checks, warned
+from weald._input import checks, messages
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
@@ -713,7 +713,7 @@ class ConformalLabels(WithScores):
             rules = (alpha, float(self.delta), self._floor())
             self.threshold_ = label_risk.precision_threshold(scores, truth, weights, *rules)
             if np.isinf(self.threshold_):
-                warned.warn(
+                messages.warn(
                     f"No threshold is sure to have a precision of {1 - alpha:g}, with {self.n_calibration_:g} calibration "
                     "samples: no label is predicted. A larger alpha or delta, or more samples, may change this."
                 )

@@ -40,7 +40,7 @@ from weald._fit.base import BaseModel
 from weald._fitted.at_once import FittedAsOne, fitted_at_once
 from weald._input import frames, targets
 from weald._input.checks import check_has_fit, count_samples, named, shown
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike

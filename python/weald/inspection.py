@@ -27,7 +27,7 @@ from weald._input import frames
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, integer, is_integer, named, shown
 from weald._input.columns import Columns
-from weald._input.described import described, kind_of
+from weald._input.messages import described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import Raw, is_sparse
 from weald._inspect.curve_display import BoostingCurveDisplay

@@ -38,7 +38,7 @@ from weald._labels.hierarchical_metrics import (
     hierarchical_precision,
     hierarchical_recall,
 )
-from weald._parameters import propensity
+from weald._parameters import weighting
 from weald._parameters.types import MatrixLike
 from weald._ranking import label_measures, ranks, scorers
 from weald._ranking.label_measures import Ranking, mean_ratio, ratio
@@ -203,7 +203,7 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     labels = targets.labels(Y, what="Y", masks=False).original
     n, d = labels.shape
     frequencies = np.bincount(labels.indices, minlength=d)
-    found: Float = 1.0 / propensity.inverse(frequencies, n, a, b)
+    found: Float = 1.0 / weighting.inverse_of_frequencies(frequencies, n, a, b)
     if not found.all():
         raise ValueError(f"a and b must not be so extreme that propensities are zero, got a={a!r} and b={b!r}")
     return found

@@ -30,20 +30,12 @@ from weald import _weald
 from weald._around.labels import LabelsAround
 from weald._fit.predictions import BaseClassifier
 from weald._input import registry, targets
-from weald._input.checks import (
-    check_has_fit,
-    check_jobs,
-    check_names_of_scorers,
-    folds_of,
-    generator,
-    integer,
-    named,
-)
-from weald._input.described import described
+from weald._input.checks import check_has_fit, check_jobs, check_names_of_scorers, folds_of, generator, integer, named
 from weald._input.masks import KnownCells
+from weald._input.messages import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
-from weald._input.y_columns import check_array_of_y
+from weald._input.targets import check_array_of_y
 from weald._labels import group_folds
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import scorers

@@ -22,7 +22,7 @@ from weald._around.labels import LabelsOnUnseen, WithScores, n_positive_rows
 from weald._fit.base import keep
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import checks, masks, warned
+from weald._input import checks, masks, messages
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat as LabelFormat
@@ -206,7 +206,7 @@ class TunedThresholds(WithScores):
         self.tuned_score_, self.n_labels_named_ = found.score, found.n_named
         if found.at_floor:
             lower = f"a min_score below {floor:g} may predict more" if floor else "it has no further ones"
-            warned.warn(
+            messages.warn(
                 f"objective={self.objective!r} takes all stored scores of the estimator, {found.n_named:.3g} label(s) per "
                 f"sample, and not all that it asks for: {lower}."
             )
@@ -377,7 +377,7 @@ class CalibratedLabels(LabelsOnUnseen):
         kept = n_positive_rows(labels, weights) < int(self.min_positives)
         self.is_calibrated_ = ~kept
         if self.method == "sigmoid":
-            warned.of_tiny_weights(weights, {"the prior of method='sigmoid'": calibration.LEAST_WEIGHT})
+            messages.of_tiny_weights(weights, {"the prior of method='sigmoid'": calibration.LEAST_WEIGHT})
         self._maps = calibration.calibrated(scores, labels, weights, self.method, kept, given.target.mask)
 
     def _check_positives(self, target: Target, weights: Float | None) -> None:

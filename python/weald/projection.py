@@ -43,7 +43,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._input import checks, registry, targets
 from weald._input.checks import Float, Matrix
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 

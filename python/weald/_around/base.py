@@ -23,8 +23,8 @@ from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import check_fitted
 from weald._input import checks, registry
 from weald._input.checks import Float
-from weald._input.described import described
 from weald._input.frames import CONTAINERS, OUTPUT
+from weald._input.messages import described
 from weald._input.sklearn_private import HasMethods
 from weald._input.targets import Target
 from weald._parameters.types import RandomState

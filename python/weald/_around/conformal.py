@@ -20,13 +20,13 @@ from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.samples import Samples
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.fits import Read
-from weald._input import checks, masks, targets, warned
+from weald._input import checks, masks, messages, targets
 from weald._input.checks import Float, shown
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters import output_strategy
+from weald._parameters import growing
 from weald._parameters.types import MatrixLike
 from weald._ranking import outputs
 from weald._ranking.outputs import apart, classes_of
@@ -108,7 +108,7 @@ class BaseConformal(NamedOutputs, AroundOne):
         weights = masks.weights_of_known(given.target.known, given.sample_weight, given.target.names)
         weights = None if weights is None else checks.count_weights(weights)
         n = checks.count_samples(given.X)
-        if weights is not None and warned.of_tiny_weights(weights, {f"alpha={self.alpha}": 1 / self.alpha - 1}):
+        if weights is not None and messages.of_tiny_weights(weights, {f"alpha={self.alpha}": 1 / self.alpha - 1}):
             weights = checks.relative(weights)
             weights = weights * (np.count_nonzero(weights) / weights.sum())  # they are taken as relative
         ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
@@ -375,9 +375,9 @@ def _check_has_spread(final: BaseEstimator) -> None:
             "conformity_score='normalized' requires a random forest or an extra-trees forest of weald, got "
             f"{kind_of(final)}; 'absolute' takes any regressor"
         )
-    if output_strategy.is_asked(final):
+    if growing.asks_to_separate(final):
         raise ValueError(
-            f"conformity_score='normalized' does not support a forest with {output_strategy.ASKED}, whose trees have one "
+            f"conformity_score='normalized' does not support a forest with {growing.ASKED}, whose trees have one "
             "output each; 'absolute' does"
         )
 

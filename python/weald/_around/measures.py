@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from weald._input import checks, masks, targets
 from weald._input.checks import Float
-from weald._input.described import described
+from weald._input.messages import described
 from weald._input.targets import Target
 from weald._parameters.types import Estimator, MatrixLike
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from weald._input import registry
 from weald._input.checks import Float, number
-from weald._input.described import described
+from weald._input.messages import described
 
 # Products such as (n + 1)(1 − alpha) that are a whole number may be computed as slightly more.
 _SLACK = 1e-12

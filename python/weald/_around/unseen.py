@@ -20,9 +20,9 @@ from weald._around.base import Fit
 from weald._fit.bagging import BaseBagging
 from weald._fitted.fits import Read, fitted_last, with_folds
 from weald._input.checks import Float, Matrix, check_is_instance, count_samples, draw_seed, folds_of
-from weald._input.described import kind_of
 from weald._input.elementary import expit
 from weald._input.frames import different
+from weald._input.messages import kind_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike

@@ -27,11 +27,10 @@ from weald._fitted.fits import HERE, Fits, fitted
 from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, frames, targets
 from weald._input.checks import Float
-from weald._input.described import described, kind_of
+from weald._input.messages import described, kind_of
 from weald._input.sklearn_private import BaseHeterogeneousEnsemble, Interval, StrOptions, safe_indexing
 from weald._input.sparse import is_sparse
-from weald._input.targets import LabelFormat, Target, label_classes
-from weald._input.y_columns import kind_of_classes
+from weald._input.targets import LabelFormat, Target, kind_of_classes, label_classes
 from weald._parameters.types import MatrixLike
 from weald._ranking import outputs
 from weald._ranking.outputs import apart, classes_of

@@ -14,7 +14,7 @@ from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import compressing
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
-from weald._parameters import label_weight as _label_weight
+from weald._parameters import weighting as _weighting
 from weald._parameters.types import MatrixLike, Prediction
 from weald._ranking import ranks
 from weald.loss import LOSSES, Loss
@@ -25,7 +25,7 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(compressing(classifier=True))), Loss],
-        **_label_weight.CONSTRAINTS,
+        **_weighting.LABEL_WEIGHT,
         **BaseClassifier._parameter_constraints,
     }
 

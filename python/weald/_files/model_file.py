@@ -23,7 +23,7 @@ from weald._files.model_parts import NESTED, apart, is_of_weald, nested, put_tog
 from weald._files.state import Decoder, Encoder
 from weald._files.texts import arrays_of, from_text, prove_arrays, prove_size, to_text
 from weald._input import registry
-from weald._input.described import described, kind_and_module
+from weald._input.messages import described, kind_and_module
 
 if TYPE_CHECKING:
     from weald._weald import _Model, _ModelSummary

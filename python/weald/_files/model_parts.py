@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from weald._files import archives
 from weald._files.state import Decoder, Encoder
 from weald._input import registry
-from weald._input.described import described, kind_and_module
+from weald._input.messages import described, kind_and_module
 from weald._rounds.rounds import CALLBACKS
 from weald.loss import get
 

@@ -40,7 +40,7 @@ from weald._files.archives import ELSEWHERE, is_of_others
 from weald._files.texts import DTYPE, KINDS, TENSOR_TYPES, dtype_of, list_of, only_item, shape_of, to_text
 from weald._input import registry
 from weald._input.checks import Matrix
-from weald._input.described import cut, described
+from weald._input.messages import cut, described
 from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat
 from weald._labels.hierarchy import LabelHierarchy

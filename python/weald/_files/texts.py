@@ -10,7 +10,7 @@ from typing import Any, Never
 
 import numpy as np
 
-from weald._input.described import cut, described
+from weald._input.messages import cut, described
 
 # The maximum numbers of lists and objects of a text, which take far more memory than their text. Brackets are counted
 # before decoding, including those within strings.

@@ -24,9 +24,9 @@ from weald._fitted.at_once import fitted_at_once
 from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import OF_CONTAINER, OF_SEED, Proof, Row, integer, must, numbers, sparse_or_numbers
 from weald._input import digest as _digest
-from weald._input import masks, warned
+from weald._input import masks, messages
 from weald._input.checks import MOST, Float, Number, draw_seed, is_float, named, shown
-from weald._input.described import described
+from weald._input.messages import described
 from weald._input.sklearn_private import Interval, RealNotInt
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import Target
@@ -216,7 +216,7 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
         n_threads = self._n_threads()
         config = self._forest_config(samples, (n_grown, end))
         if n_more == 0:
-            warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
+            messages.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
             each = self._trees_at_a_time(target)
             of_all = type(self).__name__, "tree", end * each, self.verbose, n_grown * each
@@ -321,7 +321,7 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
         if not scored[exists].all():
-            warned.warn(
+            messages.warn(
                 "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
                 "reliable OOB estimates."
             )

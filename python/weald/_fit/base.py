@@ -30,10 +30,9 @@ from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from weald._input.sparse import Raw
 from weald._input.targets import Target
-from weald._parameters import constraints, label_weight, output_scaling, projections
-from weald._parameters.max_features import n_drawn_features
+from weald._parameters import growing, weighting
+from weald._parameters.growing import Growth, n_drawn_features
 from weald._parameters.other_names import telling_names
-from weald._parameters.projections import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     Estimator,
@@ -47,6 +46,7 @@ from weald._parameters.types import (
 )
 from weald._ranking import ranks
 from weald._rounds.linear_start import Added
+from weald.projection import CONSTRAINTS
 
 if TYPE_CHECKING:
     from weald._fit.tree import BaseTree
@@ -151,7 +151,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
-        **projections.CONSTRAINTS,
+        **CONSTRAINTS,
     }
     # How thresholds are chosen, for estimators without the parameter `splitter`.
     _splitter: ClassVar[str] = "best"
@@ -388,11 +388,11 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         if hasattr(self, _schema.CATEGORIES):
             found["categories"] = _schema.to_engine(self)
         if getattr(self, "monotonic_cst", None) is not None:
-            found["monotonic_cst"] = constraints.monotonic_to_engine(self, n_outputs)
+            found["monotonic_cst"] = growing.monotonic_to_engine(self, n_outputs)
         if getattr(self, "interaction_cst", None) is not None:
-            found["interaction_cst"] = constraints.groups_to_engine(self)
-        if output_scaling.are_given(self):
-            found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
+            found["interaction_cst"] = growing.groups_to_engine(self)
+        if growing.scales_outputs(self):
+            found.update(growing.factors_to_engine(self, criterion))  # type: ignore[typeddict-item]
         return found
 
     def _most_leaves(self) -> int | None:
@@ -525,13 +525,13 @@ class TreeParameters(BaseModel):
     def _tree_config(self, samples: Samples, growth: Growth) -> _TreeConfig:
         """Parameters of trees that are grown on these samples, in the engine's form."""
         target = samples.target
-        criterion = projections.check_criterion(self.criterion, self.output_projection, target.kind)
+        criterion = growing.check_criterion(self.criterion, self.output_projection, target.kind)
         config = self._growth_config(samples.n_positive, criterion, growth.seed, target.n_outputs)
         if getattr(self, "label_weight", None) is not None:
-            config.update(label_weight.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
+            config.update(weighting.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
         if self.output_projection is not None or isinstance(self.n_projections, bool):
             given = self.output_projection, self.n_projections
-            config["output_projection"] = projections.to_engine(*given, target, growth)
+            config["output_projection"] = growing.projection_to_engine(*given, target, growth)
         return config
 
     def _bins_of_trees(self) -> int | None:

@@ -19,11 +19,11 @@ from weald._fit.boosting_parameters import BoostingParameters
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.proof import check_fitted
-from weald._input import checks, masks, warned
+from weald._input import checks, masks, messages
 from weald._input.checks import Float, Matrix, draw_seed
 from weald._input.targets import Target
-from weald._parameters import label_weight
-from weald._parameters.max_features import n_drawn_features
+from weald._parameters import weighting
+from weald._parameters.growing import n_drawn_features
 from weald._parameters.other_names import telling_names
 from weald._parameters.types import (
     MatrixLike,
@@ -165,7 +165,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         grown = self._model if self._goes_on() else None
         stages = self._prepare(given, grown)
         if grown is not None and grown.n_stages == self._most_stages():
-            warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
+            messages.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
         else:
             self._model, curves = self._search(given, self._start(given, stages, grown), grown)
             self.n_estimators_ = self._model.n_stages
@@ -194,7 +194,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             boosting_checks.check_warm_start(self, before, shared, grown.n_stages)
         self._shared = shared
         boosting_checks.check_effects(self, self._n_columns(target), has_validation=has_validation)
-        of_labels = label_weight.of_labels(self, target, samples.row_weights[0])
+        of_labels = weighting.of_labels(self, target, samples.row_weights[0])
         watched = []
         if given.eval_sets is not None:
             config = self._boost_config(samples.n_positive, target, of_labels, draws=False)
@@ -466,7 +466,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
     def _refit_config(self, engine: object, weights: Float | None, known: masks.KnownCells | None) -> _BoostConfig:
         """The parameters of a fit of the existing stages to y in the engine's form, of which this is known."""
         target = replace(self._known_target(), engine=engine, known=known)
-        of_labels = label_weight.of_labels(self, target, weights)
+        of_labels = weighting.of_labels(self, target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,
             "n_iter_no_change": None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weald._input import masks, warned
+from weald._input import masks, messages
 from weald._input.checks import Float, shown
 from weald._input.targets import Target
 from weald.loss import Loss, get
@@ -152,7 +152,7 @@ def warn_of_tiny_numbers(boosting: BaseBoosting, target: Target, weights: Float 
             continue
         names = [name for name, amount in least.items() if mean ** (2 - power) * len(y) < amount]
         if names:
-            warned.warn(
+            messages.warn(
                 f"y has a mean of {mean:.3g}{f' in output {j}' if target.n_outputs > 1 else ''}, and the second derivatives of "
                 f"loss={loss.name!r} are in its unit, so that {' and '.join(names)} decide{'' if names[1:] else 's'} the "
                 "model: multiply y by a factor, so that its mean is about 1, or set these parameters to 0",

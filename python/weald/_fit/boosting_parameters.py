@@ -19,8 +19,8 @@ from weald._fitted.proof import PLANNED
 from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
-from weald._parameters import constraints, label_weight, projections
-from weald._parameters.projections import Growth
+from weald._parameters import growing, weighting
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     InteractionCst,
@@ -202,7 +202,7 @@ class BoostingParameters(BoostedModel):
             "n_features": self.n_features_in_,
             "output_strategy": None if self._given_strategy() == "auto" else self._given_strategy(),
             "kept": str(self._shared["output_strategy"]) if goes_on else None,
-            "has_directions": self.monotonic_cst is not None and constraints.has_directions(self),
+            "has_directions": self.monotonic_cst is not None and growing.has_directions(self),
             "has_weak_models": self.estimator is not None,
             "has_init": self.init is not None,
             "is_linear_init": isinstance(self.init, str),
@@ -228,7 +228,7 @@ class BoostingParameters(BoostedModel):
         """Decide what "auto" stands for in the fit to these samples."""
         asked = self._asks_for(samples.target, may_search=may_search)
         if self.estimator is None:
-            counted = label_weight.that_count(self, samples.target)
+            counted = weighting.that_count(self, samples.target)
             y, mask = counted.engine, counted.known_in_engine
             counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
         else:  # nothing about them depends on the samples
@@ -304,7 +304,7 @@ class BoostingParameters(BoostedModel):
             projected, growth = self._projected(), Growth(self._seed, range(self._most_stages()))
             if not draws and callable(projected.projection):
                 projected = Projected(n_projections=projected.n_projections)
-            projection = projections.of_stages(projected, self._n_columns(target), growth)
+            projection = growing.of_stages(projected, self._n_columns(target), growth)
             if projection["n_projections"] > 1 and not self._relabels():
                 raise ValueError(
                     "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._fit.base import BaseModel
 from weald._input import checks
-from weald._input.described import described
+from weald._input.messages import described
 from weald._input.sparse import is_sparse
-from weald._parameters import output_strategy
+from weald._parameters import growing
 from weald._parameters.types import MatrixLike
 
 __all__ = ["CompactReport", "compact_leaves"]
@@ -118,9 +118,7 @@ def compact_leaves(
     if getattr(estimator._engine, "by_output", False):
         for name, value in (("top_k", top_k), ("training_data", training_data)):
             if value is not None:
-                raise ValueError(
-                    f"{name} must be None for a forest with {output_strategy.ASKED}, whose leaves have one value"
-                )
+                raise ValueError(f"{name} must be None for a forest with {growing.ASKED}, whose leaves have one value")
     before, n_threads, unit = estimator._engine, estimator._n_threads(), estimator._unit()
     if (what := _CORRECTED.get(type(before))) is not None:
         for name, value in (("top_k", top_k), ("training_data", training_data)):

@@ -32,9 +32,8 @@ from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters import constraints, label_weight, output_strategy
-from weald._parameters.max_features import n_drawn_features
-from weald._parameters.projections import derived_seed
+from weald._parameters import growing, weighting
+from weald._parameters.growing import derived_seed, n_drawn_features
 from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._rounds.rounds import Progress
 
@@ -204,7 +203,7 @@ class BaseCompressed(WithPaths):
         self._check_parameters()
         if self._is_frozen():
             check_is_fitted(self._given())
-        if (given := self._given()) is not None and constraints.has_directions(given):
+        if (given := self._given()) is not None and growing.has_directions(given):
             raise ValueError(
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
@@ -221,9 +220,9 @@ class BaseCompressed(WithPaths):
             )
         of_labels = None
         if getattr(self, "label_weight", None) is not None:
-            of_labels = label_weight.of_labels(self, target, weights)
+            of_labels = weighting.of_labels(self, target, weights)
         seed = draw_seed(self.random_state)
-        counted = label_weight.that_count(self, target)
+        counted = weighting.that_count(self, target)
         folds = folds_of(self.cv, X, counted, weights, seed) if self._cross_validates() else []
         self._set_outputs(target)
         frozen = self._is_frozen()
@@ -272,9 +271,9 @@ class BaseCompressed(WithPaths):
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
                 f"{self._default_estimator.__name__}(), got {type(given).__name__}"
             )
-        if output_strategy.is_asked(given):
+        if growing.asks_to_separate(given):
             raise ValueError(
-                f"{type(self).__name__} does not support an estimator with {output_strategy.ASKED}, since its trees have one "
+                f"{type(self).__name__} does not support an estimator with {growing.ASKED}, since its trees have one "
                 "output each: output_strategy must be 'joint'"
             )
         supported = compressing(is_classifier(self))

@@ -21,16 +21,15 @@ from weald._fitted.proof import check_fitted
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import CONTAINER, Target
-from weald._parameters import label_weight as _label_weight
-from weald._parameters import output_scaling as _output_scaling
-from weald._parameters import output_strategy as _output_strategy
-from weald._parameters.max_features import n_drawn_features
-from weald._parameters.projections import (
+from weald._parameters import growing as _growing
+from weald._parameters import weighting as _weighting
+from weald._parameters.growing import (
     CLASSIFIER_CRITERIA,
     REGRESSOR_CRITERIA,
     SCOPE_CONSTRAINTS,
     Growth,
-    check_grown_with,
+    check_criterion_of_grown,
+    n_drawn_features,
 )
 from weald._parameters.types import (
     ForestClassWeight,
@@ -118,17 +117,17 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _output_strategy.check_parameters(self)
+        _growing.check_separate(self)
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _ForestConfig:
-        _output_strategy.check_samples(self, samples.target)
+        _growing.check_separable(self, samples.target)
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         return {
             "tree": self._tree_config(samples, growth),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": self._n_draws(),
-            "by_output": _output_strategy.is_asked(self),
+            "by_output": _growing.asks_to_separate(self),
         }
 
     def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
@@ -139,14 +138,14 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         return int(forest.n_trees_of_an_output)
 
     def _trees_at_a_time(self, target: Target) -> int:
-        return target.n_outputs if _output_strategy.separates(self, target) else 1
+        return target.n_outputs if _growing.separates(self, target) else 1
 
     def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
-        _output_strategy.check_grown_with(grown, self, target)
-        if _label_weight.is_given(self) and self.output_projection is None:
-            _label_weight.check_grown_with(grown.criterion)
+        _growing.check_strategy_of_grown(grown, self, target)
+        if _weighting.weighs_labels(self) and self.output_projection is None:
+            _weighting.check_grown_without_weights(grown.criterion)
         else:
-            check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
+            check_criterion_of_grown(grown.criterion, self.criterion, self.output_projection, target.kind)
 
     def _grow(
         self, samples: Samples, config: _ForestConfig, n_threads: int, progress: Callable[[int], object] | None
@@ -174,7 +173,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
         if self._forest.by_output:
-            _output_strategy.describe_member(member, index % self.n_outputs_)
+            _growing.describe_member(member, index % self.n_outputs_)
         return member
 
     def update(
@@ -258,7 +257,7 @@ class BaseForestClassifier(BaseForest, BaseBaggingClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
         "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
-        **_label_weight.CONSTRAINTS,
+        **_weighting.LABEL_WEIGHT,
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         **BaseClassifier._parameter_constraints,
     }
@@ -273,7 +272,7 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseForest._parameter_constraints,
         "criterion": [StrOptions(REGRESSOR_CRITERIA)],
-        **_output_scaling.CONSTRAINTS,
+        **_growing.OUTPUT_FACTORS,
     }
 
     output_scaling: OutputScaling

@@ -22,7 +22,7 @@ from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import OF_SEED, Proof, Row, must
-from weald._input import digest, warned
+from weald._input import digest, messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
@@ -203,7 +203,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
                 if self._is_tree
                 else f"{self._model.width} labels or classes"
             )
-            warned.warn(
+            messages.warn(
                 f"{n} of {of} did not reach tol={self._tol(strategy)!r} within "
                 f"max_iter={self.max_iter} passes: set a larger max_iter or tol, or a smaller C",
                 ConvergenceWarning,

@@ -16,12 +16,10 @@ from weald import _weald
 from weald._fit.samples import Samples
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
-from weald._input.containers import check_collected
+from weald._input.columns import check_collected
 from weald._input.frames import names_of
-from weald._input.sparse import Raw, is_sparse
-from weald._input.sparse_frames import of_sparse_columns
-from weald._input.targets import Target
-from weald._input.y_columns import check_array_of_y, is_binary
+from weald._input.sparse import Raw, is_sparse, of_sparse_columns
+from weald._input.targets import Target, check_array_of_y, is_binary
 from weald._parameters.types import MatrixLike
 from weald._rounds import held_out, linear_start
 from weald.projection import Projected, Projection

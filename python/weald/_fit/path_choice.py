@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._input import warned
+from weald._input import messages
 from weald._input.checks import Float, Matrix
 from weald._input.targets import Target
 from weald._rounds import held_out as _held_out
@@ -113,7 +113,7 @@ def folds_of(cv: object, X: Matrix, target: Target, weights: Float | None, seed:
                 raise ValueError(
                     f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
                 )
-            warned.warn(f"cv is {cv}, but there are only {most} {of_what} with positive weight: using {most} folds")
+            messages.warn(f"cv is {cv}, but there are only {most} {of_what} with positive weight: using {most} folds")
             cv = most
     return _held_out.folds_of(cv, X, target, weights, seed)
 

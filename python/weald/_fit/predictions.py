@@ -23,7 +23,7 @@ from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import Raw, csr_of, has_nan, is_sparse, r2
 from weald._input.targets import CONTAINER, Target, label_classes
-from weald._parameters import class_weight
+from weald._parameters import weighting
 from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
 from weald._ranking import ranks
 
@@ -227,7 +227,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
         given = getattr(self, "class_weight", None)
         if given is None:
             return weights, None
-        return class_weight.row_weights(given, target, weights)
+        return weighting.row_weights(given, target, weights)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)

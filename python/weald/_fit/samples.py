@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weald._input import checks, masks, schema, targets, warned
+from weald._input import checks, masks, messages, schema, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
@@ -84,5 +84,5 @@ def prepare(
     if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
         X = schema.of_samples(estimator, given, X, weights > 0, learned=kept is None)
     if weights is not None and not goes_on:
-        warned.of_tiny_weights(weights, estimator._least_weights(int(np.count_nonzero(weights))))
+        messages.of_tiny_weights(weights, estimator._least_weights(int(np.count_nonzero(weights))))
     return Samples(X, target, weights, estimator._row_weights(target, weights), target.known_in_engine)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from weald import _weald
 from weald._input.checks import Float, floats, generator, integer
-from weald._input.described import described
+from weald._input.messages import described
 
 if TYPE_CHECKING:
     from weald._fit.bagging import BaseBagging

@@ -20,9 +20,9 @@ from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import OF_CONTAINER, OF_DRAWN, Proof, check_fitted
 from weald._input.checks import draw_seed
-from weald._input.described import described
+from weald._input.messages import described
 from weald._input.sklearn_private import StrOptions
-from weald._parameters.projections import Growth
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
     MatrixLike,
     Prediction,

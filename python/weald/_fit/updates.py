@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from weald._fit import stored_samples
 from weald._fit.samples import prepare
 from weald._input.checks import integer
-from weald._input.described import described
 from weald._input.frames import different
+from weald._input.messages import described
 from weald._input.sparse import Raw
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike

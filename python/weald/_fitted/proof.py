@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._input import schema
 from weald._input.checks import MOST
-from weald._input.described import cut, described
 from weald._input.frames import CONTAINERS, OUTPUT, SETTINGS, TRANSFORM
+from weald._input.messages import cut, described
 from weald._input.targets import CONTAINER, LabelFormat, label_classes
 from weald.loss import LOSSES, CustomLoss, EngineLoss, Loss, names, supporting
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald._fit.boosting import BaseBoosting
 from weald._input.checks import Float
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._inspect.displays import pyplot, style
 
 _STYLES = {"training": ":", "validation": "-"}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald._input.checks import Float, shown
-from weald._input.described import cut
+from weald._input.messages import cut
 from weald._parameters.types import Estimator
 
 

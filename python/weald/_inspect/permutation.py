@@ -28,10 +28,9 @@ from weald._input.checks import (
     integer,
     named,
 )
-from weald._input.described import described
+from weald._input.messages import described
 from weald._input.sparse import is_sparse
-from weald._input.targets import with_gaps
-from weald._input.y_columns import check_array_of_y
+from weald._input.targets import check_array_of_y, with_gaps
 from weald._parameters.types import MatrixLike, RandomState
 
 __all__ = ["permutation_importance"]

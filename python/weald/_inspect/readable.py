@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._fit.base import BaseModel
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._ranking.outputs import apart, innermost
 
 __all__ = ["check_tests_features", "check_trees", "fitted", "named_twin"]

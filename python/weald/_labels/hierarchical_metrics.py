@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from weald._input.checks import Float, check_real, named, shown
-from weald._input.described import described
+from weald._input.messages import described
 from weald._input.sparse import is_sparse
 from weald._labels.hierarchy import LabelHierarchy
 from weald._parameters.types import MatrixLike

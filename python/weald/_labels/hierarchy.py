@@ -12,8 +12,8 @@ from sklearn.utils import check_array
 
 from weald._input import checks, frames, registry, targets
 from weald._input.checks import Float, Matrix, named
-from weald._input.described import cut
 from weald._input.elementary import log2
+from weald._input.messages import cut
 from weald._input.sparse import is_sparse
 from weald._labels import consistent, label_edges, label_graph
 from weald._labels.label_graph import Index

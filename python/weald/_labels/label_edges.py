@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weald._input import checks
 from weald._input.checks import Matrix
-from weald._input.described import cut
+from weald._input.messages import cut
 from weald._input.sparse import is_sparse
 from weald._labels.label_graph import Index
 

@@ -11,9 +11,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from weald._input.checks import Float, Matrix, count_samples, floats
-from weald._input.described import cut
+from weald._input.messages import cut
 from weald._input.sparse import is_sparse
-from weald._input.y_columns import kind_of_classes
+from weald._input.targets import kind_of_classes
 from weald._parameters.types import MatrixLike
 
 

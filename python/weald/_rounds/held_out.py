@@ -17,15 +17,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
-from weald._input import checks, masks, registry, targets, warned
+from weald._input import checks, masks, messages, registry, targets
 from weald._input.checks import Float, Matrix, Number, named, renamed
 from weald._input.masks import KnownCells, weights_of_known
 from weald._input.sklearn_private import safe_indexing
-from weald._input.sparse import Raw, is_sparse
-from weald._input.sparse_frames import has_sparse_columns, of_sparse_columns
+from weald._input.sparse import Raw, has_sparse_columns, is_sparse, of_sparse_columns
 from weald._input.targets import Target
-from weald._parameters import label_weight
-from weald._parameters.projections import derived_seed
+from weald._parameters import weighting
+from weald._parameters.growing import derived_seed
 from weald._rounds.rounds import Progress, Rounds
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def samples_held_out(X: Matrix, target: Target, weights: Float | None, share: fl
 def given_folds(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:
     """The folds of `rows`, whose targets are y, by `checked`, the splitter of `cv`."""
     try:
-        with warned.at_user():
+        with messages.at_user():
             splits = [(rows[train], rows[test]) for train, test in checked.split(np.zeros((len(rows), 1)), y)]
     except (ValueError, TypeError, IndexError) as error:
         raise ValueError(f"cv must split the samples into folds, got {cv!r}: {error}") from error
@@ -345,7 +344,7 @@ def validation_set(
     if boosting._patience() is None or boosting._folds() is not None:
         return weights, None
     try:
-        counted = label_weight.that_count(boosting, target)
+        counted = weighting.that_count(boosting, target)
         held_rows = samples_held_out(X, counted, weights, float(boosting.validation_fraction), boosting._seed)
     except ValueError as error:
         raise ValueError(
@@ -561,7 +560,7 @@ def _searched_folds(
     if score_of is not None:  # which takes rows
         X, y = (part.tocsr() if is_sparse(part) else part for part in (X, y))
     check_domain(boosting, target, np.arange(samples.n) if weights is None else np.flatnonzero(weights))
-    counted = label_weight.that_count(boosting, target)
+    counted = weighting.that_count(boosting, target)
     splits = folds_of(cv, X, counted, weights, boosting._seed, start)[: boosting._n_folds_grown()]
     starts, scorers = [], []
     for train, test in splits:

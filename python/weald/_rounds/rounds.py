@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 try:
-    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
     from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9
 

@@ -22,8 +22,8 @@ from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
 from weald._input import frames
 from weald._input.checks import Matrix, renamed, shown
-from weald._input.containers import check_collected
-from weald._input.described import cut
+from weald._input.columns import check_collected
+from weald._input.messages import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._parameters.types import Estimator, MatrixLike, Prediction, Scores

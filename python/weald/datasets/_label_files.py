@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 from weald import _weald
 from weald._input import checks, targets
 from weald._input.sparse import Raw, is_sparse
-from weald._input.y_columns import check_array_of_y
+from weald._input.targets import check_array_of_y
 from weald._parameters.types import MatrixLike
 from weald.datasets._arff import plain
 

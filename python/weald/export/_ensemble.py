@@ -30,7 +30,7 @@ from weald import _weald
 from weald._fit.base import BaseModel
 from weald._fit.boosted import BoostedModel
 from weald._input.checks import Float
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._input.schema import LABELS
 from weald._parameters.types import Estimator
 from weald.export._linear import Linear, linear_of
