@@ -412,7 +412,7 @@ def test_blocks_of_samples_do_not_matter(monkeypatch):
     scores = np.maximum(scores, 0)
     wanted = {method: DIAMOND.consistent(scores, method) for method in METHODS}
     n_rises = DIAMOND.n_violations(scores)
-    monkeypatch.setattr("weald._labels.consistent.BLOCK_SCORES", 35)
+    monkeypatch.setattr("weald._labels.label_graph.BLOCK_SCORES", 35)
     for method in METHODS:
         assert np.array_equal(DIAMOND.consistent(scores, method), wanted[method])
         assert np.array_equal(DIAMOND.consistent(sparse.csr_array(scores), method).toarray(), wanted[method])

@@ -17,12 +17,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
-from weald._around import class_scores, label_risk, measures, ranked, unseen
+from weald._around import calibrated, unseen
 from weald._around.base import Checked, Claims, Fit, need
+from weald._around.calibrated import Ranked as Ranked
+from weald._around.calibrated import Scorer
 from weald._around.conformal import BaseConformalClassifier, BaseConformalRegressor, Region, Scores
 from weald._around.labels import WithScores
-from weald._around.measures import Scorer
-from weald._around.ranked import Ranked as Ranked
 from weald._fit.base import keep
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
@@ -30,7 +30,7 @@ from weald._input import checks, messages
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
-from weald._inspect.coverage_display import CoverageDisplay
+from weald._inspect.displays import CoverageDisplay
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking import outputs
 from weald.forest import RandomForestClassifier, RandomForestRegressor
@@ -261,7 +261,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         radius, parts = self._radius(alpha, region), self._parts_of(X)
         truth, mask = self._truth(y, y_weight, parts.shape[1])
         if region == "box":
-            inside = measures.inside_intervals(truth, self._bounds(parts, radius * self.scale_))
+            inside = calibrated.inside_intervals(truth, self._bounds(parts, radius * self.scale_))
             return np.array((inside if mask is None else inside | mask).all(axis=1))
         residuals = (truth - parts[0]) / self._around(parts)[2]
         found = np.ones(len(truth), dtype=np.bool_)
@@ -352,8 +352,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         found = self.predict_interval(X)
         truth, mask = self._truth(y, y_weight, len(found))
         weights = checks.score_weights(sample_weight, len(found))
-        scores = measures.interval_scores(truth, found, self._level(None))
-        return -float(measures.averaged(measures.by_output(scores, mask, weights), "uniform_average"))
+        scores = calibrated.interval_scores(truth, found, self._level(None))
+        return -float(calibrated.averaged(calibrated.by_output(scores, mask, weights), "uniform_average"))
 
 
 class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
@@ -525,7 +525,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         check_fitted(self)
         at = self._quantiles(alpha)
         parts = self._by_output(self._predicted(X))
-        sets = [class_scores.inside(self._scored(part), most) for part, most in zip(parts, at, strict=True)]
+        sets = [calibrated.classes_inside(self._scored(part), most) for part, most in zip(parts, at, strict=True)]
         return sets[0] if self.n_outputs_ == 1 else sets
 
     @of_one_fit
@@ -561,9 +561,9 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         known = Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
         truth, mask = known.read_plain(y, len(sets[0]), type(self).__name__, "sets of classes", y_weight)
         weights = checks.score_weights(sample_weight, len(sets[0]))
-        missed = 1 - measures.by_output(measures.inside_sets(truth, sets, classes, mask), mask, weights)
-        n_in_sets = measures.by_output(np.stack([part.sum(axis=1) for part in sets], axis=1), mask, weights)
-        return -float(measures.averaged(n_in_sets + measures.beyond(missed, self._level(None)), "uniform_average"))
+        missed = 1 - calibrated.by_output(calibrated.inside_sets(truth, sets, classes, mask), mask, weights)
+        n_in_sets = calibrated.by_output(np.stack([part.sum(axis=1) for part in sets], axis=1), mask, weights)
+        return -float(calibrated.averaged(n_in_sets + calibrated.beyond(missed, self._level(None)), "uniform_average"))
 
 
 def _check_delta(delta: object) -> None:
@@ -637,7 +637,7 @@ class ConformalLabels(WithScores):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **WithScores._parameter_constraints,
         "control": [StrOptions({"recall", "precision"})],
-        "alpha": [Checked(ranked.check_alpha)],
+        "alpha": [Checked(calibrated.check_alpha)],
         "delta": [Checked(_check_delta)],
     }
     FITTED: ClassVar[Claims] = {
@@ -711,7 +711,7 @@ class ConformalLabels(WithScores):
         if self.control == "precision":
             self.n_calibration_ = float(weights.sum())
             rules = (alpha, float(self.delta), self._floor())
-            self.threshold_ = label_risk.precision_threshold(scores, truth, weights, *rules)
+            self.threshold_ = calibrated.precision_threshold(scores, truth, weights, *rules)
             if np.isinf(self.threshold_):
                 messages.warn(
                     f"No threshold is sure to have a precision of {1 - alpha:g}, with {self.n_calibration_:g} calibration "
@@ -719,8 +719,8 @@ class ConformalLabels(WithScores):
                 )
             return
         self.n_calibration_ = float(weights[np.diff(truth.indptr) > 0].sum())
-        frequency = label_risk.frequencies(truth, target.mask, weights)
-        self.threshold_, least = label_risk.recall_thresholds(scores, truth, weights, frequency, alpha)
+        frequency = calibrated.frequencies(truth, target.mask, weights)
+        self.threshold_, least = calibrated.recall_thresholds(scores, truth, weights, frequency, alpha)
         if np.isfinite(least):
             self.frequent_ = np.flatnonzero(frequency >= least).astype(np.int64)
 
@@ -742,9 +742,9 @@ class ConformalLabels(WithScores):
 
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         check_fitted(self)
-        least = min(1.0, max(label_risk.reached(self.threshold_), self._floor()))
+        least = min(1.0, max(calibrated.reached(self.threshold_), self._floor()))
         scores = unseen.scores_at_least(self.estimator_, X, least, self.n_outputs_)
-        return label_risk.named_by(scores, self.threshold_, self.frequent_)
+        return calibrated.named_by(scores, self.threshold_, self.frequent_)
 
     @of_one_fit
     def score(
@@ -776,14 +776,14 @@ class ConformalLabels(WithScores):
         weights = np.ones(named.shape[0]) if weights is None else weights
         if mask is not None:  # samples of which nothing is known do not count
             weights = np.where(np.diff(mask.indptr) == mask.shape[1], 0.0, weights)
-        recall = label_risk.mean_fraction(named, truth, weights, "recall")
+        recall = calibrated.mean_fraction(named, truth, weights, "recall")
         if np.isnan(recall):
             return recall
         if self.control == "precision":
-            wrong = 1 - label_risk.mean_fraction(named, truth, weights, "precision")
-            return float(recall - measures.beyond(wrong, float(self.alpha)))
+            wrong = 1 - calibrated.mean_fraction(named, truth, weights, "precision")
+            return float(recall - calibrated.beyond(wrong, float(self.alpha)))
         n_named, n_true = (float(np.average(np.diff(cells.indptr), weights=weights)) for cells in (named, truth))
-        return float(-n_named - n_true * measures.beyond(1 - recall, float(self.alpha)))
+        return float(-n_named - n_true * calibrated.beyond(1 - recall, float(self.alpha)))
 
 
 def coverage(
@@ -825,12 +825,12 @@ def coverage(
     float or ndarray of shape (n_outputs,)
         The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
     """
-    found = measures.Predicted.of(predicted, classes)
+    found = calibrated.Predicted.of(predicted, classes)
     inside, mask = found.inside(y_true, y_weight)
     weights = checks.score_weights(sample_weight, len(inside))
     if joint:
-        return measures.together(inside, mask, weights)
-    return measures.averaged(measures.by_output(inside, mask, weights), multioutput)
+        return calibrated.together(inside, mask, weights)
+    return calibrated.averaged(calibrated.by_output(inside, mask, weights), multioutput)
 
 
 def size(
@@ -863,12 +863,12 @@ def size(
     float or ndarray of shape (n_outputs,)
         The size. Of two predictions with the same coverage, the smaller one says more.
     """
-    widths = measures.Predicted.of(predicted, None).sizes()
+    widths = calibrated.Predicted.of(predicted, None).sizes()
     weights = checks.score_weights(sample_weight, len(widths))
     if joint:
         with np.errstate(divide="ignore"):
             return float(np.average(np.log(widths).sum(axis=1), weights=weights))
-    return measures.averaged(np.average(widths, axis=0, weights=weights), multioutput)
+    return calibrated.averaged(np.average(widths, axis=0, weights=weights), multioutput)
 
 
 def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> Scorer:
@@ -891,7 +891,7 @@ def make_coverage_scorer(alpha: float | None = None, *, joint: bool = False) -> 
     callable
         A function of an estimator, X, y and optionally `sample_weight`, which returns the coverage.
     """
-    return Scorer("coverage", coverage, None if alpha is None else ranked.check_alpha(alpha), joint)
+    return Scorer("coverage", coverage, None if alpha is None else calibrated.check_alpha(alpha), joint)
 
 
 def make_size_scorer(alpha: float | None = None, *, joint: bool = False) -> Scorer:
@@ -909,4 +909,4 @@ def make_size_scorer(alpha: float | None = None, *, joint: bool = False) -> Scor
     callable
         A function of an estimator, X, y and optionally `sample_weight`, which returns the negative size.
     """
-    return Scorer("size", size, None if alpha is None else ranked.check_alpha(alpha), joint)
+    return Scorer("size", size, None if alpha is None else calibrated.check_alpha(alpha), joint)

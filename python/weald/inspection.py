@@ -30,13 +30,18 @@ from weald._input.columns import Columns
 from weald._input.messages import described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import Raw, is_sparse
-from weald._inspect.curve_display import BoostingCurveDisplay
+from weald._inspect.displays import BoostingCurveDisplay, CompressionPathDisplay
 from weald._inspect.linear_weights import weights_of
-from weald._inspect.path_display import CompressionPathDisplay
 from weald._inspect.permutation import permutation_importance
-from weald._inspect.readable import check_tests_features, check_trees, fitted, named_twin
 from weald._inspect.shap import Explanation as Explanation
-from weald._inspect.shap import shap_interaction_values, shap_values
+from weald._inspect.shap import (
+    check_tests_features,
+    check_trees,
+    fitted,
+    named_twin,
+    shap_interaction_values,
+    shap_values,
+)
 from weald._parameters.types import MatrixLike
 from weald._ranking.outputs import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest

@@ -27,7 +27,7 @@ from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat as LabelFormat
 from weald._input.targets import Target
-from weald._inspect.reliability_display import LabelReliabilityDisplay
+from weald._inspect.displays import LabelReliabilityDisplay
 from weald._labels import calibration
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.hierarchy import LabelHierarchy

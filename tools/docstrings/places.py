@@ -130,6 +130,9 @@ SHARED_TEXTS = {
         "label_coverage_at_k": "unless_known",
         "micro_f1": "y_true_and_pred y_weight_of_metrics",
         "coverage_error": "y_weight_of_metrics",
+        "hierarchical_precision": "closed_labels y_weight_of_metrics",
+        "fmax": "y_weight_of_metrics",
+        "auprc": "y_weight_of_metrics",
     },
     "conformal.py": {
         "ConformalRegressor.fit": "sample_weight_of_calibration label_names groups",
@@ -160,11 +163,6 @@ SHARED_TEXTS = {
     },
     "tree.py": {
         "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
-    },
-    "_labels/hierarchical_metrics.py": {
-        "hierarchical_precision": "closed_labels y_weight_of_metrics",
-        "fmax": "y_weight_of_metrics",
-        "auprc": "y_weight_of_metrics",
     },
     "_around/hierarchical.py": {
         "HierarchicalLabels.predict_proba": "X_of_estimator",

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from weald._around import class_scores, ranked, regions, unseen
+from weald._around import calibrated, unseen
 from weald._around.base import AroundOne, Checked, Claims, Fit, is_array, need, positive
-from weald._around.ranked import Ranked
-from weald._around.regions import Ellipsoid
+from weald._around.calibrated import Ellipsoid, Ranked
 from weald._fit.forest import BaseForestRegressor
 from weald._fit.named_outputs import NamedOutputs
 from weald._fit.predictions import BaseClassifier, BaseRegressor
@@ -52,11 +51,11 @@ class BaseConformal(NamedOutputs, AroundOne):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AroundOne._parameter_constraints,
         "estimator": [None, Checked(checks.check_has_fit)],
-        "alpha": [Checked(ranked.check_alpha)],
+        "alpha": [Checked(calibrated.check_alpha)],
     }
     FITTED: ClassVar[Claims] = {
         **AroundOne.FITTED,
-        "_ranks": lambda around, found: ranked.prove(found, around._n_ranked()),
+        "_ranks": lambda around, found: calibrated.prove_ranked(found, around._n_ranked()),
     }
 
     alpha: float
@@ -78,7 +77,7 @@ class BaseConformal(NamedOutputs, AroundOne):
         return self.n_outputs_
 
     def _level(self, alpha: float | None) -> float:
-        return ranked.check_alpha(self.alpha if alpha is None else alpha)
+        return calibrated.check_alpha(self.alpha if alpha is None else alpha)
 
     def _seen(self, given: Fit) -> Fit:
         """The arguments of a fit with checked weights, and the source of predictions of unseen samples."""
@@ -111,7 +110,7 @@ class BaseConformal(NamedOutputs, AroundOne):
         if weights is not None and messages.of_tiny_weights(weights, {f"alpha={self.alpha}": 1 / self.alpha - 1}):
             weights = checks.relative(weights)
             weights = weights * (np.count_nonzero(weights) / weights.sum())  # they are taken as relative
-        ranked.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
+        calibrated.check_enough(self.alpha, n if weights is None else float(weights.sum()), "", self._too_few)
         given = replace(given, sample_weight=weights)
         self.estimator_, found, known = unseen.unseen(self, given, self._reader(), self._joined, self._read_oob(given))
         self._set_outputs(given.target)
@@ -154,9 +153,9 @@ class BaseConformal(NamedOutputs, AroundOne):
 
     def _rank(self, columns: list[tuple[Float, Float]]) -> None:
         """Set the ranked scores. Raises if an output has too few calibration samples for the parameter `alpha`."""
-        self._ranks = ranked.ranked(columns)
+        self._ranks = calibrated.ranked(columns)
         for j in range(self.n_outputs_):
-            ranked.check_enough(self.alpha, self._ranks.n_samples(j), self._of_output(j), self._too_few)
+            calibrated.check_enough(self.alpha, self._ranks.n_samples(j), self._of_output(j), self._too_few)
 
     @property
     @of_one_fit
@@ -187,11 +186,11 @@ def _is_offset(around: Any, found: Any) -> None:
 
 def _is_covariance(around: Any, found: Any) -> None:
     d = around.n_outputs_
-    if d > regions.MOST_OUTPUTS:
+    if d > calibrated.MOST_OUTPUTS:
         return need(found is None, "None", found)
     _are_numbers(found, (d, d), -np.inf)
     try:
-        regions.ellipsoid_of(found)
+        calibrated.ellipsoid_of(found)
     except np.linalg.LinAlgError:
         need(False, "positive semidefinite", found)
 
@@ -289,31 +288,31 @@ class BaseConformalRegressor(BaseConformal):
         self._offset = None
         if self.conformity_score == "normalized":
             known = np.where(np.isnan(truth), np.nan, parts[1])
-            self._offset = _SHARE_OF_MEAN * regions.means(known, weights)
+            self._offset = _SHARE_OF_MEAN * calibrated.means_of_known(known, weights)
             # Where all trees always agree, residuals are compared as they are.
             self._offset[self._offset == 0] = 1.0
         lower, upper, unit = self._around(parts)
         scores = np.maximum(lower - truth, truth - upper) / unit
         residuals = (truth - parts[0]) / unit
-        self.scale_ = regions.scales(scores, weights)
+        self.scale_ = calibrated.scales(scores, weights)
         self._check_sizes(self.scale_)
         columns = [(scores[:, j], weights) for j in range(n_outputs)]
-        columns.append((regions.largest(scores, self.scale_), weights))
+        columns.append((calibrated.largest_scores(scores, self.scale_), weights))
         self.covariance_ = None
-        if n_outputs <= regions.MOST_OUTPUTS:
-            self.covariance_, sizes = regions.covariance_of(residuals, weights)
+        if n_outputs <= calibrated.MOST_OUTPUTS:
+            self.covariance_, sizes = calibrated.covariance_of(residuals, weights)
             self._check_sizes(sizes)
-            columns.append((regions.ellipsoid_of(self.covariance_).lengths(residuals), weights))
+            columns.append((calibrated.ellipsoid_of(self.covariance_).lengths(residuals), weights))
         self._rank(columns)
 
     def _check_sizes(self, sizes: Float) -> None:
         """Raise if the squares of residuals are beyond float64, for the root mean square of each output."""
-        wrong = np.flatnonzero((sizes != 0) & ~((sizes >= regions.LEAST_SIZE) & (sizes <= regions.MOST_SIZE)))
+        wrong = np.flatnonzero((sizes != 0) & ~((sizes >= calibrated.LEAST_SIZE) & (sizes <= calibrated.MOST_SIZE)))
         if len(wrong):
             of_output = self._of_output(int(wrong[0])).removeprefix(" with known y")
             raise ValueError(
-                f"y must have residuals from {regions.LEAST_SIZE:.2g} to {regions.MOST_SIZE:.2g} on average, or all zero, since "
-                f"regions hold their squares, got {sizes[wrong[0]]:.3g}{of_output}: another unit of y has others"
+                f"y must have residuals from {calibrated.LEAST_SIZE:.2g} to {calibrated.MOST_SIZE:.2g} on average, or all "
+                f"zero, since regions hold their squares, got {sizes[wrong[0]]:.3g}{of_output}: another unit of y has others"
             )
 
     def _around(self, parts: Float) -> tuple[Float, Float, Float]:
@@ -324,7 +323,7 @@ class BaseConformalRegressor(BaseConformal):
         return parts[0], parts[0], one if self._offset is None else parts[1] + self._offset
 
     def _n_ranked(self) -> int:
-        return self.n_outputs_ + 1 + (self.n_outputs_ <= regions.MOST_OUTPUTS)
+        return self.n_outputs_ + 1 + (self.n_outputs_ <= calibrated.MOST_OUTPUTS)
 
     def _truth(self, y: Any, y_weight: MatrixLike | None, n_samples: int) -> tuple[Float, Any]:
         names = getattr(self, "target_names_in_", None)
@@ -358,14 +357,14 @@ class BaseConformalRegressor(BaseConformal):
         column = self.n_outputs_ + _REGIONS.index(region)
         if column >= self._ranks.n_columns:
             raise ValueError(
-                f"region='ellipsoid' supports at most {regions.MOST_OUTPUTS} outputs, got {self.n_outputs_}: use 'box'"
+                f"region='ellipsoid' supports at most {calibrated.MOST_OUTPUTS} outputs, got {self.n_outputs_}: use 'box'"
             )
         every = " in which all outputs are known" if self.n_outputs_ > 1 else ""
         return self._ranks.quantile(column, self._level(alpha), every, self._too_few)
 
     def _ellipsoid(self, outputs: NDArray[np.bool_]) -> Ellipsoid:
         assert self.covariance_ is not None
-        return regions.ellipsoid_of(self.covariance_[np.ix_(outputs, outputs)])
+        return calibrated.ellipsoid_of(self.covariance_[np.ix_(outputs, outputs)])
 
 
 def _check_has_spread(final: BaseEstimator) -> None:
@@ -429,7 +428,7 @@ class BaseConformalClassifier(BaseConformal):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseConformal._parameter_constraints,
-        "method": [StrOptions(set(class_scores.METHODS))],
+        "method": [StrOptions(set(calibrated.CLASS_METHODS))],
         "randomized": ["boolean"],
     }
     FITTED: ClassVar[Claims] = {
@@ -489,7 +488,7 @@ class BaseConformalClassifier(BaseConformal):
         return np.split(proba, np.cumsum(sizes)[:-1], axis=1)
 
     def _scored(self, proba: Float) -> Float:
-        return class_scores.scores(proba, self.method, self._seed if self.randomized else None)
+        return calibrated.class_scores(proba, self.method, self._seed if self.randomized else None)
 
 
 def _read_classes(model: Any, X: Any) -> list[tuple[Float, NDArray[Any]]]:

@@ -21,8 +21,8 @@ from weald._fitted.proof import check_fitted
 from weald._input import checks, frames, masks, registry, targets
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
-from weald._labels.consistent import METHODS
 from weald._labels.hierarchy import WEIGHTS, LabelHierarchy
+from weald._labels.label_graph import METHODS
 from weald._parameters.types import MatrixLike, Prediction, available_if
 from weald._ranking import ranks
 from weald._ranking.outputs import apart, of_labels

@@ -20,8 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._files import archives
 from weald._files.model_parts import NESTED, apart, is_of_weald, nested, put_together, trusted
-from weald._files.state import Decoder, Encoder
-from weald._files.texts import arrays_of, from_text, prove_arrays, prove_size, to_text
+from weald._files.state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 from weald._input import registry
 from weald._input.messages import described, kind_and_module
 

@@ -7,12 +7,14 @@ fit itself refuses what is not available.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
+from weald._fit.base import BaseModel
 from weald._fit.samples import Samples
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
@@ -22,6 +24,7 @@ from weald._input.sparse import Raw, is_sparse, of_sparse_columns
 from weald._input.targets import Target, check_array_of_y, is_binary
 from weald._parameters.types import MatrixLike
 from weald._rounds import held_out, linear_start
+from weald._rounds import held_out as _held_out
 from weald.projection import Projected, Projection
 
 _Model = TypeVar("_Model", bound="BaseModel")
@@ -267,3 +270,48 @@ def _columns_of(estimator: BaseModel, y: Raw, y_weight: MatrixLike | None) -> tu
     of_outputs = columns.T if mask is None else [column[~gaps] for column, gaps in zip(columns.T, mask.T, strict=True)]
     classes = [np.unique(column) for column in of_outputs]
     return Target("classes", None, width, classes, None, names=names), n * width, False, n_unknown
+
+
+def estimate_fit_memory(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: MatrixLike,
+    *,
+    eval_sets: list[Any] | dict[str, Any] | None = None,
+    y_weight: MatrixLike | None = None,
+) -> int:
+    """Estimate the peak memory of `estimator.fit(X, y)`, in addition to X and y, without a fit.
+
+    It counts copies of X and y, the tables of trees that grow at the same time, and trees of the maximum size that the
+    number of samples, `max_depth` and `max_leaf_nodes` allow, and is meant to be within a factor of three if trees grow
+    to this size, from a few megabytes on. See `docs/memory.md`.
+
+    >>> import numpy as np
+    >>> import weald
+    >>> X, y = np.zeros((10_000, 50)), np.zeros(10_000)
+    >>> 10_000_000 < weald.estimate_fit_memory(weald.RandomForestRegressor(), X, y) < 1_000_000_000
+    True
+
+    Parameters
+    ----------
+    estimator : tree, forest, centroid forest, linear model, boosting or compressed forest of weald
+        It need not be fitted, and does not change.
+    X, y, eval_sets, y_weight : as in `fit`
+        The training samples.
+
+    Returns
+    -------
+    int
+        The estimate in bytes.
+    """
+    if not isinstance(estimator, BaseModel):
+        raise TypeError(f"estimator must be an estimator of weald, got a {type(estimator).__name__}")
+    estimator._validate_params()
+    estimator._check_parameters()
+    if eval_sets is not None and "eval_sets" not in signature(estimator.fit).parameters:
+        raise TypeError(f"{type(estimator).__name__} does not support eval_sets: it must be None")
+    if y_weight is not None and not estimator._masks_y:
+        raise TypeError(f"{type(estimator).__name__} does not support y_weight: it must be None")
+    conversions, shapes = of_raw(estimator, X, y, y_weight)
+    of_fit: int = estimator._memory_of_fit(estimator, shapes)
+    return conversions + of_fit + watched(estimator, _held_out.named_sets(eval_sets))

@@ -15,7 +15,7 @@ from weald._input.checks import Float, Matrix, named
 from weald._input.elementary import log2
 from weald._input.messages import cut
 from weald._input.sparse import is_sparse
-from weald._labels import consistent, label_edges, label_graph
+from weald._labels import label_graph
 from weald._labels.label_graph import Index
 from weald._parameters.types import MatrixLike, Prediction
 from weald._ranking import ranks
@@ -68,7 +68,7 @@ class LabelHierarchy:
 
     def __init__(self, edges: Any, *, n_labels: int | None = None, label_names: ArrayLike | None = None) -> None:
         if n_labels is not None:
-            n_labels = checks.integer("n_labels", n_labels, 1, label_edges.MOST_LABELS)
+            n_labels = checks.integer("n_labels", n_labels, 1, label_graph.MOST_LABELS)
         names = None
         if label_names is not None:
             with named("label_names"):
@@ -77,7 +77,7 @@ class LabelHierarchy:
                 raise ValueError("label_names must have a name for each label, got none")
             names = frames.label_names(label_names, n_names if n_labels is None else n_labels)
             n_labels = len(names)
-        child, parent, n_labels = label_edges.read(edges, n_labels, names)
+        child, parent, n_labels = label_graph.edges_of(edges, n_labels, names)
         self._prove(child, parent, n_labels, names)
 
     def _prove(self, child: ArrayLike, parent: ArrayLike, n_labels: int, names: NDArray[np.object_] | None) -> None:
@@ -362,7 +362,7 @@ class LabelHierarchy:
         return self._consistent(self._scores(scores, checked_method(method) == "isotonic"), method)
 
     def _consistent(self, scores: Matrix, method: str) -> Any:
-        return consistent.consistent(scores, self.parents_, self.ancestors_, self.depth_, method)
+        return label_graph.consistent(scores, self.parents_, self.ancestors_, self.depth_, method)
 
     def n_violations(self, scores: MatrixLike) -> int:
         """Count the pairs of a sample and an edge at which the score of the child is larger than that of the parent.
@@ -377,7 +377,7 @@ class LabelHierarchy:
         int
             The number, which is 0 for consistent scores and for closed label sets.
         """
-        return consistent.count_rises(self._scores(scores, False), self.parents_)
+        return label_graph.count_rises(self._scores(scores, False), self.parents_)
 
     def topk(
         self, scores: MatrixLike, k: int, *, method: Literal["max", "min", "isotonic"] = "max"
@@ -414,7 +414,7 @@ class LabelHierarchy:
 
     def _k_best(self, scores: Matrix, k: int, marked: sparse.csr_array | None) -> tuple[NDArray[np.uint32], Float]:
         """The k largest consistent scores without marked labels, parents before children, as `ranks.k_best`."""
-        order = consistent.by_depth(self.depth_)
+        order = label_graph.by_depth(self.depth_)
         scores = _with_columns(scores, order) if is_sparse(scores) else np.ascontiguousarray(scores[:, order])
         indices, found = ranks.k_best(scores, k, None if marked is None else _with_columns(marked, order))
         there = indices != ranks.NONE
@@ -501,7 +501,7 @@ def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def checked_method(method: object) -> str:
-    if not isinstance(method, str) or method not in consistent.METHODS:
+    if not isinstance(method, str) or method not in label_graph.METHODS:
         raise ValueError(f"method must be 'max', 'min' or 'isotonic', got {checks.shown(method)}")
     return method
 
