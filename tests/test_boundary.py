@@ -11,7 +11,7 @@ from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, mod
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from weald import _weald
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
 
 SPARSE = [sparse.csr_array, sparse.csc_array]
 # Parts of the messages about projections.

@@ -146,7 +146,7 @@ def test_the_default_is_a_hundred_extra_trees(name):
     assert len(model.estimator_) == 100
 
 
-@pytest.mark.slow("python/weald/compression.py", "python/weald/_compress", "crates/weald/src/compress")
+@pytest.mark.slow("python/weald/compression.py", "crates/weald/src/compress")
 def test_grid_search_over_norms_and_forests_and_parallel_cross_validation(name):
     X, y = data(name)
     model = make_pipeline(StandardScaler(), make(name))

@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import MultiTaskLasso, lasso_path
 from test_laws import SHARES, layouts
 from weald import _weald
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
 from weald._input.checks import draw_seed
 
 CLASSIFIER, REGRESSOR = COMPRESSED
@@ -219,7 +219,7 @@ def fitted(problem):
     return model.fit(X, y, sample_weight=w), X, rng
 
 
-@pytest.mark.slow("python/weald/compression.py", "python/weald/_compress", "crates/weald/src/compress")
+@pytest.mark.slow("python/weald/compression.py", "crates/weald/src/compress")
 @settings(max_examples=300, deadline=None)
 @given(problems())
 def test_predictions_are_the_linear_model_over_the_nodes(problem):

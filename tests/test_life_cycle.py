@@ -21,9 +21,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from weald import distribute
-from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BaseBoosting
+from weald._fit.forest import BaseBagging
 from weald._ranking.outputs import innermost
 from weald.model_selection import MultilabelStratifiedKFold, cross_validate
 from weald.multilabel import TunedThresholds

@@ -19,7 +19,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, normalize
 from weald import _weald, inspection, model_selection
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
 from weald._labels.thresholds import Objective, tuned
 from weald._rounds import linear_start
 from weald.metrics import make_topk_scorer

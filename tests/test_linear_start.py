@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
 from weald._rounds import linear_start
 
 pytestmark = pytest.mark.quick

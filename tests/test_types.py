@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 # declares the attribute.
 TYPOS = [
     ("_fit/base.py", "self._forest.predict(", "self._forrest.predict("),
-    ("_fit/bagging.py", "draws != self._draws", "draws != self._drows"),
+    ("_fit/forest.py", "draws != self._draws", "draws != self._drows"),
     ("_fit/boosting.py", "self._start_margins(", "self._start_margin("),
     ("_fit/compression.py", "self.estimator_._row_weights", "self.estimater_._row_weights"),
     ("_fit/linear.py", "samples.target", "samples.taget"),

@@ -14,10 +14,9 @@ from sklearn.frozen import FrozenEstimator
 from weald import _weald
 from weald import loss as losses
 from weald._fit import stored_samples
-from weald._fit.base import keep
+from weald._fit.base import has_labels, keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
-from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor, known_target, label_probabilities
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
@@ -51,7 +50,7 @@ from weald.projection import Projected
 from weald.tree import DecisionTreeRegressor
 
 if TYPE_CHECKING:
-    from weald._fit.samples import Samples
+    from weald._fit.base import Samples
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 

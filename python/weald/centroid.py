@@ -16,16 +16,9 @@ from sklearn.base import BaseEstimator
 
 from weald import _weald
 from weald._fit import memory, stored_samples
-from weald._fit.bagging import (
-    BAGGING_CONSTRAINTS,
-    BaggedProof,
-    BaseBagging,
-    BaseBaggingClassifier,
-    BaseBaggingRegressor,
-)
-from weald._fit.base import Members, as_size, keep
+from weald._fit.base import Members, Samples, as_size, keep
+from weald._fit.forest import BAGGING_CONSTRAINTS, BaggedProof, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.predictions import Absent, BaseClassifier, OfFiniteX
-from weald._fit.samples import Samples
 from weald._fitted.proof import check_fitted
 from weald._input.checks import Float, Number
 from weald._input.sklearn_private import Interval, StrOptions

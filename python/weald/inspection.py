@@ -21,17 +21,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._fit import stored_samples
-from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
+from weald._fit.forest import BaseBagging
 from weald._input import frames
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, integer, is_integer, named, shown
 from weald._input.columns import Columns
-from weald._input.messages import described, kind_of
+from weald._input.messages import cut, described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import Raw, is_sparse
 from weald._inspect.displays import BoostingCurveDisplay, CompressionPathDisplay
-from weald._inspect.linear_weights import weights_of
 from weald._inspect.permutation import permutation_importance
 from weald._inspect.shap import Explanation as Explanation
 from weald._inspect.shap import (
@@ -42,7 +41,7 @@ from weald._inspect.shap import (
     shap_interaction_values,
     shap_values,
 )
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import Estimator, MatrixLike
 from weald._ranking.outputs import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
 from weald.linear import LinearClassifier
@@ -61,6 +60,49 @@ __all__ = [
     "similar_rows",
     "top_features",
 ]
+
+
+def weights_of(model: Estimator, label: object) -> tuple[NDArray[np.int64], Float]:
+    """The features with a weight for a label or class of a fitted model, in ascending order, and these weights."""
+    column, factor = _column_of_label(model, label)
+    row = model.coef_[[column]]
+    return row.indices.astype(np.int64), row.data * factor
+
+
+def _column_of_label(model: Estimator, label: object) -> tuple[int, float]:
+    """The column of `coef_` of a label or class, and the factor of its weights."""
+    names = getattr(model, "target_names_in_", None)
+    if model._label_format is not None:
+        return _position("label", label, model.n_outputs_, names), 1.0
+    if model.n_outputs_ == 1:
+        at = _class_at("label", label, model.classes_)
+        return (0, 1.0 if at else -1.0) if model.n_classes_ == 2 else (at, 1.0)
+    if not isinstance(label, tuple) or len(label) != 2:
+        raise ValueError(f"label must be a tuple of an output and a class, got {shown(label)}")
+    output = _position("the output in label", label[0], model.n_outputs_, names)
+    return sum(model.n_classes_[:output]) + _class_at("the class in label", label[1], model.classes_[output]), 1.0
+
+
+def _position(what: str, given: object, n: int, names: NDArray[np.object_] | None) -> int:
+    known = [] if names is None else names.tolist()
+    if isinstance(given, str) and given in known:
+        return known.index(given)
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and 0 <= int(given) < n:
+        return int(given)
+    named = " or a name in target_names_in_" if known else ""
+    raise ValueError(f"{what} must be an integer from 0 to {n - 1}{named}, got {shown(given)}")
+
+
+def _class_at(what: str, given: Any, classes: NDArray[Any]) -> int:
+    for at, known in enumerate(classes.tolist()):
+        # True is no class 1, nor is "1".
+        if isinstance(given, bool | np.bool_) == isinstance(known, bool) and _are_equal(known, given):
+            return at
+    raise ValueError(f"{what} must be one of the classes {cut(str(classes.tolist()))}, got {shown(given)}")
+
+
+def _are_equal(known: Any, given: Any) -> bool:
+    return np.ndim(given) == 0 and bool(known == given)
 
 
 @overload

@@ -18,8 +18,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, is_regressor
 
 from weald._around.base import Fit
 from weald._around.voting import BaseVoting, BaseVotingClassifier
-from weald._fit.base import keep
-from weald._fit.named_outputs import has_labels
+from weald._fit.base import has_labels, keep
 from weald._fit.predictions import accuracy_of, logarithms_of, r2_of
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted

@@ -62,6 +62,7 @@ SHARED_TEXTS = {
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
         "WithPaths.decision_path": "X_as_in_predict node_indicator",
+        "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
     },
     "_fit/boosted.py": {
         "BoostedModel.apply": "X_as_in_predict",
@@ -75,9 +76,6 @@ SHARED_TEXTS = {
     "_fit/forest.py": {
         "BaseForest.fit": "errors_of_fit X_of_fit y sample_weight y_weight label_names trees fitted_self",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
-    },
-    "_fit/named_outputs.py": {
-        "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
     },
     "_tools/predictor.py": {
         "Predictor.predict_topk": "how_to_rank",

@@ -13,10 +13,9 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from weald._around import calibrated, unseen
 from weald._around.base import AroundOne, Checked, Claims, Fit, is_array, need, positive
 from weald._around.calibrated import Ellipsoid, Ranked
+from weald._fit.base import NamedOutputs, Samples
 from weald._fit.forest import BaseForestRegressor
-from weald._fit.named_outputs import NamedOutputs
 from weald._fit.predictions import BaseClassifier, BaseRegressor
-from weald._fit.samples import Samples
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.fits import Read
 from weald._input import checks, masks, messages, targets

@@ -16,8 +16,8 @@ from sklearn.utils import Tags
 
 from weald._around import unseen
 from weald._around.base import AroundOne, Checked, Claims, Fit, is_own, need
+from weald._fit.base import BestLabels, NamedOutputs
 from weald._fit.linear import BaseLinear
-from weald._fit.named_outputs import BestLabels, NamedOutputs
 from weald._fit.predictions import BaseClassifier
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format

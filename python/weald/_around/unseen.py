@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 
 from weald._around.base import Fit
-from weald._fit.bagging import BaseBagging
+from weald._fit.forest import BaseBagging
 from weald._fitted.fits import Read, fitted_last, with_folds
 from weald._input.checks import Float, Matrix, check_is_instance, count_samples, draw_seed, folds_of
 from weald._input.elementary import expit

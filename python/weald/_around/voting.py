@@ -21,7 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 from weald._around import unseen
 from weald._around.base import Around, Claims, Fit, is_array, is_own, need
 from weald._around.labels import LabelsAround
-from weald._fit.named_outputs import BestLabels, NamedOutputs
+from weald._fit.base import BestLabels, NamedOutputs
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.fits import HERE, Fits, fitted
 from weald._fitted.proof import check_fitted, is_label_format

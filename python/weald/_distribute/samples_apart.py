@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import boosting_checks
+from weald._fit import boosting
 from weald._fit.boosting import BaseBoosting
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
@@ -473,9 +473,9 @@ class _Checked:
         new._plan = self.plan = _weald.plan_of_boosting(self.asked, (0, 0, 0, True, False))
         shared = new._describe(self.target)
         if grown is not None:
-            boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
+            boosting.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared
-        boosting_checks.check_effects(new, new._n_columns(self.target), has_validation=False)
+        boosting.check_effects(new, new._n_columns(self.target), has_validation=False)
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and _has_softmax(new)
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(

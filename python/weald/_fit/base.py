@@ -6,6 +6,7 @@ import os
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -14,22 +15,20 @@ import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone, is_classifier
 from sklearn.utils import Tags
 
 from weald import _weald
 from weald._fit.arrays import LeafIndicators, Tree, decision_path
-from weald._fit.named_outputs import NamedOutputs
-from weald._fit.samples import Samples
 from weald._fitted.at_once import FittedAsOne, of_one_fit
 from weald._fitted.proof import Proof, check_fitted
-from weald._input import checks, frames, masks, registry
+from weald._input import checks, frames, masks, messages, registry, schema, targets
 from weald._input import schema as _schema
-from weald._input.checks import Float, Matrix, Number, RowWeights
+from weald._input.checks import Float, Matrix, Number, RowWeights, boolean, count_samples
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from weald._input.sparse import Raw
-from weald._input.targets import Target
+from weald._input.targets import LabelFormat, Target
 from weald._parameters import growing, weighting
 from weald._parameters.growing import Growth, n_drawn_features
 from weald._parameters.other_names import telling_names
@@ -43,6 +42,8 @@ from weald._parameters.types import (
     NProjections,
     OutputProjection,
     RandomState,
+    Scores,
+    available_if,
 )
 from weald._ranking import ranks
 from weald._rounds.linear_start import Added
@@ -51,6 +52,244 @@ from weald.projection import CONSTRAINTS
 if TYPE_CHECKING:
     from weald._fit.tree import BaseTree
     from weald._weald import _Model, _TreeConfig
+
+
+class NamedOutputs:
+    """Estimators whose predictions can be frames."""
+
+    n_outputs_: int
+    # After a fit on classes or labels.
+    n_classes_: Any
+    classes_: Any
+    _label_format: LabelFormat | None
+
+    def set_output(
+        self,
+        *,
+        transform: Literal["default", "pandas", "polars"] | None = None,
+        predict: Literal["default", "pandas", "polars"] | None = None,
+    ) -> Self:
+        """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
+
+        A frame has a column for each output, named as in `target_names_in_` or "y0", "y1" and so on; scores of one
+        output of classes have one for each class, those of several are a list of frames, and a single column is a
+        Series. pandas keeps the index of X and sparse labels; polars has no sparse columns, and raises a ValueError for
+        them. Copies, pickles and model files keep the setting; `sklearn.base.clone` does not keep that of `predict`, as
+        scorers need arrays.
+
+        >>> from sklearn.datasets import load_linnerud
+        >>> import weald
+        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
+        >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
+        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
+        ['Weight', 'Waist', 'Pulse']
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            The container of the result of `transform`, if there is one: only "default", a sparse matrix, is supported;
+            with the others, which a pipeline may set, `transform` raises a ValueError. None: no change.
+        predict : {"default", "pandas", "polars"} or None, default=None
+            The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
+            "default": arrays, which other methods always return. None: no change.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+        """
+        chosen: dict[str, Any] = {}
+        if transform is not None and hasattr(self, "transform"):
+            chosen[frames.TRANSFORM] = {"transform": frames.check_name(transform, "transform")}
+        elif transform is not None and not (isinstance(transform, str) and transform == "default"):
+            raise ValueError(
+                f"transform must be None, since {type(self).__name__} has no method transform, got {transform!r}; "
+                "use predict=... for predictions as frames"
+            )
+        if predict is not None:
+            frames.check_container(predict)
+            chosen[frames.OUTPUT] = str(predict)
+        self.__dict__.update(chosen)
+        if predict == "default":
+            del self.__dict__[frames.OUTPUT]
+        return self
+
+
+def has_labels(estimator: NamedOutputs) -> bool:
+    check_fitted(estimator)
+    return estimator._label_format is not None
+
+
+def ranks_columns(estimator: NamedOutputs) -> bool:
+    """Whether columns of scores can be ranked: after a fit on labels or on one output of classes."""
+    check_fitted(estimator)
+    return is_classifier(estimator) and (estimator.n_outputs_ == 1 or estimator._label_format is not None)
+
+
+class BestLabels:
+    """Classifiers that rank their labels, or the classes of one output."""
+
+    n_outputs_: int
+    n_classes_: Any
+    classes_: Any
+    _label_format: Any
+
+    @available_if(ranks_columns)
+    @of_one_fit
+    def predict_topk(
+        self,
+        X: MatrixLike,
+        k: int,
+        *,
+        names: bool = False,
+        scores: Scores = "auto",
+        min_score: float | None = None,
+        exclude: MatrixLike | None = None,
+    ) -> tuple[NDArray[Any], Float]:
+        """Predict the `k` labels, or classes of one output, with the largest scores.
+
+        The scores of all labels are never held at once. Thresholds are not used.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        k : int
+            Number of labels to return, from 1 to the number of labels or classes.
+        names : bool, default=False
+            Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
+        scores : {"auto", "probability", "margin"}, default="auto"
+            The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+            classes is the negative one of the second. "auto" are probabilities if there are any.
+        min_score : float or None, default=None
+            Labels with a lower score, in the unit of the scores, are not returned. None returns all.
+        exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
+            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of
+            a sparse one that are not zero; or a list of labels for all samples. Classes of one output are given by
+            positions.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
+            Indices of labels, positions in `classes_`, or their names, in decreasing order of the score; of equal ones,
+            the lower index comes first. If `min_score` and `exclude` leave fewer than `k`, the last places are -1, or
+            None for names.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their scores. Where there is no label, the probability 0 or the margin minus infinity.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `k` or `min_score` is out of range, if there are no such `scores` or names, or if `exclude` does not have a valid
+            shape, type or values.
+        """
+        check_fitted(self)
+        X, n_samples = self._to_rank(X)
+        width = self.n_classes_ if self._label_format is None else self.n_outputs_
+        has_probabilities, has_margins = hasattr(self, "predict_proba"), hasattr(self, "decision_function")
+        as_margins = ranks.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
+        k, floor = ranks.checked_k(k, width), ranks.checked_floor(min_score, as_margins)
+        of_columns = self._names_to_rank() if boolean("names", names) else None
+        given = None if exclude is None else frames.names_of(exclude, "exclude")
+        if (where := frames.different(given, getattr(self, "target_names_in_", None))) is not None:
+            raise ValueError(f"exclude must have {where}: its columns must be the labels, in the order of y")
+        marked = ranks.excluded(exclude, n_samples, width)
+        indices, found = self._k_best(X, k, marked, as_margins=as_margins)
+        labels, found = ranks.padded_by_floor(indices, found, floor, are_margins=as_margins)
+        return labels if of_columns is None else ranks.named_labels(labels, of_columns), found
+
+    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
+        """Samples as `_k_best` takes them, and their number."""
+        return X, count_samples(X)
+
+    @abstractmethod
+    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        """The `k` best labels or classes of samples, without the marked ones, and their scores."""
+
+    def _names_to_rank(self) -> NDArray[Any]:
+        """What columns of scores are: the classes, or the names of the labels."""
+        if self._label_format is None:
+            return np.asarray(self.classes_)
+        found: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
+        if found is None:
+            raise ValueError(
+                "names must be False for labels without names: label_names must be passed to fit, or y must be a frame "
+                "with column names"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a fit is made of: X, y and the weights, after their checks."""
+
+    X: Matrix
+    target: Target
+    # Sample weights, which are zero for samples without a known value of y; None if all are one.
+    weights: Float | None
+    # The same with the rule of class weights, or weights by class: see `weights_by_row` of the engine.
+    row_weights: RowWeights
+    # What is known of y in the engine's form; None if all is known.
+    known: Any
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        n: int = self.X.shape[0]
+        return n
+
+    @property
+    def n_positive(self) -> int:
+        """The number of samples with positive weight."""
+        weights = self.row_weights[0]
+        return self.n if weights is None else int(np.count_nonzero(weights))
+
+    def of(self, estimator: BaseModel, target: Target | None = None) -> Samples:
+        """The same samples for an estimator with other class weights, or with another form of y."""
+        target = self.target if target is None else target
+        row_weights = estimator._row_weights(target, self.weights)
+        return replace(self, target=target, row_weights=row_weights, known=target.known_in_engine)
+
+
+def prepare(
+    estimator: BaseModel,
+    X: Any,
+    y: MatrixLike | None,
+    sample_weight: Any = None,
+    y_weight: MatrixLike | None = None,
+    label_names: Any = None,
+    *,
+    goes_on: bool = False,
+) -> Samples:
+    """Check the arguments of a fit, and set the attributes of `estimator` that describe X.
+
+    Samples without a known value of y get the weight zero. Categories are those of the samples with positive weight. A
+    fit that goes on, as it does with `warm_start`, keeps the features of the fit before.
+    """
+    name = type(estimator).__name__
+    checks.check_is_given(y, name)
+    given, kept = X, estimator._kept_schema(X, goes_on)
+    X = estimator._check_X(X, reset=True, kept=kept)
+    n = X.shape[0]
+    weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
+    target = estimator._check_y(y, weights, n, y_weight)
+    if label_names is not None:
+        target = targets.with_label_names(target, label_names, y_weight)
+    if y_weight is not None and not estimator._masks_y:
+        masks.check_nothing(y_weight, target.original.shape, name, y)
+    weights = masks.weights_of_known(target.known, weights, target.names)
+    if target.known is not None and target.n_outputs == 1:
+        # The weights of one output are those of samples.
+        if target.known.is_graded:
+            own = masks.dense(target.known.weights, np.float64)[:, 0]
+            weights = own if weights is None else own * weights
+        target = replace(target, known=masks.KnownCells(target.mask) if target.kind == "numbers" else None)
+    if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
+        X = schema.of_samples(estimator, given, X, weights > 0, learned=kept is None)
+    if weights is not None and not goes_on:
+        messages.of_tiny_weights(weights, estimator._least_weights(int(np.count_nonzero(weights))))
+    return Samples(X, target, weights, estimator._row_weights(target, weights), target.known_in_engine)
+
 
 # The results do not depend on the number of threads, and more threads than processors would be idle.
 _MOST_THREADS = max(256, os.cpu_count() or 1)

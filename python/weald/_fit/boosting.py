@@ -5,41 +5,504 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from inspect import isclass, signature
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import boosting_checks
-from weald._fit.boosted import grows_trees
-from weald._fit.boosting_parameters import BoostingParameters
-from weald._fit.samples import Samples, prepare
+from weald._fit.base import BINS_CONSTRAINTS, BaseModel, Samples, as_size, prepare
+from weald._fit.boosted import BoostedModel, grows_trees
 from weald._fitted.at_once import fitted_at_once
-from weald._fitted.proof import check_fitted
+from weald._fitted.proof import PLANNED, check_fitted
 from weald._input import checks, masks, messages
-from weald._input.checks import Float, Matrix, draw_seed
+from weald._input.checks import MOST, Float, Matrix, Number, draw_seed, shown
+from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
-from weald._parameters import weighting
-from weald._parameters.growing import n_drawn_features
+from weald._parameters import growing, weighting
+from weald._parameters.growing import Growth, n_drawn_features
 from weald._parameters.other_names import telling_names
 from weald._parameters.types import (
+    CategoricalFeatures,
+    InteractionCst,
     MatrixLike,
+    RandomState,
     available_if,
     fit_context,
 )
 from weald._ranking.scorers import has_gaps
+from weald._rounds import held_out, linear_start, rounds
 from weald._rounds import held_out as _held_out
-from weald._rounds import linear_start
 from weald._rounds import rounds as _rounds
-from weald._rounds.held_out import EvalSet, Held
+from weald._rounds.held_out import EarlyStopping, EvalSet, Held
 from weald._rounds.rounds import Progress
+from weald.loss import CustomLoss, Loss, get
+from weald.projection import Projected, RademacherProjection
 
 if TYPE_CHECKING:
-    from weald._weald import _BoostConfig
+    from weald._weald import _Asked, _BoostConfig, _Plan
     from weald.linear import LinearClassifier
+
+
+# A leaf adds nothing to a column of scores if its second derivatives sum to less than this share of `min_weight_leaf`: .001
+# with the default, as in scikit-learn.
+HESSIAN_PER_WEIGHT = 5e-4
+
+
+@dataclass(frozen=True)
+class NoEffect:
+    """Parameters, those of objects with a dot, that have no effect in some fits."""
+
+    parameters: tuple[str, ...]
+    where: str
+    # Of the model, the number of columns of scores, and whether there are validation samples.
+    holds: Callable[[BaseBoosting, int, bool], bool]
+
+
+NO_EFFECT = (
+    NoEffect(
+        ("output_scaling", "output_weights"),
+        'where each output has trees of its own: `output_strategy="single_target"`, or what "auto" stands for',
+        lambda model, *_: model._shared["output_strategy"] == "single_target",
+    ),
+    NoEffect(
+        (
+            "output_weights",
+            "label_weight",
+            "Projected.projection",
+            "Projected.n_projections",
+            "Projected.relabel_leaves",
+        ),
+        "where there is one column of scores, except with `estimator`",
+        lambda model, n_columns, _: n_columns == 1 and model.estimator is None,
+    ),
+    NoEffect(
+        ("output_scaling", "output_weights", "label_weight", "leaf_estimation", "min_weight_leaf"),
+        "with `estimator`",
+        lambda model, *_: model.estimator is not None,
+    ),
+    NoEffect(
+        ("EarlyStopping.patience_share",),
+        "without `cv`, and with `n_iter_no_change`",
+        lambda model, *_: model._stops().cv is None or model.n_iter_no_change is not None,
+    ),
+    NoEffect(("EarlyStopping.refit",), "with `X_val`", lambda *given: given[2]),
+)
+
+
+def check_effects(model: BaseBoosting, n_columns: int, *, has_validation: bool) -> None:
+    """Raise for a parameter of the table that is given and has no effect. A default is never refused."""
+    objects = {"Projected": model._projected(), "EarlyStopping": model._stops()}
+    for row in NO_EFFECT:
+        if not row.holds(model, n_columns, has_validation):
+            continue
+        for name in row.parameters:
+            owner, _, field = name.rpartition(".")
+            holder = objects.get(owner, model)
+            if not hasattr(holder, field):
+                continue
+            value, default = getattr(holder, field), signature(type(holder)).parameters[field].default
+            if value is not default and not np.array_equal(value, default):
+                raise ValueError(f"{name} has no effect {row.where}: it must be {default!r}, got {shown(value)}")
+
+
+def check_masked(boosting: BaseBoosting) -> None:
+    """Check for parameters that do not support unknown values."""
+    for parameter in ("estimator", "init"):
+        value = getattr(boosting, parameter, None)
+        if value is not None and not (parameter == "init" and isinstance(value, str)):
+            raise ValueError(f"{parameter} does not support y with masked entries: it must be None")
+
+
+def loss_of(boosting: BoostingParameters) -> Loss:
+    """The loss of a fit, after a check that its parameters are those of all outputs or of each."""
+    loss = get(boosting.loss)
+    values = getattr(loss, "_parameter", None)
+    if isinstance(values, tuple) and not loss._levels and len(values) != boosting.n_outputs_:
+        raise ValueError(
+            f"loss must have one value for all outputs, or {boosting.n_outputs_} of them, one for each output, got "
+            f"{len(values)} in {loss!r}"
+        )
+    return loss
+
+
+def check_last_fit(boosting: BaseBoosting, *, has_validation: bool, goes_on: bool) -> None:
+    """Check for what contradicts a last fit to all samples after early stopping."""
+    if boosting._patience() is None:
+        return
+    stops = boosting._stops()
+    if stops.cv is not None and has_validation:
+        raise ValueError(f"cv must be None if X_val and y_val are given, which decide when to stop, got {stops.cv!r}")
+    if goes_on and (stops.refit or stops.cv is not None):
+        name, value = ("cv", stops.cv) if stops.cv is not None else ("refit", stops.refit)
+        raise ValueError(
+            f"{name} does not support further stages with warm_start=True, since the samples that say when to stop must "
+            f"be new to the stages, got {name}={value!r}"
+        )
+
+
+def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:
+    if boosting._most_stages() < n_grown:
+        raise ValueError(
+            f"n_estimators must be at least {n_grown} with warm_start=True, the number of stages of the fitted model, "
+            f"got {boosting.n_estimators}"
+        )
+    boosting._check_goes_on(before)
+    for name, value in shared.items():
+        if (old := before["_shared"][name]) != value:
+            raise ValueError(f"{name} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}")
+
+
+# Positive numbers of a larger mean may be counts or rates. Where most are zero, second derivatives are rightly small.
+_TINY_MEAN = 0.1
+
+
+def warn_of_tiny_numbers(boosting: BaseBoosting, target: Target, weights: Float | None) -> None:
+    """Warn if y is in so small a unit that regularization decides the model: that of second derivatives, which are in it."""
+    loss = get(boosting.loss)
+    if boosting.estimator is not None or loss.name not in ("poisson", "tweedie") or target.kind != "numbers":
+        return
+    least = boosting._least_weights(target.original.shape[0])
+    least = {name: amount * (HESSIAN_PER_WEIGHT if name.startswith("min_w") else 1.0) for name, amount in least.items()}
+    there = np.ones(target.original.shape[0]) if weights is None else weights
+    for j, y in enumerate(np.asarray(target.original, dtype=np.float64).T):
+        known = (there > 0) & ~np.isnan(y)
+        if target.mask is not None:
+            known &= ~masks.dense(target.mask[:, [j]])[:, 0]
+        y = y[known]
+        mean, of_positive = (float(part.mean()) if len(part) else 0.0 for part in (y, y[y > 0]))
+        powers = np.ravel(getattr(loss, "power", 1.0))
+        power = float(powers[min(j, len(powers) - 1)])
+        if mean <= 0 or of_positive >= _TINY_MEAN:  # y outside the domain is refused later
+            continue
+        names = [name for name, amount in least.items() if mean ** (2 - power) * len(y) < amount]
+        if names:
+            messages.warn(
+                f"y has a mean of {mean:.3g}{f' in output {j}' if target.n_outputs > 1 else ''}, and the second derivatives of "
+                f"loss={loss.name!r} are in its unit, so that {' and '.join(names)} decide{'' if names[1:] else 's'} the "
+                "model: multiply y by a factor, so that its mean is about 1, or set these parameters to 0",
+                UserWarning,
+            )
+            return
+
+
+# Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None: as in scikit-learn, and those
+# of folds, whose mean loss may rest for longer where there is no noise (see `benches/defaults`).
+_PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
+# The usual number of leaves, where the parameters do not tell it.
+_LEAVES = 31
+# What names stand for: where few cells are known, a stage combines one output in twenty.
+_PROJECTED, _PROJECTED_FEW, _STOPS = Projected(), Projected(RademacherProjection(20.0)), EarlyStopping()
+# The minimum weight of leaves with quantiles is at most this share of the weight of all samples.
+_MOST_OF_LEAF = 0.05
+# What `n_estimators="auto"` stands for at most.
+_MOST_STAGES = 1000
+
+
+class BoostingParameters(BoostedModel):
+    """The parameters that both boosting estimators share, which their constructors set by `keep`."""
+
+    _masks_y = True
+
+    plan_: dict[str, Any]
+
+    # A name, a loss, or an object with the methods of a loss.
+    loss: object
+    learning_rate: float | Literal["auto"]
+    output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected
+    leaf_estimation: Literal["newton", "line_search"]
+    l2_regularization: float | Literal["auto"]
+    subsample: float | Literal["auto"]
+    max_bins: int | None
+    min_weight_leaf: float
+    early_stopping: bool | Literal["auto"] | EarlyStopping
+    scoring: str | Callable[..., float] | None
+    validation_fraction: float
+    n_iter_no_change: int | None
+    tol: float
+    callbacks: object
+    categorical_features: CategoricalFeatures
+    interaction_cst: InteractionCst
+    warm_start: bool
+    n_jobs: int | None
+    random_state: RandomState
+    verbose: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "learning_rate": [Number(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
+        "n_estimators": [Interval(Integral, 1, MOST, closed="both"), StrOptions({"auto"})],
+        "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"}), Projected],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "init": [HasMethods(["fit", "predict"]), None],
+        "leaf_estimation": [StrOptions({"newton", "line_search"})],
+        "l2_regularization": [Number(Real, 0.0, None, closed="left"), StrOptions({"auto"})],
+        "subsample": [Number(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
+        **BINS_CONSTRAINTS,
+        "max_leaf_nodes": [*BaseModel._parameter_constraints["max_leaf_nodes"], StrOptions({"auto"})],
+        "max_features": [*BaseModel._parameter_constraints["max_features"], StrOptions({"auto"})],
+        "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
+        "early_stopping": ["boolean", StrOptions({"auto"}), EarlyStopping],
+        "scoring": [str, callable, None],
+        "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Number(Real, 0.0, None, closed="left")],
+        "callbacks": [list, tuple, HasMethods("on_round"), None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def _check_parameters(self) -> None:
+        loss = losses.get(self.loss)
+        kind = "labels" if isinstance(self, ClassifierMixin) else "numbers"
+        if kind not in loss.targets:
+            of_what = "labels and classes" if isinstance(self, ClassifierMixin) else "numbers"
+            raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(losses.names(kind))}, got {loss!r}")
+        if isinstance(loss, CustomLoss) and loss.functions is None:
+            raise ValueError(loss._without_methods())
+        if self.estimator is None:
+            return
+        name = type(self.estimator).__name__
+        if getattr(self, "_skl_callbacks", None):
+            raise ValueError(
+                f"estimator= ({name}) does not support callbacks: call set_callbacks without arguments, which removes them"
+            )
+        for parameter in ("init", "scoring", "callbacks"):
+            if getattr(self, parameter) is not None:
+                raise ValueError(f"estimator= ({name}) does not support {parameter}: it must be None")
+        if isclass(self.estimator):
+            name = self.estimator.__name__
+            raise ValueError(f"estimator must be an instance, {name}(), got the class {name}")
+        if not is_regressor(self.estimator):
+            raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
+        if self._given_strategy() == "single_target" or (self._given_strategy() == "projected" and self._relabels()):
+            raise ValueError(
+                "output_strategy must be 'auto', 'joint' or Projected(relabel_leaves=False) with estimator, whose models have "
+                f"no leaves, got {self.output_strategy!r}"
+            )
+
+    def _least_weights(self, n_samples: int) -> dict[str, float]:
+        if self.estimator is not None:
+            return {}
+        leaves = self.max_leaf_nodes
+        leaves = _LEAVES if leaves is None or isinstance(leaves, str) else int(leaves)
+        leaves = min(leaves, n_samples, 2 ** min(_LEAVES, self.max_depth or _LEAVES))
+        values = {"l2_regularization": self._l2(), "min_weight_leaf": float(self.min_weight_leaf)}
+        found = {f"{name}={value:g}": leaves * value for name, value in values.items()}
+        return found | super()._least_weights(n_samples)
+
+    def _l2(self) -> float:
+        if self.l2_regularization != "auto":
+            return float(self.l2_regularization)
+        planned = self.__dict__.get("plan_", {}) if self._plan is None else self._plan
+        return float(planned.get("l2_regularization", 1.0))
+
+    def _reads_sparse_y(self, y_weight: MatrixLike | None) -> bool:
+        """Whether it is y of known values, of which scores alone are computed, and nothing else reads it."""
+        if y_weight is None or self.estimator is not None or self.init is not None:
+            return False
+        loss = losses.get(self.loss)
+        return not isinstance(loss, CustomLoss) and not loss._levels and loss._refused(np.array([-1.0, 0.0])) is None
+
+    def _given_strategy(self) -> str:
+        return "projected" if isinstance(self.output_strategy, Projected) else self.output_strategy
+
+    def _projected(self) -> Projected:
+        """How stages project gradients, if they do."""
+        few = self._plan is not None and self._plan["has_few_cells"]
+        named = _PROJECTED_FEW if few else _PROJECTED
+        return self.output_strategy if isinstance(self.output_strategy, Projected) else named
+
+    def _relabels(self) -> bool:
+        """Whether leaves hold a value for every output."""
+        return bool(self._projected().relabel_leaves)
+
+    def _stops(self) -> EarlyStopping:
+        """How the fit stops early, if it does."""
+        return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else _STOPS
+
+    # What the engine has decided for the current fit where nothing is given.
+    _plan: _Plan | None = None
+
+    def _goes_on(self) -> bool:
+        """Whether the fit continues a fitted model, in which case "auto" stands for what it stood for there."""
+        return self.warm_start and hasattr(self, "_model")
+
+    def _given(self, name: str) -> Any:
+        """The value of a parameter, of a model that goes on that of the model; None for "auto"."""
+        value = getattr(self, name)
+        if not isinstance(value, str) or value != "auto":
+            return value
+        return self._shared.get(name) if self._goes_on() else None
+
+    def _asks(self, kind: str, n_outputs: int, n_columns: int, *, may_search: bool) -> _Asked:
+        """What a plan for y of this kind has to know of the parameters."""
+        goes_on, rate, n_stages = self._goes_on(), self._given("learning_rate"), self._given("n_estimators")
+        leaves = self.max_leaf_nodes_ if goes_on and self.max_leaf_nodes == "auto" else self._given("max_leaf_nodes")
+        is_auto = isinstance(self.max_leaf_nodes, str) and not goes_on
+        # A search has found the number, if its losses are not those of the samples that the model is fitted to.
+        found = goes_on and "validation" in self.__dict__.get("_curves", {}) and not len(self._model.validation_score())
+        if n_stages is None and found and self._asked_patience() is None:
+            n_stages = self._model.n_stages
+        return {
+            "kind": kind,
+            "n_outputs": n_outputs,
+            "n_columns": n_columns,
+            "n_features": self.n_features_in_,
+            "output_strategy": None if self._given_strategy() == "auto" else self._given_strategy(),
+            "kept": str(self._shared["output_strategy"]) if goes_on else None,
+            "has_directions": self.monotonic_cst is not None and growing.has_directions(self),
+            "has_weak_models": self.estimator is not None,
+            "has_init": self.init is not None,
+            "is_linear_init": isinstance(self.init, str),
+            "learning_rate": None if rate is None else float(rate),
+            "n_estimators": None if n_stages is None else int(n_stages),
+            "max_leaf_nodes": None if is_auto else as_size(leaves) or 0,
+            "is_free": may_search and self._lets_folds_decide(),
+            "patience": self._asked_patience(),
+        }
+
+    def _asks_for(self, target: Target, *, may_search: bool) -> _Asked:
+        can_differ = target.kind != "classes" or target.n_outputs > 1 or len(target.classes[0]) > 1
+        n_outputs, n_columns = target.n_outputs * target.n_levels, self._n_columns(target)
+        return self._asks(target.kind, n_outputs, n_columns, may_search=may_search and can_differ)
+
+    def _lets_folds_decide(self) -> bool:
+        """Whether the number of stages is "auto", and no other parameter says when to stop."""
+        is_alone = self.n_estimators == "auto" and self.early_stopping == "auto" and not self.warm_start
+        others = (self.n_iter_no_change, self.scoring, self.estimator, self.init)
+        return is_alone and all(other is None for other in others)
+
+    def _settle(self, samples: Samples, *, may_search: bool) -> None:
+        """Decide what "auto" stands for in the fit to these samples."""
+        asked = self._asks_for(samples.target, may_search=may_search)
+        if self.estimator is None:
+            counted = weighting.that_count(self, samples.target)
+            y, mask = counted.engine, counted.known_in_engine
+            counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
+        else:  # nothing about them depends on the samples
+            counts = samples.n_positive, samples.n_positive, samples.n_positive, True, False
+        plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
+        if (levels := losses.get(self.loss)._levels) and self.estimator is None:
+            plan["min_weight_leaf"] = self._least_of_quantiles(min(levels[0], 1 - levels[-1]), samples)
+
+    def _least_of_quantiles(self, rarer: float, samples: Samples) -> float:
+        """The minimum weight of a leaf of quantiles, of which the outermost have the share `rarer` on one side.
+
+        Where rows repeat, so that the mean weight of equal rows is the minimum, leaves may be groups of equal rows.
+        """
+        least, weights = float(self.min_weight_leaf), samples.weights
+        total = samples.n if weights is None else _weald.exact_sums(np.zeros(samples.n, dtype=np.int64), weights, 1)[0]
+        if total >= least * len(held_out.different_samples(samples.X, weights)):
+            return least
+        return max(least, min(least * round((1 - rarer) / rarer, 6), _MOST_OF_LEAF * float(total)))
+
+    def _keep_plan(self) -> None:
+        """Keep what "auto" stands for in the fit that ends as `plan_`; the next fit decides anew."""
+        plan: Any = self.__dict__.pop("_plan")
+        self.plan_ = {name: plan[name] for name in PLANNED}
+        if plan["n_iter_no_change"] is None:  # callbacks may have ended the fit
+            self.plan_["n_estimators"] = self.n_estimators_
+
+    def _say_plan(self) -> None:
+        """Print what "auto" stands for."""
+        assert self._plan is not None
+        told = ", ".join(f"{name}={self._plan[name]!r}" for name in PLANNED)  # type: ignore[literal-required]
+        rounds.say(f"{type(self).__name__}: {told}")
+
+    def _most_leaves(self) -> int | None:
+        # What "auto" stands for depends on y: it is put in place where y is known.
+        return None if isinstance(self.max_leaf_nodes, str) else as_size(self.max_leaf_nodes)
+
+    def _most_stages(self) -> int:
+        """The number of stages, or the largest one with early stopping, of a fit whose y is not known yet too."""
+        if self._plan is not None:
+            return self._plan["n_estimators"]
+        return _MOST_STAGES if self.n_estimators == "auto" else int(self.n_estimators)
+
+    def _plans_features(self) -> bool:
+        """Whether the plan says how many features a node draws."""
+        return isinstance(self.max_features, str) and self.max_features == "auto"
+
+    def _folds(self) -> Any:
+        """What folds early stopping has: those of its `cv`, or of "auto"."""
+        return self._stops().cv if self._plan is None or self._plan["cv"] is None else self._plan["cv"]
+
+    def _n_folds_grown(self) -> int | None:
+        """How many of the folds are grown, or None for all."""
+        return None if self._plan is None else self._plan["n_grown"]
+
+    def _patience(self) -> int | None:
+        """The number of rounds without improvement that stops the fit; None without early stopping."""
+        return self._asked_patience() if self._plan is None else self._plan["n_iter_no_change"]
+
+    def _asked_patience(self) -> int | None:
+        if not self.early_stopping or (self.early_stopping == "auto" and self.n_iter_no_change is None):
+            return None
+        if self.n_iter_no_change is None:
+            return _PATIENCE if self._stops().cv is None else _PATIENCE_OF_FOLDS
+        return as_size(self.n_iter_no_change)
+
+    def _boost_config(
+        self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
+    ) -> _BoostConfig:
+        """The parameters in the engine's form. A fit that does not draw projections calls no function for them."""
+        projection = None
+        strategy = self._shared["output_strategy"]
+        if strategy == "projected":
+            projected, growth = self._projected(), Growth(self._seed, range(self._most_stages()))
+            if not draws and callable(projected.projection):
+                projected = Projected(n_projections=projected.n_projections)
+            projection = growing.of_stages(projected, self._n_columns(target), growth)
+            if projection["n_projections"] > 1 and not self._relabels():
+                raise ValueError(
+                    "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
+                    f"single value, got {projection['n_projections']}"
+                )
+        tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
+        tree["max_features"], tree["max_leaf_nodes"] = self.max_features_, self.max_leaf_nodes_
+        if self._plan is not None:
+            tree["min_weight_leaf"] = self._plan.get("min_weight_leaf", tree["min_weight_leaf"])
+        if of_labels is not None:
+            tree["output_weights"] = of_labels.tolist()
+        if target.n_levels > 1:
+            self._repeat(tree, target)
+        loss, planned = loss_of(self), self.plan_ if self._plan is None else self._plan
+        return {
+            "tree": tree,
+            "n_estimators": self._most_stages(),
+            "learning_rate": self._shared["learning_rate"],
+            "loss": loss if isinstance(loss, CustomLoss) else loss.name,
+            "loss_parameter": loss._of_columns((0, target.n_columns)),
+            "strategy": strategy,
+            "output_projection": projection,
+            "relabel": self._relabels(),
+            "subsample": planned["subsample"] if self.subsample == "auto" else float(self.subsample),
+            "leaf_estimation": self.leaf_estimation,
+            "features_of_tree": planned.get("features_of_tree", 1.0) if self._plans_features() else 1.0,
+            "l2_regularization": self._l2(),
+            "min_sum_hessian_in_leaf": HESSIAN_PER_WEIGHT * float(self.min_weight_leaf),
+            "max_bins": None if self.max_bins is None else int(self.max_bins),
+            "n_iter_no_change": self._patience(),
+            "tol": float(self.tol),
+        }
+
+    @staticmethod
+    def _repeat(tree: Any, target: Target) -> None:
+        """Repeat what is given for each output, for each of its levels."""
+        for name in ("output_scaling", "output_weights"):
+            if isinstance(values := tree[name], list):
+                if len(values) != target.n_outputs:
+                    of_each = f"{target.n_outputs} value(s), one for each output"
+                    raise ValueError(f"{name} must have {of_each}, got {len(values)}")
+                tree[name] = np.repeat(values, target.n_levels).tolist()
+        if (signs := tree["monotonic_cst"]) is not None and len(signs[0]) > 1:
+            tree["monotonic_cst"] = np.repeat(signs, target.n_levels, axis=1).tolist()
 
 
 @dataclass(frozen=True)
@@ -182,8 +645,8 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         samples = prepare(self, given.X, given.y, given.sample_weight, given.y_weight, given.label_names)
         target = samples.target
         if target.known is not None:
-            boosting_checks.check_masked(self)
-        boosting_checks.warn_of_tiny_numbers(self, target, samples.weights)
+            check_masked(self)
+        warn_of_tiny_numbers(self, target, samples.weights)
         if grown is None:
             self._seed = draw_seed(self.random_state)
         self._settle(samples, may_search=not has_validation)
@@ -191,9 +654,9 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             self._say_plan()
         shared = self._describe(target)
         if grown is not None:
-            boosting_checks.check_warm_start(self, before, shared, grown.n_stages)
+            check_warm_start(self, before, shared, grown.n_stages)
         self._shared = shared
-        boosting_checks.check_effects(self, self._n_columns(target), has_validation=has_validation)
+        check_effects(self, self._n_columns(target), has_validation=has_validation)
         of_labels = weighting.of_labels(self, target, samples.row_weights[0])
         watched = []
         if given.eval_sets is not None:
@@ -204,7 +667,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
                 "or init= instead of base_margin"
             )
-        boosting_checks.check_last_fit(self, has_validation=has_validation, goes_on=grown is not None)
+        check_last_fit(self, has_validation=has_validation, goes_on=grown is not None)
         return _Stages(samples, of_labels, self._most_stages(), watched, callbacks)
 
     def _start(self, given: _Given, stages: _Stages, grown: _weald.Boosted | None) -> _Stages:
@@ -233,7 +696,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         callbacks, samples = whole.callbacks, whole.samples
         weights, held = _held_out.validation_set(self, samples, given.y, given.validation, whole.start)
         if held is not None and held.known is not None:
-            boosting_checks.check_masked(self)
+            check_masked(self)
         by_folds, name = self._folds() is not None and self._patience() is not None, type(self).__name__
         score, scoring = self._scorer(held, whole, by_folds=by_folds)
         if by_folds:
@@ -352,7 +815,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         self.max_leaf_nodes_ = self._plan["max_leaf_nodes"]
         return {
             "output_strategy": self._plan["output_strategy"],
-            "loss": losses.kept(boosting_checks.loss_of(self)),
+            "loss": losses.kept(loss_of(self)),
             "learning_rate": self._plan["learning_rate"],
             "relabel_leaves": self._relabels(),
             "estimator": None if self.estimator is None else type(self.estimator).__name__,
@@ -453,7 +916,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         target, name = fitted._known_target(), type(self).__name__
         engine, known = target.like_with_gaps(known_y, checked.shape[0], name, what="y", y_weight=y_weight)
         if known is not None:
-            boosting_checks.check_masked(fitted)
+            check_masked(fitted)
         weights = masks.weights_of_known(known, weights, target.names)
         config = fitted._refit_config(engine, weights, known)
         n_threads, told = fitted._n_threads(), target.in_engine(known)

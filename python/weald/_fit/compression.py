@@ -20,9 +20,8 @@ import weald
 from weald import _weald
 from weald import loss as losses
 from weald._fit import memory
-from weald._fit.base import Members, WithPaths, as_size, unfitted
+from weald._fit.base import Members, Samples, WithPaths, as_size, prepare, unfitted
 from weald._fit.forest import BaseForest
-from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.proof import CompressedProof, check_fitted, compressing

@@ -16,13 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weald import _weald
 from weald._fit import memory, updates
-from weald._fit.base import as_size
+from weald._fit.base import Samples, as_size, prepare
 from weald._fit.predictions import BaseClassifier, OfFiniteX
-from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import OF_SEED, Proof, Row, must
-from weald._input import digest, messages
+from weald._input import messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
@@ -196,7 +195,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         with Progress(*of_all) if self.verbose else nullcontext() as told:
             folds = (self._fit_trees if strategy == "tree" else self._fit_columns)(samples, told, part, with_folds)
         if part is not None:
-            self._part = (*part, digest.of_data(samples.X, samples.target, samples.weights))
+            self._part = (*part, updates.digest_of_data(samples.X, samples.target, samples.weights))
         if n := self._model.n_unfinished:
             of = (
                 f"{self._model.n_columns} columns of nodes"

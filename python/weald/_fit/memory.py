@@ -14,8 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
-from weald._fit.base import BaseModel
-from weald._fit.samples import Samples
+from weald._fit.base import BaseModel, Samples
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
 from weald._input.columns import check_collected
@@ -30,10 +29,10 @@ from weald.projection import Projected, Projection
 _Model = TypeVar("_Model", bound="BaseModel")
 
 if TYPE_CHECKING:
-    from weald._fit.bagging import BaseBagging
     from weald._fit.base import BaseModel
     from weald._fit.boosting import BaseBoosting
     from weald._fit.compression import BaseCompressed
+    from weald._fit.forest import BaseBagging
     from weald._fit.linear import BaseLinear
     from weald._fit.tree import BaseTree
 

@@ -14,8 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import unique_labels
 
 from weald import _weald
-from weald._fit.base import BaseModel
-from weald._fit.named_outputs import BestLabels, NamedOutputs, has_labels
+from weald._fit.base import BaseModel, BestLabels, NamedOutputs, has_labels
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, elementary, masks, schema, targets

@@ -14,7 +14,7 @@ from weald._input.checks import Float, floats, generator, integer
 from weald._input.messages import described
 
 if TYPE_CHECKING:
-    from weald._fit.bagging import BaseBagging
+    from weald._fit.forest import BaseBagging
 
 # Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
 # (n_samples, n_trees); the sample weights; and for regressors the targets of shape (n_samples, n_outputs).

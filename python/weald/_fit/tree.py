@@ -15,8 +15,7 @@ from sklearn.utils import Bunch
 from weald import _weald
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
-from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, TreeParameters
-from weald._fit.samples import Samples, prepare
+from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, Samples, TreeParameters, prepare
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import OF_CONTAINER, OF_DRAWN, Proof, check_fitted
 from weald._input.checks import draw_seed

@@ -10,18 +10,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from weald import _weald
 from weald._fit import stored_samples
-from weald._fit.samples import prepare
-from weald._input.checks import integer
+from weald._fit.base import prepare
+from weald._input.checks import Float, Matrix, integer
 from weald._input.frames import different
 from weald._input.messages import described
-from weald._input.sparse import Raw
+from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
     from weald._fit.forest import BaseForest
+
+
+def digest_of_data(X: Matrix, target: Target, weights: Float | None) -> str:
+    """128 bits, as hexadecimal digits, of validated X, y, mask and weights; see `weald::data::data_digest`."""
+    classes = [np.sort(found.astype(str)).tolist() for found in target.classes]
+    return _weald.data_digest(X, _cells_of(target.original), target.known_in_engine, weights, classes)
+
+
+def _cells_of(y: Matrix) -> Matrix:
+    """The cells of y: numbers, a pattern and its values, or texts with their places."""
+    if is_sparse(y):
+        y = y.tocsr()
+        return (y.indptr, y.indices, y.shape[1]), y.data.astype(np.float64)
+    table = np.asarray(y).reshape(len(y), -1)
+    if table.dtype.kind in "biuf":
+        return table.astype(np.float64, copy=False)
+    places = np.nonzero(table if table.dtype != object else np.ones(table.shape, bool))
+    rows, columns = map(np.ascontiguousarray, places)
+    return rows, columns, list(map(str, table[rows, columns].tolist())), table.shape
+
 
 # Attribute of a model that is a part: the index of its first tree or label, one past the index of the last one, and the
 # digest of the training data.
@@ -30,7 +51,7 @@ PART = "_part"
 GROWN = "_n_grown"
 
 
-def check(forest: BaseForest, retire: object) -> None:
+def check_update(forest: BaseForest, retire: object) -> None:
     """Raise if `retire` is out of range or if the forest cannot be updated."""
     n_trees = forest._n_trees(forest._forest)
     integer("retire", retire, 1, n_trees, also=", the number of trees")

@@ -19,7 +19,7 @@ from weald._input.columns import as_frame
 from weald._input.sparse import MatrixLike, Raw, is_sparse, with_zeros
 
 if TYPE_CHECKING:
-    from weald._fit.named_outputs import NamedOutputs
+    from weald._fit.base import NamedOutputs
     from weald._parameters.types import Prediction
 
 __all__ = [

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
@@ -18,11 +19,37 @@ from weald._fit.base import BaseModel
 from weald._fit.boosted import BoostedModel
 from weald._input import checks, frames
 from weald._input.checks import Float, Matrix, is_integer
+from weald._input.elementary import log1p
 from weald._input.messages import kind_of
-from weald._input.prepared import prepared
 from weald._input.sparse import csr_of, has_nan, is_sparse
 from weald._parameters.types import MatrixLike, Prediction
 from weald._ranking.outputs import apart, innermost, names_of_features, transformed
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def prepared(
+    X: Matrix, idf: NDArray[np.float32] | None, *, are_counts: bool = False, normalize: bool = False
+) -> sparse.csr_array:
+    """Float32 values: sign(x) · ln(1 + |x|) of counts, times a factor of each feature, divided by the length of the sample.
+
+    Those of length one are multiples of 2⁻²⁴. X is float32, and finite. Bits are those of the engine.
+    """
+    X = sparse.csr_array(X)
+    values = X.data.astype(np.float64)
+    if are_counts:
+        values = np.copysign(log1p(np.abs(values)), values)
+    if idf is not None:
+        values = values * idf[X.indices]
+    single = np.clip(values, -_LARGEST, _LARGEST).astype(np.float32)
+    if normalize:
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        # Sums in the order of the features.
+        lengths = np.sqrt(np.bincount(rows, values * values, minlength=X.shape[0]))
+        multiples = np.rint(single.astype(np.float64) / np.where(lengths > 0, lengths, 1)[rows] * 2.0**24)
+        single = multiples.astype(np.float32) / np.float32(2**24)
+    return sparse.csr_array((single, X.indices, X.indptr), shape=X.shape)
+
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

@@ -28,8 +28,8 @@ from weald._parameters.growing import derived_seed
 from weald._rounds.rounds import Progress, Rounds
 
 if TYPE_CHECKING:
+    from weald._fit.base import Samples
     from weald._fit.boosting import BaseBoosting
-    from weald._fit.samples import Samples
     from weald._weald import _BoostConfig, _Targets
 
 

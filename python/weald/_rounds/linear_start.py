@@ -20,7 +20,7 @@ from weald._input.sparse import has_nan, is_sparse
 from weald._rounds.held_out import set_aside
 
 if TYPE_CHECKING:
-    from weald._fit.samples import Samples
+    from weald._fit.base import Samples
     from weald._weald import _BoostConfig, _FoldModels, _Targets
     from weald.linear import LinearClassifier
 

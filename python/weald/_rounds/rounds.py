@@ -20,8 +20,8 @@ from weald._parameters.types import MatrixLike
 from weald._ranking.scorers import scoring_of_known
 
 if TYPE_CHECKING:
-    from weald._fit.bagging import BaseBagging
     from weald._fit.boosting import BaseBoosting
+    from weald._fit.forest import BaseBagging
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

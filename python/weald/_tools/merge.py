@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from weald._fit.bagging import BaseBagging
+from weald._fit import updates as _updates
 from weald._fit.base import BaseModel
+from weald._fit.forest import BaseBagging
 from weald._fit.updates import PART
-from weald._input import digest as _digest
 from weald._input.columns import is_listed
 from weald._input.schema import Schema
 from weald._parameters.types import MatrixLike
@@ -181,6 +181,6 @@ def _set_oob(
             "merge(parts, X, y, sample_weight)"
         )
     _, samples, config = merged._of_its_samples(X, y, sample_weight, y_weight)
-    if _digest.of_data(samples.X, samples.target, samples.weights) != digest:
+    if _updates.digest_of_data(samples.X, samples.target, samples.weights) != digest:
         raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
     merged._set_oob(samples, config)
