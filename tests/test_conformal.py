@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from weald._around import calibrated
+from weald._fitted.fits import Fit
 from weald.conformal import (
     ConformalClassifier,
     ConformalLabels,
@@ -283,7 +284,7 @@ def as_the_engine(samples):
 def test_the_spread_is_that_of_the_trees_that_have_not_drawn_a_sample(weights):
     X, Y = numbers()
     model = forest(15)
-    samples, config = model._fit(X, Y, weights, None, None)
+    samples, config = model._fit(Fit(X, Y, weights))
     unseen = unseen_by_trees(model, samples, config)
     center, n_trees, spread = model._forest.oob_spread(config, *as_the_engine(samples))
     np.testing.assert_array_equal(unseen.sum(axis=1), n_trees)

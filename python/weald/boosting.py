@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
 from weald._fit.predictions import BaseClassifier, BaseRegressor, known_target, label_probabilities
 from weald._fitted.at_once import of_one_fit
+from weald._fitted.fits import Fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks
 from weald._input.checks import Float, Matrix
@@ -849,7 +851,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return LinearClassifier(strategy="one_vs_rest", loss="squared_hinge", random_state=seed, **same)
 
     def _linear_init(
-        self, samples: Samples, y: Any, sample_weight: Any, y_weight: Any, *, base_margin: object
+        self, samples: Samples, given: Fit, base_margin: object
     ) -> tuple[LinearClassifier | None, linear_start.HeldOut | None]:
         """The linear model that stages start from, None if "auto" finds that there cannot be one, and held-out scores."""
         has_log_odds, has_categories = self._loss.link == "half_logit", self.is_categorical_ is not None
@@ -862,7 +864,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             raise ValueError("init='linear' does not support categorical features: encode them, or pass init=None")
         linear = self._linear_model(derived_seed(self._seed, (1,)))
         with checks.named("init"):
-            own, folds = linear._fit_with_folds(samples.X, y, sample_weight, y_weight)
+            own, folds = linear._fit_with_folds(replace(given, X=samples.X))
             return linear, linear_start.held_out(own.X, folds)
 
     def _linear_start(

@@ -19,6 +19,7 @@ from weald._fit import memory, stored_samples
 from weald._fit.base import Members, Samples, as_size, keep
 from weald._fit.forest import BAGGING_CONSTRAINTS, BaggedProof, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.predictions import Absent, BaseClassifier, OfFiniteX
+from weald._fitted.fits import Fit
 from weald._fitted.proof import check_fitted
 from weald._input.checks import Float, Number
 from weald._input.sklearn_private import Interval, StrOptions
@@ -175,7 +176,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         self : object
             The fitted estimator.
         """
-        self._fit_as_task(X, y, sample_weight, y_weight, label_names, trees)
+        self._fit_as_task(Fit(X, y, sample_weight, y_weight, label_names), trees)
         return self
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:

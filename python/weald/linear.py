@@ -25,6 +25,7 @@ from weald._fit.base import keep
 from weald._fit.linear import BaseLinear, Strategy
 from weald._fit.predictions import Absent, label_probabilities
 from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import Fit
 from weald._fitted.proof import check_fitted
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of
@@ -234,7 +235,7 @@ class LinearClassifier(BaseLinear):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_weight, label_names, labels=labels, trees=trees)
+            new._fit(Fit(X, y, sample_weight, y_weight, label_names), labels=labels, trees=trees)
         return self
 
     # --- what was fitted -----------------------------------------------------------------------------------------------

@@ -130,8 +130,7 @@ class BaseConformal(NamedOutputs, AroundOne):
 
     def _read_oob(self, given: Fit) -> Any:
         """The fit of a forest to X, which returns the same out of bag."""
-        others = given.y, given.sample_weight, given.y_weight, self._of_forest, given.fits
-        return lambda forest, X: forest._fit_and_read(X, *others)
+        return lambda forest, own: forest._fit_and_read(own, self._of_forest)
 
     def _of_forest(self, forest: Any, samples: Samples, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         """Out-of-bag predictions by a fitted forest, and the number of trees for each sample."""

@@ -16,7 +16,6 @@ from weald._around.base import Claims, Fit, need
 from weald._around.labels import LabelsAround, has
 from weald._fit.base import keep
 from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.fits import HERE, Fits
 from weald._fitted.proof import check_fitted
 from weald._input import checks, frames, masks, registry, targets
 from weald._input.checks import Float, Matrix
@@ -142,27 +141,17 @@ class HierarchicalLabels(LabelsAround):
             unseen.scores_at_least(estimator, given.X, 1.0, self.n_outputs_)
         else:
             with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
-                told = lambda: progress(1)  # noqa: E731
-                data = given.X, given.y, given.sample_weight, given.y_weight
-                estimator = given.fits.start(estimator, *data, told)()
+                estimator = given.fits.start(estimator, given, lambda: progress(1))()
         self.estimator_ = estimator
 
     def _without_out_of_bag(self, n_labels: int) -> str | None:
         """What the estimator lacks to have out-of-bag scores."""
         return unseen.without_out_of_bag(self.estimator, n_labels)
 
-    def _fit_out_of_bag(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None,
-        min_score: float,
-        y_weight: MatrixLike | None = None,
-        fits: Fits = HERE,
-    ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    def _fit_out_of_bag(self, given: Fit, min_score: float) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
         """Fit around a forest; return consistent out-of-bag scores of at least `min_score`, and which samples have some."""
         with fitted_at_once(self, anew=True) as new:
-            given, estimator = new._prepared(Fit(X, y, sample_weight, y_weight, fits=fits))
+            given, estimator = new._prepared(Fit(*given.data, fits=given.fits))
             with Progress(type(self).__name__, "fit", 1, self.verbose) as progress:
                 new.estimator_, scores, known = unseen.out_of_bag(estimator, given, new._floor(min_score))
                 progress(1)

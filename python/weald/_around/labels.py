@@ -195,7 +195,7 @@ class LabelsOnUnseen(LabelsAround):
         """Fit the estimator. Returns scores of samples by models that were not fitted on them, and sample weights."""
         target, weights, floor = given.target, given.sample_weight, self._floor()
         read = partial(unseen.scores_at_least, floor=floor, n_labels=target.n_outputs)
-        oob = lambda final, rows: unseen.fit_out_of_bag(final, rows, given, floor)  # noqa: E731
+        oob = partial(unseen.fit_out_of_bag, floor=floor)
         self.estimator_, scores, known = unseen.unseen(self, given, read, unseen.stacked, oob)
         scores = without(scores, target.mask)
         own = np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,16 +99,15 @@ def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     return expit(of_labels(estimator, "decision_function", X))
 
 
-def fit_out_of_bag(final: Any, X: Any, given: Fit, floor: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+def fit_out_of_bag(final: Any, given: Fit, floor: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
     """Fit to labels; return out-of-bag scores of at least `floor`, and by how many models each sample has such scores."""
-    scores, n_models = final._fit_out_of_bag(X, given.y, given.sample_weight, floor, given.y_weight, given.fits)
+    scores, n_models = final._fit_out_of_bag(given, floor)
     return sparse.csr_array(scores), n_models
 
 
 def out_of_bag(estimator: BaseEstimator, given: Fit, floor: float) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted clone, out-of-bag scores of at least `floor` as CSR, and a mask of the samples with such scores."""
-    fit = lambda final, rows: fit_out_of_bag(final, rows, given, floor)  # noqa: E731
-    model, (scores, n_models) = fitted_last(estimator, given.X, given.y, fit)
+    model, (scores, n_models) = fitted_last(estimator, given, partial(fit_out_of_bag, floor=floor))
     return model, scores, n_models > 0
 
 
@@ -193,22 +193,20 @@ def unseen(
 
     `given` is what checks have made of the arguments. `joined` makes one table
     of what `read` returns for blocks of samples; it is told the model that was fitted to all samples. `read_out_of_bag` fits
-    the last step of a pipeline to X, and returns predictions and for how many trees each sample was unseen.
+    the last step of a pipeline, and returns predictions and for how many trees each sample was unseen.
     """
     cv = given.cv
     _check_groups(given.groups, cv)
-    estimator, fits, X, y = around._given(), given.fits, given.X, given.y
-    n = y.shape[0]
+    estimator, n = around._given(), given.y.shape[0]
     if isinstance(cv, str) and cv == "given":
-        return estimator, joined(fits.read(estimator, X, read), estimator), np.ones(n, dtype=np.bool_)
+        return estimator, joined(given.fits.read(estimator, given.X, read), estimator), np.ones(n, dtype=np.bool_)
     parts = [] if isinstance(cv, str) else _folds(cv, given)
     with Progress(type(around).__name__, "fit", len(parts) + 1, around.verbose) as progress:
         if isinstance(cv, str):
-            model, (found, n_trees) = fitted_last(estimator, X, y, read_out_of_bag)
+            model, (found, n_trees) = fitted_last(estimator, given, read_out_of_bag)
             progress(1)
             return model, found, n_trees > 0
-        args = estimator, X, y, given.sample_weight, given.y_weight, parts, read, progress
-        model, blocks, order = with_folds(fits, *args)
+        model, blocks, order = with_folds(estimator, given, parts, read, progress)
     at = np.full(n, len(order))
     at[order] = np.arange(len(order))
     return model, _in_order(joined(blocks, model), at), at < len(order)

@@ -23,7 +23,7 @@ from weald._around.base import Around, Claims, Fit, is_array, is_own, need
 from weald._around.labels import LabelsAround
 from weald._fit.base import BestLabels, NamedOutputs
 from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.fits import HERE, Fits, fitted
+from weald._fitted.fits import fitted
 from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, frames, targets
 from weald._input.checks import Float
@@ -224,7 +224,7 @@ class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
             for which, estimator in kept:
                 with _noting(which), self._threads():
                     own = _for_member(which, estimator, given)
-                    self.estimators_.append(fit(estimator, own.X, own.y, own.sample_weight, own.y_weight))
+                    self.estimators_.append(fit(estimator, own))
                 progress(len(self.estimators_))
         self._names = {which: not _is_dropped(estimator) for which, estimator in self.estimators}
         self.weights_ = self._checked_weights(kept)
@@ -451,22 +451,20 @@ class BaseVotingClassifier(BestLabels, BaseVoting):
                 return why
         return None
 
-    def _fit_out_of_bag(
-        self, X: Any, y: Any, sample_weight: object, min_score: float, y_weight: Any = None, fits: Fits = HERE
-    ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+    def _fit_out_of_bag(self, given: Fit, min_score: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         """Fit to labels; return out-of-bag scores of at least `min_score`, and whether each sample has any, as a number."""
         found: list[tuple[sparse.csr_array, NDArray[np.bool_]]] = []
         used = iter(self._checked_weights(self._kept()) > 0)
 
-        def fit(estimator: Any, *data: Any) -> Any:
+        def fit(estimator: Any, own: Fit) -> Any:
             if not next(used):
-                return fits.start(estimator, *data)()
-            model, scores, known = unseen.out_of_bag(estimator, replace(Fit(*data), fits=fits), 0.0)
+                return given.fits.start(estimator, own)()
+            model, scores, known = unseen.out_of_bag(estimator, own, 0.0)
             found.append((scores, known))
             return model
 
         with fitted_at_once(self, anew=True) as new:
-            new._fit(Fit(X, y, sample_weight, y_weight), fit)
+            new._fit(Fit(*given.data, fits=given.fits), fit)
             weights = new.weights_[new.weights_ > 0].tolist()
         mean = mean_of([scores for scores, _ in found], weights)
         mean.data[mean.data < min_score] = 0.0

@@ -21,6 +21,7 @@ from sklearn.utils import Tags
 from weald import _weald
 from weald._fit.arrays import LeafIndicators, Tree, decision_path
 from weald._fitted.at_once import FittedAsOne, of_one_fit
+from weald._fitted.fits import Fit
 from weald._fitted.proof import Proof, check_fitted
 from weald._input import checks, frames, masks, messages, registry, schema, targets
 from weald._input import schema as _schema
@@ -251,30 +252,21 @@ class Samples:
         return replace(self, target=target, row_weights=row_weights, known=target.known_in_engine)
 
 
-def prepare(
-    estimator: BaseModel,
-    X: Any,
-    y: MatrixLike | None,
-    sample_weight: Any = None,
-    y_weight: MatrixLike | None = None,
-    label_names: Any = None,
-    *,
-    goes_on: bool = False,
-) -> Samples:
+def prepare(estimator: BaseModel, given: Fit, *, goes_on: bool = False) -> Samples:
     """Check the arguments of a fit, and set the attributes of `estimator` that describe X.
 
     Samples without a known value of y get the weight zero. Categories are those of the samples with positive weight. A
     fit that goes on, as it does with `warm_start`, keeps the features of the fit before.
     """
-    name = type(estimator).__name__
+    name, y, y_weight = type(estimator).__name__, given.y, given.y_weight
     checks.check_is_given(y, name)
-    given, kept = X, estimator._kept_schema(X, goes_on)
-    X = estimator._check_X(X, reset=True, kept=kept)
+    kept = estimator._kept_schema(given.X, goes_on)
+    X = estimator._check_X(given.X, reset=True, kept=kept)
     n = X.shape[0]
-    weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
+    weights = None if given.sample_weight is None else checks.check_weights(given.sample_weight, n)
     target = estimator._check_y(y, weights, n, y_weight)
-    if label_names is not None:
-        target = targets.with_label_names(target, label_names, y_weight)
+    if given.label_names is not None:
+        target = targets.with_label_names(target, given.label_names, y_weight)
     if y_weight is not None and not estimator._masks_y:
         masks.check_nothing(y_weight, target.original.shape, name, y)
     weights = masks.weights_of_known(target.known, weights, target.names)
@@ -285,7 +277,7 @@ def prepare(
             weights = own if weights is None else own * weights
         target = replace(target, known=masks.KnownCells(target.mask) if target.kind == "numbers" else None)
     if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
-        X = schema.of_samples(estimator, given, X, weights > 0, learned=kept is None)
+        X = schema.of_samples(estimator, given.X, X, weights > 0, learned=kept is None)
     if weights is not None and not goes_on:
         messages.of_tiny_weights(weights, estimator._least_weights(int(np.count_nonzero(weights))))
     return Samples(X, target, weights, estimator._row_weights(target, weights), target.known_in_engine)

@@ -18,6 +18,7 @@ from weald import loss as losses
 from weald._fit.base import BINS_CONSTRAINTS, BaseModel, Samples, as_size, prepare
 from weald._fit.boosted import BoostedModel, grows_trees
 from weald._fitted.at_once import fitted_at_once
+from weald._fitted.fits import Fit
 from weald._fitted.proof import PLANNED, check_fitted
 from weald._input import checks, masks, messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed, shown
@@ -507,13 +508,9 @@ class BoostingParameters(BoostedModel):
 
 @dataclass(frozen=True)
 class _Given:
-    """The arguments of `fit`."""
+    """The arguments of `fit`, and the tasks of callbacks."""
 
-    X: MatrixLike
-    y: MatrixLike
-    sample_weight: object
-    y_weight: MatrixLike | None
-    label_names: object
+    fit: Fit
     validation: _held_out.GivenValidation
     base_margin: object
     eval_sets: object
@@ -615,10 +612,11 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         self : object
             The fitted estimator.
         """
-        tasks = _rounds.tasks_of(self, self._most_stages(), X, y, sample_weight)
+        told = Fit(X, y, sample_weight, y_weight, label_names)
+        held_out = _held_out.GivenValidation(X_val, y_val, sample_weight_val, base_margin_val)
+        tasks = _rounds.tasks_of(self, self._most_stages(), told)
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            held_out = _held_out.GivenValidation(X_val, y_val, sample_weight_val, base_margin_val)
-            new._fit(_Given(X, y, sample_weight, y_weight, label_names, held_out, base_margin, eval_sets, tasks))
+            new._fit(_Given(told, held_out, base_margin, eval_sets, tasks))
             new._keep_plan()
         if tasks is not None:
             tasks.end()
@@ -642,7 +640,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         self._check_parameters()
         callbacks = _rounds.check_callbacks(self.callbacks)
         before, has_validation = dict(self.__dict__), given.validation.X is not None
-        samples = prepare(self, given.X, given.y, given.sample_weight, given.y_weight, given.label_names)
+        samples = prepare(self, given.fit)
         target = samples.target
         if target.known is not None:
             check_masked(self)
@@ -676,10 +674,9 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         samples, starts_linear = stages.samples, isinstance(self.init, str)
         counted = linear_start.counted(samples) if starts_linear else samples
         if grown is None and starts_linear:
-            told = given.y, given.sample_weight, given.y_weight
-            init, held_out_scores = self._linear_init(counted, *told, base_margin=given.base_margin)
+            init, held_out_scores = self._linear_init(counted, given.fit, given.base_margin)
         elif grown is None:
-            init = self._fitted_init(samples.X, given.y, samples.weights)
+            init = self._fitted_init(samples.X, given.fit.y, samples.weights)
         if init is not None:
             self._init = init
         weights = _weald.weights_by_row(samples.target.engine, samples.row_weights, samples.known)
@@ -694,7 +691,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
     ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
         """The model with the number of stages that early stopping finds, and curves that it does not have."""
         callbacks, samples = whole.callbacks, whole.samples
-        weights, held = _held_out.validation_set(self, samples, given.y, given.validation, whole.start)
+        weights, held = _held_out.validation_set(self, samples, given.fit.y, given.validation, whole.start)
         if held is not None and held.known is not None:
             check_masked(self)
         by_folds, name = self._folds() is not None and self._patience() is not None, type(self).__name__
@@ -702,7 +699,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         if by_folds:
             config = self._config_of_rounds(whole)
             known = None if score is None else (scoring, score)
-            data = self, samples, given.y, whole.start
+            data = self, samples, given.fit.y, whole.start
             n_rounds, search, is_ended = _held_out.search(*data, config, callbacks, known)
             assert self._plan is not None
             gain = self._plan["all_gain"] if self._plans_features() and not is_ended else None

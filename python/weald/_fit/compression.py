@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from weald._fit.base import Members, Samples, WithPaths, as_size, prepare, unfit
 from weald._fit.forest import BaseForest
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once
+from weald._fitted.fits import Fit
 from weald._fitted.proof import CompressedProof, check_fitted, compressing
 from weald._input import frames, messages, schema, targets
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
@@ -315,24 +316,22 @@ class BaseCompressed(WithPaths):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_weight, label_names)
+            new._fit(Fit(X, y, sample_weight, y_weight, label_names))
         return self
 
-    def _fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: MatrixLike | None, label_names: object
-    ) -> None:
+    def _fit(self, given: Fit) -> None:
         self._check_parameters()
         if self._is_frozen():
             check_is_fitted(self._given())
-        if (given := self._given()) is not None and growing.has_directions(given):
+        if (inner := self._given()) is not None and growing.has_directions(inner):
             raise ValueError(
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
             )
-        if y_weight is not None and is_sparse(y) and not is_classifier(self):
-            known = targets.known_of(y, y_weight)
-            y, y_weight = cast("Any", y).toarray(), cast("Any", None if known is None else known.as_array())
-        samples = prepare(self, X, y, sample_weight, y_weight, label_names)
+        if given.y_weight is not None and is_sparse(given.y) and not is_classifier(self):
+            known = targets.known_of(given.y, given.y_weight)
+            given = replace(given, y=given.y.toarray(), y_weight=None if known is None else known.as_array())
+        samples = prepare(self, given)
         X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None and (refused := self._refuses_masks()) is not None:
             raise ValueError(
@@ -347,7 +346,7 @@ class BaseCompressed(WithPaths):
         folds = folds_of(self.cv, X, counted, weights, seed) if self._cross_validates() else []
         self._set_outputs(target)
         frozen = self._is_frozen()
-        self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, y, seed)
+        self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, given.y, seed)
         self._loss = losses.get(self.loss).name
         rows = self.estimator_._row_weights(target, weights)
         # How many steps there are is known at the end of the path. A fold has about as many, and one for each tree.

@@ -32,7 +32,7 @@ from weald._fit.base import (
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once, of_one_fit
-from weald._fitted.fits import HERE, Fits
+from weald._fitted.fits import Fit
 from weald._fitted.proof import (
     OF_CONTAINER,
     OF_SEED,
@@ -167,34 +167,17 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
     # The settings of the bootstrap samples: bootstrap, max_samples.
     _draws: tuple[bool, float | None]
 
-    def _fit_as_task(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object,
-        y_weight: MatrixLike | None,
-        label_names: object,
-        trees: object,
-    ) -> None:
+    def _fit_as_task(self, given: Fit, trees: object) -> None:
         """Fit the forest, or its trees in the range `trees`, and tell scikit-learn's callbacks."""
         n_grown = self._n_trees(self._forest) if self.warm_start and hasattr(self, "_forest") else 0
         n_more = len(trees) if isinstance(trees, range) else max(0, int(self.n_estimators) - n_grown)
-        tasks = _rounds.tasks_of(self, min(n_more, _N_BLOCKS), X, y, sample_weight, "trees")
+        tasks = _rounds.tasks_of(self, min(n_more, _N_BLOCKS), given, "trees")
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            new._fit(X, y, sample_weight, y_weight, label_names, trees, tasks)
+            new._fit(given, trees, tasks)
         if tasks is not None:
             tasks.end()
 
-    def _fit(
-        self,
-        X: MatrixLike,
-        y: MatrixLike | None,
-        sample_weight: object,
-        y_weight: MatrixLike | None,
-        label_names: object,
-        trees: object = None,
-        tasks: _rounds.Tasks | None = None,
-    ) -> tuple[Samples, Any]:
+    def _fit(self, given: Fit, trees: object = None, tasks: _rounds.Tasks | None = None) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
         self._check_parameters()
         part = None if trees is None else updates.checked_range(self, "trees", trees, int(self.n_estimators))
@@ -203,7 +186,7 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
             what = "a part of a forest" if other[0] == updates.PART else "a forest that was updated"
             raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
         before = dict(self.__dict__)
-        samples = prepare(self, X, y, sample_weight, y_weight, label_names)
+        samples = prepare(self, given)
         return samples, self._fit_samples(samples, part, grown, before, tasks)
 
     def _parts_for(self, n_labels: int) -> tuple[Literal["trees", "labels"], int]:
@@ -375,30 +358,19 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
         found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(*args)
         return found
 
-    def _fit_and_read(
-        self,
-        X: MatrixLike,
-        y: MatrixLike | None,
-        sample_weight: ArrayLike | None,
-        y_weight: MatrixLike | None,
-        read: Callable[[Any, Samples, Any], Any],
-        fits: Fits,
-    ) -> Any:
+    def _fit_and_read(self, given: Fit, read: Callable[[Any, Samples, Any], Any]) -> Any:
         """Fit the forest, and return what `read` makes of it, of its checked samples and of its configuration."""
-        found = fits.in_parts(self, X, y, sample_weight, y_weight)
+        found = given.fits.in_parts(self, given)
         if found is not None:
             self._become(found[0])
-            return read(*self._of_its_samples(X, y, sample_weight, y_weight))
+            return read(*self._of_its_samples(given))
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            samples, config = new._fit(X, y, sample_weight, y_weight, None)
-            return read(new, samples, config)
+            return read(new, *new._fit(Fit(*given.data)))
 
-    def _of_its_samples(
-        self, X: MatrixLike | None, y: MatrixLike | None, sample_weight: object, y_weight: MatrixLike | None
-    ) -> tuple[Self, Samples, Any]:
+    def _of_its_samples(self, given: Fit) -> tuple[Self, Samples, Any]:
         """A twin, the samples that the forest was fitted to, checked again, and the configuration of its trees."""
         checked = self._twin()
-        samples = prepare(checked, X, y, sample_weight, y_weight, goes_on=True)
+        samples = prepare(checked, given, goes_on=True)
         return checked, samples, checked._forest_config(samples, (0, int(self.n_estimators)))
 
     @abstractmethod
@@ -444,18 +416,10 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         container = target.label_format.container or sparse.csr_array
         return container(csr_of(arrays, target.original.shape)), n_trees
 
-    def _fit_out_of_bag(
-        self,
-        X: MatrixLike,
-        y: MatrixLike | None,
-        sample_weight: ArrayLike | None,
-        min_score: float,
-        y_weight: MatrixLike | None = None,
-        fits: Fits = HERE,
-    ) -> tuple[Any, NDArray[np.uint32]]:
+    def _fit_out_of_bag(self, given: Fit, min_score: float) -> tuple[Any, NDArray[np.uint32]]:
         """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
         read = lambda new, samples, config: new._oob_at_least(config, samples, min_score)  # noqa: E731
-        found: tuple[Any, NDArray[np.uint32]] = self._fit_and_read(X, y, sample_weight, y_weight, read, fits)
+        found: tuple[Any, NDArray[np.uint32]] = self._fit_and_read(given, read)
         return found
 
     def _set_oob_attributes(self, scores: Float | sparse.csr_array, target: Target, rows: NDArray[np.intp]) -> None:
@@ -587,7 +551,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         self : object
             The fitted estimator.
         """
-        self._fit_as_task(X, y, sample_weight, y_weight, label_names, trees)
+        self._fit_as_task(Fit(X, y, sample_weight, y_weight, label_names), trees)
         return self
 
     def _check_parameters(self) -> None:
@@ -690,7 +654,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         check_fitted(self)
         updates.check_update(self, retire)
         with fitted_at_once(self) as new:
-            updates.update(new, X, y, sample_weight, y_weight, int(retire))
+            updates.update(new, Fit(X, y, sample_weight, y_weight), int(retire))
         return self
 
     @of_one_fit

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -19,14 +19,14 @@ from weald._fit import memory, updates
 from weald._fit.base import Samples, as_size, prepare
 from weald._fit.predictions import BaseClassifier, OfFiniteX
 from weald._fitted.at_once import fitted_at_once
-from weald._fitted.fits import HERE, Fits
+from weald._fitted.fits import Fit
 from weald._fitted.proof import OF_SEED, Proof, Row, must
 from weald._input import messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters.types import ClassWeight, MatrixLike, RandomState, available_if
+from weald._parameters.types import ClassWeight, RandomState, available_if
 from weald._ranking import ranks
 from weald._rounds.linear_start import of_folds
 from weald._rounds.rounds import Progress
@@ -172,21 +172,11 @@ class BaseLinear(OfFiniteX, BaseClassifier):
 
     # --- fits ----------------------------------------------------------------------------------------------------------
 
-    def _fit(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object,
-        y_weight: MatrixLike | None,
-        label_names: object = None,
-        *,
-        with_folds: bool = False,
-        **ranges: object,
-    ) -> tuple[Samples, Any]:
+    def _fit(self, given: Fit, *, with_folds: bool = False, **ranges: object) -> tuple[Samples, Any]:
         """Fit; return the checked samples, and the models of folds if they are asked for. Of `ranges` one may be a part."""
         if 0 < self.intercept_scaling < 1e-3:
             raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
-        samples = prepare(self, X, y, sample_weight, y_weight, label_names)
+        samples = prepare(self, given)
         strategy = self._checked_strategy(samples.target)
         self._seed = draw_seed(self.random_state)
         self._set_outputs(samples.target)
@@ -314,52 +304,30 @@ class BaseLinear(OfFiniteX, BaseClassifier):
     def _without_out_of_bag(self, n_labels: int) -> str | None:
         return "strategy='one_vs_rest', got 'tree'" if self._strategy_for(n_labels) == "tree" else None
 
-    def _fit_out_of_bag(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None,
-        min_score: float,
-        y_weight: MatrixLike | None = None,
-        fits: Fits = HERE,
-    ) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+    def _fit_out_of_bag(self, given: Fit, min_score: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         """Fit to labels; return scores of at least `min_score` by models without the fold of each sample, and ones."""
         fit_part = partial(_fit_labels_out_of_bag, min_score=min_score)
-        found = fits.in_parts(self, X, y, sample_weight, y_weight, fit_part)
+        found = given.fits.in_parts(self, given, fit_part)
         if found is None:
-            scores = fit_part(self, X, y, sample_weight, y_weight, None)
+            scores = fit_part(self, given, None)
         else:
             self._become(found[0])
             scores = sparse.csr_array(sparse.hstack(found[1], format="csr"))
             scores.sort_indices()
         return scores, np.ones(scores.shape[0], dtype=np.intp)
 
-    def _fit_with_folds(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None,
-        y_weight: MatrixLike | None,
-        labels: range | None = None,
-    ) -> tuple[Samples, _FoldModels]:
+    def _fit_with_folds(self, given: Fit, labels: range | None = None) -> tuple[Samples, _FoldModels]:
         """Fit; return the checked samples, and the models without each fold, most of which the fit has anyway."""
         with fitted_at_once(self, anew=True) as new:
-            found: tuple[Samples, _FoldModels] = new._fit(X, y, sample_weight, y_weight, labels=labels, with_folds=True)
+            found: tuple[Samples, _FoldModels] = new._fit(Fit(*given.data), labels=labels, with_folds=True)
         return found
 
 
 def _fit_labels_out_of_bag(
-    model: BaseLinear,
-    X: MatrixLike,
-    y: MatrixLike,
-    sample_weight: ArrayLike | None,
-    y_weight: MatrixLike | None,
-    labels: range | None,
-    *,
-    min_score: float,
+    model: BaseLinear, given: Fit, labels: range | None, *, min_score: float
 ) -> sparse.csr_array:
     """Fit some labels, or all for None; return their scores by the models without the fold of each sample."""
-    samples, folds = model._fit_with_folds(X, y, sample_weight, y_weight, labels)
+    samples, folds = model._fit_with_folds(given, labels)
     found, rows = [], []
     for without_fold, of_fold, X_of_fold in of_folds(samples.X, folds):
         without = copy(model)

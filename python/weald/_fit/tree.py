@@ -17,6 +17,7 @@ from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, Samples, TreeParameters, prepare
 from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import Fit
 from weald._fitted.proof import OF_CONTAINER, OF_DRAWN, Proof, check_fitted
 from weald._input.checks import draw_seed
 from weald._input.messages import described
@@ -135,7 +136,7 @@ class BaseTree(TreeParameters, BaseModel):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit_samples(prepare(new, X, y, sample_weight, y_weight, label_names))
+            new._fit_samples(prepare(new, Fit(X, y, sample_weight, y_weight, label_names)))
         return self
 
     def _fit_samples(self, samples: Samples) -> None:

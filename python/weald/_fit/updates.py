@@ -8,15 +8,16 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from weald import _weald
 from weald._fit import stored_samples
 from weald._fit.base import prepare
+from weald._fitted.fits import Fit
 from weald._input.checks import Float, Matrix, integer
 from weald._input.frames import different
 from weald._input.messages import described
-from weald._input.sparse import Raw, is_sparse
+from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
 
@@ -57,27 +58,20 @@ def check_update(forest: BaseForest, retire: object) -> None:
     integer("retire", retire, 1, n_trees, also=", the number of trees")
 
 
-def update(
-    forest: BaseForest,
-    X: Raw,
-    y: MatrixLike,
-    sample_weight: ArrayLike | None,
-    y_weight: MatrixLike | None,
-    retire: int,
-) -> None:
+def update(forest: BaseForest, given: Fit, retire: int) -> None:
     """Grow `retire` trees on these samples and delete as many of the oldest trees."""
     before = dict(forest.__dict__)
     n_old = forest._n_trees(forest._forest)
     n_grown = before.get(GROWN, n_old)
     known = forest._known_target()
-    samples = prepare(forest, X, y, sample_weight, y_weight, goes_on=True)
+    samples = prepare(forest, given, goes_on=True)
     X = samples.X
     if X.shape[1] != before["n_features_in_"]:
         raise ValueError(f"X must have {before['n_features_in_']} features, as in the fit, got {X.shape[1]}")
     old, new = (state.get("feature_names_in_") for state in (before, forest.__dict__))
     if not np.array_equal([] if old is None else old, [] if new is None else new):
         raise ValueError("X must have the same feature names in the same order as in the fit, got other names")
-    samples = samples.of(forest, _of_known_classes(forest, known, samples.target, y))
+    samples = samples.of(forest, _of_known_classes(forest, known, samples.target, given.y))
     forest._check_grown_with(forest._forest, samples.target)
     config = forest._forest_config(samples, (n_grown, n_grown + retire))
     more = forest._grow(samples, config, forest._n_threads(), None)

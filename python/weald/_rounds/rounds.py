@@ -16,12 +16,12 @@ from sklearn.metrics import check_scoring
 
 from weald import _weald
 from weald._input.checks import Float, integer, is_float, named, shown
-from weald._parameters.types import MatrixLike
 from weald._ranking.scorers import scoring_of_known
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
     from weald._fit.forest import BaseBagging
+    from weald._fitted.fits import Fit
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -56,18 +56,10 @@ class Tasks:
     begins and is never grown, as after an early stop, ends without data.
     """
 
-    def __init__(
-        self,
-        estimator: BaseBoosting | BaseBagging,
-        n_parts: int,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: object,
-        part: str = "round",
-    ) -> None:
+    def __init__(self, estimator: BaseBoosting | BaseBagging, n_parts: int, given: Fit, part: str) -> None:
         self._estimator, self._name, self.n_parts = estimator, part, n_parts
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        self._data = {"X": X, "y": y, "metadata": metadata}
+        metadata = None if given.sample_weight is None else {"sample_weight": given.sample_weight}
+        self._data = {"X": given.X, "y": given.y, "metadata": metadata}
         self._fit = estimator._init_callback_context(max_subtasks=n_parts)
         self._fit.call_on_fit_task_begin(estimator=estimator, **self._data)
         self._part: Any = None
@@ -92,18 +84,10 @@ class Tasks:
         self._fit.call_on_fit_task_end(estimator=self._estimator, **options)
 
 
-def tasks_of(
-    estimator: BaseBoosting | BaseBagging,
-    n_parts: int,
-    X: MatrixLike,
-    y: MatrixLike,
-    sample_weight: object,
-    part: str = "round",
-) -> Tasks | None:
+def tasks_of(estimator: BaseBoosting | BaseBagging, n_parts: int, given: Fit, part: str = "round") -> Tasks | None:
     """The tasks of a fit that begins now; None without callbacks."""
-    if not hasattr(estimator, CALLBACKS) and not hasattr(estimator, "_parent_callback_ctx"):
-        return None
-    return Tasks(estimator, n_parts, X, y, sample_weight, part)
+    has_some = hasattr(estimator, CALLBACKS) or hasattr(estimator, "_parent_callback_ctx")
+    return Tasks(estimator, n_parts, given, part) if has_some else None
 
 
 # After this number of seconds without a line, the next report prints one; in long work, after this fraction of the time

@@ -16,6 +16,7 @@ from weald._fit import updates as _updates
 from weald._fit.base import BaseModel
 from weald._fit.forest import BaseBagging
 from weald._fit.updates import PART
+from weald._fitted.fits import Fit
 from weald._input.columns import is_listed
 from weald._input.schema import Schema
 from weald._parameters.types import MatrixLike
@@ -180,7 +181,7 @@ def _set_oob(
             f"{missing} must be the data that the parts were fitted to, since they have oob_score set, got None: call "
             "merge(parts, X, y, sample_weight)"
         )
-    _, samples, config = merged._of_its_samples(X, y, sample_weight, y_weight)
+    _, samples, config = merged._of_its_samples(Fit(X, y, sample_weight, y_weight))
     if _updates.digest_of_data(samples.X, samples.target, samples.weights) != digest:
         raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
     merged._set_oob(samples, config)
