@@ -101,6 +101,7 @@ def lines_of(X: Any, y: Any, X_test: Any, y_test: Any, n_trees: int, seed: int) 
 
 def kept(forest: Any, X: Any, y: Any) -> Any:
     """A forest that is fitted once, and whose out-of-bag scores every tuner uses."""
+    from weald._fitted.fits import Fit
 
     class KeptForest(type(forest)):  # type: ignore[misc]
         def __sklearn_clone__(self) -> Any:
