@@ -58,7 +58,7 @@ from numpy.typing import ArrayLike
 from weald import _weald
 from weald._input import registry
 from weald._input.checks import Float, floats, is_float, shown
-from weald._input.sklearn_private import did_you_mean
+from weald._input.messages import did_you_mean
 
 if TYPE_CHECKING:
     from weald._weald import _LossParameter, _LossRow

@@ -158,16 +158,14 @@ SHARED_TEXTS = {
         "CalibratedLabels.predict": "X_of_estimator",
         "CalibratedLabels.score": "scored",
         "CalibratedLabels.decision_function": "X_of_estimator",
-    },
-    "tree.py": {
-        "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
-    },
-    "_around/hierarchical.py": {
         "HierarchicalLabels.predict_proba": "X_of_estimator",
         "HierarchicalLabels.decision_function": "X_of_estimator",
         "HierarchicalLabels.predict_sparse": "X_of_estimator",
         "HierarchicalLabels.predict": "X_of_estimator",
         "HierarchicalLabels.score": "scored",
+    },
+    "tree.py": {
+        "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
     },
     "_around/labels.py": {
         "WithScores.predict_proba": "X_of_estimator",
@@ -175,10 +173,8 @@ SHARED_TEXTS = {
         "WithScores.predict_sparse": "X_of_estimator",
         "LabelsAround.predict_log_proba": "X_of_estimator",
     },
-    "_around/voting.py": {
-        "BaseVoting.fit": "label_names",
-    },
     "voting.py": {
+        "BaseVoting.fit": "label_names",
         "VotingClassifier.predict": "X_of_estimators",
         "VotingClassifier.predict_proba": "X_of_estimators probabilities",
         "VotingClassifier.predict_log_proba": "X_of_estimators",

@@ -17,7 +17,6 @@ from sklearn.utils import Tags
 from weald._around import unseen
 from weald._around.base import AroundOne, Checked, Claims, Fit, is_own, need
 from weald._fit.base import BestLabels, NamedOutputs
-from weald._fit.linear import BaseLinear
 from weald._fit.predictions import BaseClassifier
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format
@@ -28,6 +27,7 @@ from weald._input.targets import LabelFormat, Target, label_classes
 from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
 from weald._ranking import ranks
 from weald._ranking.outputs import apart, of_labels, transformed
+from weald.linear import BaseLinear
 
 # Binary digits of whole numbers that float64 holds, with one to spare, and its least power of two.
 _DIGITS = 52

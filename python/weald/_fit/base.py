@@ -26,13 +26,13 @@ from weald._fitted.proof import Proof, check_fitted
 from weald._input import checks, frames, masks, messages, registry, schema, targets
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights, boolean, count_samples
+from weald._input.messages import telling_names
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from weald._input.sparse import Raw
 from weald._input.targets import LabelFormat, Target
 from weald._parameters import growing, weighting
 from weald._parameters.growing import Growth, n_drawn_features
-from weald._parameters.other_names import telling_names
 from weald._parameters.types import (
     CategoricalFeatures,
     Estimator,

@@ -22,11 +22,11 @@ from weald._fitted.fits import Fit
 from weald._fitted.proof import PLANNED, check_fitted
 from weald._input import checks, masks, messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed, shown
+from weald._input.messages import telling_names
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
 from weald._parameters import growing, weighting
 from weald._parameters.growing import Growth, n_drawn_features
-from weald._parameters.other_names import telling_names
 from weald._parameters.types import (
     CategoricalFeatures,
     InteractionCst,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
     from weald._fit.compression import BaseCompressed
     from weald._fit.forest import BaseBagging
-    from weald._fit.linear import BaseLinear
     from weald._fit.tree import BaseTree
+    from weald.linear import BaseLinear
 
 # Number of tables of samples and scores while a set is evaluated: the scores, and temporary arrays of its loss.
 _TABLES = 4

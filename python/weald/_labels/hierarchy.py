@@ -501,7 +501,7 @@ def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def checked_method(method: object) -> str:
-    if not isinstance(method, str) or method not in label_graph.METHODS:
+    if not isinstance(method, str) or method not in label_graph.CONSISTENT:
         raise ValueError(f"method must be 'max', 'min' or 'isotonic', got {checks.shown(method)}")
     return method
 

@@ -375,7 +375,7 @@ def _both_ways(
     return graph, capacity, block[inner]
 
 
-METHODS = ("max", "min", "isotonic")
+CONSISTENT = ("max", "min", "isotonic")
 
 
 def largest_below(scores: NDArray[Any], parents: sparse.csr_array, order: Index) -> NDArray[Any]:

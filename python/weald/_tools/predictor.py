@@ -32,7 +32,7 @@ from weald._rounds.linear_start import in_unit_of_stages
 
 if TYPE_CHECKING:
     from weald._around.base import AroundOne
-    from weald._around.voting import BaseVoting
+    from weald.voting import BaseVoting
 
 
 class Row(NamedTuple):
