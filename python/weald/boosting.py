@@ -763,14 +763,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         n_threads, width = self._n_threads(X), self.n_classes_
         if self._label_format is None:
             of_scores = self._decisions if as_margins else self._probabilities
-            of_block = lambda rows: ranks.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
-            return ranks.ranked_blocks(X, k, width, marked, n_threads, of_block)
+            parts = (ranks.by_class(of_scores(self._scores_of(rows)), width) for rows in ranks.blocks_of(X, width))
+            return ranks.ranked_parts(parts, k, marked, n_threads)
         if self._has_scores():
             indices, scores = ranks.k_best(self._scores(X), k, marked, n_threads=n_threads)
         elif self._weak is None and self._init is None:
             indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
         else:
-            indices, scores = ranks.ranked_blocks(X, k, width, marked, n_threads, self._scores_of)
+            indices, scores = ranks.ranked_parts(map(self._scores_of, ranks.blocks_of(X, width)), k, marked, n_threads)
         return indices, self._of_ranked(scores, as_margins=as_margins)
 
     def _of_ranked(self, scores: Float, *, as_margins: bool) -> Float:

@@ -74,8 +74,10 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
         n_threads = self._n_threads(X)
         if not as_margins:
             return self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
-        margins = lambda rows: ranks.by_class(self._decisions(rows), self.n_classes_)  # noqa: E731
-        return ranks.ranked_blocks(X, k, self.n_classes_, marked, n_threads, margins)
+        margins = (
+            ranks.by_class(self._decisions(rows), self.n_classes_) for rows in ranks.blocks_of(X, self.n_classes_)
+        )
+        return ranks.ranked_parts(margins, k, marked, n_threads)
 
     def _at_least(self, X: Matrix, floor: float) -> Matrix:
         def of_block(rows: Matrix) -> sparse.csr_array:

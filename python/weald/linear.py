@@ -366,7 +366,7 @@ def _fit_labels_out_of_bag(
 def chosen_features(X: Matrix, weights: Float | None) -> str:
     """What trees do with X by `features="auto"`: "tfidf" if all values of samples of positive weight are counts."""
     X = X if weights is None or weights.all() else X[weights > 0]
-    blocks = (rows.data if is_sparse(rows) else rows for rows in ranks.row_blocks(X, X.shape[1]))
+    blocks = (rows.data if is_sparse(rows) else rows for rows in ranks.blocks_of(X, X.shape[1]))
     are_counts = all((values >= 0).all() and (np.floor(values) == values).all() for values in blocks)
     return "tfidf" if are_counts else "normalized"
 
@@ -690,8 +690,8 @@ class LinearClassifier(BaseLinear):
         n_threads, width = self._n_threads(X), self.n_classes_
         if self._label_format is None and not self._is_tree:
             of_scores = self._decisions if as_margins else self._probabilities
-            of_block = lambda rows: ranks.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
-            return ranks.ranked_blocks(X, k, width, marked, n_threads, of_block)
+            parts = (ranks.by_class(of_scores(self._scores_of(rows)), width) for rows in ranks.blocks_of(X, width))
+            return ranks.ranked_parts(parts, k, marked, n_threads)
         indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
         return indices, self._of_ranked(scores, as_margins=as_margins)
 

@@ -56,11 +56,9 @@ ESTIMATORS = {
 
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
-    "_fit/arrays.py": {
-        "LeafIndicators.transform": "X_as_in_predict",
-    },
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
+        "BaseEnsemble.transform": "X_as_in_predict",
         "WithPaths.decision_path": "X_as_in_predict node_indicator",
         "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
     },

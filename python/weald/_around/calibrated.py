@@ -611,14 +611,14 @@ def found_by(estimator: Estimator, X: MatrixLike, alpha: float | None, *, joint:
     )
 
 
+@dataclass(eq=False, repr=False)
 class Scorer:
     """A scorer for scikit-learn of the coverage, or the negative size, of the intervals or sets of an estimator."""
 
-    def __init__(self, name: str, measure: Callable[..., Any], alpha: float | None, joint: bool) -> None:
-        self.name = name
-        self.measure = measure
-        self.alpha = alpha
-        self.joint = joint
+    name: str
+    measure: Callable[..., Any]
+    alpha: float | None
+    joint: bool
 
     def __call__(self, estimator: BaseEstimator, X: MatrixLike, y: Any, sample_weight: object = None) -> float:
         """The score of `estimator` on samples `X` with true values `y`."""

@@ -6,7 +6,7 @@ Sparse scores of labels are those of any classifier, in blocks of samples.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,26 +20,16 @@ from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 from weald._around.base import Fit
 from weald._fit.forest import BaseBagging
 from weald._fitted.fits import Read, fitted_last, with_folds
-from weald._input.checks import Float, Matrix, check_is_instance, count_samples, draw_seed, folds_of
+from weald._input.checks import Float, check_is_instance, draw_seed, folds_of
 from weald._input.elementary import expit
 from weald._input.frames import different
 from weald._input.messages import kind_of
-from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import outputs, ranks
 from weald._ranking.outputs import apart, of_labels
 from weald._rounds.held_out import Dealt
 from weald._rounds.rounds import Progress
-
-
-def blocks_of(X: Matrix, width: int) -> Iterator[Any]:
-    """Blocks of samples with about 2**23 scores."""
-    n_rows, n = max(1, ranks.BLOCK_SCORES // max(1, width)), count_samples(X)
-    if is_sparse(X) and n > n_rows:
-        X = X.tocsr()
-    for start in range(0, max(1, n), n_rows):
-        yield X if n <= n_rows else safe_indexing(X, slice(start, min(start + n_rows, n)))
 
 
 def check_scores(estimator: BaseEstimator) -> None:
@@ -82,7 +72,7 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
         found = sparse.csr_array(final.predict_sparse(X, min_score=floor))
         outputs.check_values(found.data, outputs.called(final, "predict_sparse"), is_proba=True)
     else:
-        parts = [ranks.at_least(_dense_probabilities(final, rows), floor) for rows in blocks_of(X, n_labels)]
+        parts = [ranks.at_least(_dense_probabilities(final, rows), floor) for rows in ranks.blocks_of(X, n_labels)]
         found = stacked(parts)
     if found.shape[1] != n_labels:
         raise ValueError(

@@ -91,7 +91,10 @@ class BoostedModel(BaseEnsemble):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or checks.tags_of(self.estimator).input_tags.allow_nan
+        if self.estimator is not None:
+            tags.input_tags.allow_nan = checks.tags_of(self.estimator).input_tags.allow_nan
+        if getattr(self, "_weak", self.estimator) is not None:
+            tags.transformer_tags = None
         return tags
 
     def _state(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from types import ModuleType
 from typing import Any, Literal
 
@@ -52,6 +53,7 @@ def style(name: str, given: dict[str, Any] | None, artist: type, /, **defaults: 
 _ALPHAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05)
 
 
+@dataclass(eq=False, repr=False)
 class CoverageDisplay:
     """Coverage of intervals or sets against the level that was asked for, beside their size.
 
@@ -80,20 +82,12 @@ class CoverageDisplay:
         The axes of coverage and of size, the figure, and the lines.
     """
 
-    def __init__(
-        self,
-        level: Float,
-        coverage: Float,
-        size: Float,
-        *,
-        size_label: str = "size",
-        name: str | None = None,
-    ) -> None:
-        self.level = level
-        self.coverage = coverage
-        self.size = size
-        self.size_label = size_label
-        self.name = name
+    level: Float
+    coverage: Float
+    size: Float
+    _: KW_ONLY
+    size_label: str = "size"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -201,6 +195,7 @@ class CoverageDisplay:
 _STYLES = {"training": ":", "validation": "-"}
 
 
+@dataclass(eq=False, repr=False)
 class BoostingCurveDisplay:
     """Loss or score of boosting after each stage, on training samples, validation samples and `eval_sets`.
 
@@ -233,20 +228,12 @@ class BoostingCurveDisplay:
         The lines of `curves`, with "kept", the vertical line, and of `eval_curves`, by their names.
     """
 
-    def __init__(
-        self,
-        curves: dict[str, Float],
-        eval_curves: dict[str, Float] | None = None,
-        *,
-        n_kept: int | None = None,
-        ylabel: str = "loss",
-        name: str | None = None,
-    ) -> None:
-        self.curves = curves
-        self.eval_curves = eval_curves
-        self.n_kept = n_kept
-        self.ylabel = ylabel
-        self.name = name
+    curves: dict[str, Float]
+    eval_curves: dict[str, Float] | None = None
+    _: KW_ONLY
+    n_kept: int | None = None
+    ylabel: str = "loss"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -351,6 +338,7 @@ class BoostingCurveDisplay:
         return self
 
 
+@dataclass(eq=False, repr=False)
 class CompressionPathDisplay:
     """Error and size of a compressed forest along its path.
 
@@ -383,18 +371,11 @@ class CompressionPathDisplay:
         "train_loss", and, if they exist, "test_loss", "test_loss_std", "full_loss", "chosen" and "n_test_nodes".
     """
 
-    def __init__(
-        self,
-        path: dict[str, NDArray[Any]],
-        *,
-        chosen: float | None = None,
-        full_loss: float | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.path = path
-        self.chosen = chosen
-        self.full_loss = full_loss
-        self.name = name
+    path: dict[str, NDArray[Any]]
+    _: KW_ONLY
+    chosen: float | None = None
+    full_loss: float | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -556,6 +537,7 @@ def bins_of(truth: Any, scores: Any, mask: Any, labels: Any, n_bins: int, strate
     return total[there] / cells[there], right[there] / cells[there], cells[there].astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class LabelReliabilityDisplay:
     """Reliability curves of labels: the fraction of labels that are true as a function of the predicted probability.
 
@@ -584,18 +566,11 @@ class LabelReliabilityDisplay:
         What was plotted.
     """
 
-    def __init__(
-        self,
-        mean_probability: list[Float],
-        fraction_true: list[Float],
-        n_cells: list[Float],
-        *,
-        names: list[str] | None = None,
-    ) -> None:
-        self.mean_probability = mean_probability
-        self.fraction_true = fraction_true
-        self.n_cells = n_cells
-        self.names = names
+    mean_probability: list[Float]
+    fraction_true: list[Float]
+    n_cells: list[Float]
+    _: KW_ONLY
+    names: list[str] | None = None
 
     @classmethod
     def from_estimator(

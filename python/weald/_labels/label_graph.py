@@ -14,6 +14,7 @@ from weald._input import checks
 from weald._input.checks import Float, Matrix
 from weald._input.messages import cut
 from weald._input.sparse import is_sparse
+from weald._ranking import ranks
 from weald._ranking.ranks import BLOCK_SCORES
 
 Index = NDArray[np.int64]
@@ -129,21 +130,6 @@ def implied(labels: sparse.csr_array, weights: Float, least: float) -> sparse.cs
     return matrix_of(np.concatenate(rows), np.concatenate(columns), d)
 
 
-def keys_of(matrix: sparse.csr_array) -> Index:
-    """The positions of stored entries in row-major order, which are ascending in canonical form."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    found: Index = rows.astype(np.int64) * matrix.shape[1] + matrix.indices
-    return found
-
-
-def are_among(asked: Index, keys: Index) -> tuple[Index, NDArray[np.bool_]]:
-    """The places of keys among ascending ones, and whether they exist."""
-    if not len(keys):
-        return np.zeros(asked.shape, dtype=np.int64), np.zeros(asked.shape, dtype=np.bool_)
-    at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    return at, keys[at] == asked
-
-
 def still_unknown(
     positive: sparse.csr_array, mask: sparse.csr_array, parents: sparse.csr_array, depth: Index
 ) -> sparse.csr_array:
@@ -151,20 +137,15 @@ def still_unknown(
 
     Entries of `mask` that are in `positive` are known. All matrices are in canonical form.
     """
-    d = mask.shape[1]
-    keys, ones = keys_of(mask), keys_of(positive)
-    unknown = ~are_among(keys, ones)[1]
-    row, label = np.divmod(keys, d)
+    row, label = ranks.rows_of(mask), mask.indices.astype(np.int64)
+    unknown = ~ranks.are_entries_in(mask, positive)
     level = depth[label]
     for at_level in np.unique(level):
         cells = np.flatnonzero(unknown & (level == at_level))
         n_parents = np.diff(parents.indptr)[label[cells]]
-        above = np.repeat(row[cells], n_parents) * d + rows_joined(parents, label[cells])
-        place, is_masked = are_among(above, keys)
-        is_unknown = is_masked.copy()
-        if len(keys):
-            is_unknown &= unknown[place]
-        is_zero = ~is_unknown & ~are_among(above, ones)[1]
+        above = np.repeat(row[cells], n_parents), rows_joined(parents, label[cells])
+        place, is_masked = ranks.places_in(mask, *above)
+        is_zero = ~(is_masked & unknown[place]) & ~ranks.places_in(positive, *above)[1]
         of_cell = np.repeat(np.arange(len(cells)), n_parents)
         unknown[cells[np.unique(of_cell[is_zero])]] = False
     rows = row[unknown]

@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 from weald import _weald
 from weald._input import checks, frames, masks, targets
 from weald._input.checks import Float, Matrix, check_real, integer, named, number, shown
+from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike
 
@@ -359,18 +360,6 @@ def by_class(decisions: Float, n_classes: int) -> Float:
     return decisions if decisions.ndim == 2 else np.column_stack([-decisions, decisions])[:, -n_classes:]
 
 
-def ranked_blocks(
-    X: MatrixLike | None,
-    k: int,
-    width: int,
-    marked: sparse.csr_array | None,
-    n_threads: int,
-    of_block: Callable[[Any], Float],
-) -> tuple[NDArray[np.uint32], Float]:
-    """The `k` largest scores of each sample as the engine returns them, from the dense scores of blocks of samples."""
-    return ranked_parts((of_block(rows) for rows in row_blocks(X, width)), k, marked, n_threads)
-
-
 def ranked_parts(
     parts: Iterable[Float], k: int, marked: sparse.csr_array | None, n_threads: int = 1
 ) -> tuple[NDArray[np.uint32], Float]:
@@ -385,13 +374,15 @@ def ranked_parts(
     return np.concatenate(indices), np.concatenate(best_scores)
 
 
-def row_blocks(X: Matrix, width: int) -> Iterator[Any]:
+def blocks_of(X: Raw, width: int) -> Iterator[Any]:
     """Blocks of samples with about `BLOCK_SCORES` scores. There is at least one block, which may be empty."""
-    n_rows = max(1, BLOCK_SCORES // max(1, width))
-    if X.shape[0] > n_rows and is_sparse(X):
-        X = X.tocsr()
-    for start in range(0, max(1, X.shape[0]), n_rows):
-        yield X[start : start + n_rows]
+    n_rows, n = max(1, BLOCK_SCORES // max(1, width)), checks.count_samples(X)
+    if n <= n_rows:
+        yield X
+        return
+    X = X.tocsr() if is_sparse(X) else X
+    for start in range(0, n, n_rows):
+        yield safe_indexing(X, slice(start, min(start + n_rows, n)))
 
 
 def at_least(scores: Float, floor: float) -> sparse.csr_array:
@@ -401,5 +392,5 @@ def at_least(scores: Float, floor: float) -> sparse.csr_array:
 
 def stacked(X: Matrix, width: int, of_block: Callable[[Any], Any]) -> Matrix:
     """The results of `of_block` for blocks of samples, stacked as CSR."""
-    blocks = [of_block(block) for block in row_blocks(X, width)]
+    blocks = [of_block(block) for block in blocks_of(X, width)]
     return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")

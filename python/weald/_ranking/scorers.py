@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -78,16 +79,15 @@ def scores_of_labels(estimator: BaseEstimator, X: MatrixLike, *, as_sparse: bool
     raise TypeError(f"scoring requires {methods}, which {type(final).__name__} does not have")
 
 
+@dataclass(eq=False, repr=False)
 class LabelScorer:
     """A scorer for scikit-learn by a metric of the scores of all labels, whose unknown entries are left out."""
 
-    def __init__(
-        self, metric: Callable[..., float], sign: int, options: dict[str, Any], *, of_probabilities: bool
-    ) -> None:
-        self.metric = metric
-        self.sign = sign
-        self.options = options
-        self.of_probabilities = of_probabilities
+    metric: Callable[..., float]
+    sign: int
+    options: dict[str, Any]
+    _: KW_ONLY
+    of_probabilities: bool
 
     def __call__(
         self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
@@ -104,14 +104,14 @@ class LabelScorer:
         return f"make_label_scorer({name}{sign}{options})"
 
 
+@dataclass(eq=False, repr=False)
 class TopkScorer:
     """A scorer for scikit-learn by a metric of the k highest-scoring labels that an estimator predicts."""
 
-    def __init__(self, metric: Callable[..., float], k: int, sign: int, options: dict[str, Any]) -> None:
-        self.metric = metric
-        self.k = k
-        self.sign = sign
-        self.options = options
+    metric: Callable[..., float]
+    k: int
+    sign: int
+    options: dict[str, Any]
 
     def __call__(self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike) -> float:
         """The score of `estimator` on samples `X` with labels `y`."""
@@ -156,11 +156,11 @@ def _checked_scorer(name: str, estimator: BaseEstimator) -> str:
     return name
 
 
+@dataclass(eq=False, repr=False)
 class KnownScorer:
     """The scorer of scikit-learn called `name`, of the known values of y alone."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def __call__(
         self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
