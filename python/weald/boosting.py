@@ -16,8 +16,7 @@ from weald import _weald
 from weald import loss as losses
 from weald._fit import stored_samples
 from weald._fit.base import has_labels, keep
-from weald._fit.boosted import columns_of
-from weald._fit.boosting import BaseBoosting
+from weald._fit.boosting import BaseBoosting, columns_of
 from weald._fit.predictions import BaseClassifier, BaseRegressor, known_target, label_probabilities
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.fits import Fit

@@ -62,10 +62,8 @@ SHARED_TEXTS = {
         "WithPaths.decision_path": "X_as_in_predict node_indicator",
         "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
     },
-    "_fit/boosted.py": {
-        "BoostedModel.apply": "X_as_in_predict",
-    },
     "_fit/boosting.py": {
+        "BoostedModel.apply": "X_as_in_predict",
         "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_weight_of_boosting label_names fitted_self",
     },
     "_fit/compression.py": {

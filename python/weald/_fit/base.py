@@ -32,7 +32,7 @@ from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, valid
 from weald._input.sparse import Raw
 from weald._input.targets import LabelFormat, Target
 from weald._parameters import growing, weighting
-from weald._parameters.growing import Growth, n_drawn_features
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     Estimator,
@@ -418,6 +418,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     max_leaf_nodes: int | Literal["auto"] | None
     min_impurity_decrease: float
     monotonic_cst: MonotonicCst
+    interaction_cst: InteractionCst
 
     n_features_in_: int
     target_names_in_: NDArray[np.object_]
@@ -591,7 +592,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         return None
 
     def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
-        """The same parameters without output projections."""
+        """The parameters of trees in the engine's form, but for their features, leaves, bins and projections."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
@@ -603,12 +604,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
             "min_samples_leaf": min(int(leaf), sys.maxsize),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "min_weight_leaf": float(getattr(self, "min_weight_leaf", 0.0)),
-            "max_features": n_drawn_features(self.max_features, self.n_features_in_),
-            "max_leaf_nodes": self._most_leaves(),
+            "max_features": self.n_features_in_,
+            "max_leaf_nodes": None,
             "min_impurity_decrease": float(self.min_impurity_decrease),
             "seed": seed,
             "output_projection": None,
-            "max_bins": self._bins_of_trees(),
+            "max_bins": None,
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
             "categories": None,
             "monotonic_cst": None,
@@ -622,17 +623,9 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
             found["monotonic_cst"] = growing.monotonic_to_engine(self, n_outputs)
         if getattr(self, "interaction_cst", None) is not None:
             found["interaction_cst"] = growing.groups_to_engine(self)
-        if growing.scales_outputs(self):
+        if any(getattr(self, name, None) is not None for name in growing.OUTPUT_FACTORS):
             found.update(growing.factors_to_engine(self, criterion))  # type: ignore[typeddict-item]
         return found
-
-    def _most_leaves(self) -> int | None:
-        """`max_leaf_nodes` in the engine's form; boosting chooses it by default."""
-        return as_size(self.max_leaf_nodes)
-
-    def _bins_of_trees(self) -> int | None:
-        """The bins that the engine makes for trees; boosting has a parameter of its own."""
-        return None
 
     def _check_predict(self, X: MatrixLike) -> Matrix:
         check_fitted(self)
@@ -758,19 +751,18 @@ class TreeParameters(BaseModel):
         target = samples.target
         criterion = growing.check_criterion(self.criterion, self.output_projection, target.kind)
         config = self._growth_config(samples.n_positive, criterion, growth.seed, target.n_outputs)
+        config["max_features"] = n_drawn_features(self.max_features, self.n_features_in_)
+        config["max_leaf_nodes"] = as_size(self.max_leaf_nodes)
+        max_bins = getattr(self, "max_bins", None)  # extra-trees have none
+        if max_bins is not None and getattr(self, "splitter", "best") == "random":
+            raise ValueError(f'max_bins must be None with splitter="random", got {max_bins!r}')
+        config["max_bins"] = as_size(max_bins)
         if getattr(self, "label_weight", None) is not None:
             config.update(weighting.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
         if self.output_projection is not None or isinstance(self.n_projections, bool):
             given = self.output_projection, self.n_projections
             config["output_projection"] = growing.projection_to_engine(*given, target, growth)
         return config
-
-    def _bins_of_trees(self) -> int | None:
-        """The maximum number of bins of a feature, which extra-trees do not have."""
-        max_bins = getattr(self, "max_bins", None)
-        if max_bins is not None and getattr(self, "splitter", "best") == "random":
-            raise ValueError(f'max_bins must be None with splitter="random", got {max_bins!r}')
-        return as_size(max_bins)
 
 
 class BaseEnsemble(BaseModel):
@@ -953,3 +945,18 @@ class WithPaths(BaseEnsemble):
 def as_size(value: Any) -> int | None:
     """An integer parameter as the engine's size; a value beyond that is as good as the largest size."""
     return None if value is None else min(int(value), sys.maxsize)
+
+
+def n_drawn_features(max_features: MaxFeatures | Literal["auto"], n_features: int) -> int:
+    """The number of features that each node draws; all for "auto", in whose place boosting puts its choice."""
+    if max_features is None or max_features == "auto":
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "half":
+        return min(max(4, -(-n_features // 2)), n_features)
+    if max_features == "log2":
+        return max(1, n_features.bit_length() - 1)
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))

@@ -33,7 +33,7 @@ from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import growing, weighting
-from weald._parameters.growing import derived_seed, n_drawn_features
+from weald._parameters.growing import derived_seed
 from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._rounds import held_out as _held_out
 from weald._rounds.rounds import Progress
@@ -641,7 +641,7 @@ class BaseCompressed(WithPaths):
         return Members(self._twin())
 
     def _member(self, index: int) -> BaseTree:
-        return self._as_member(index, {}, n_drawn_features(None, self.n_features_in_))
+        return self._as_member(index, {}, self.n_features_in_)
 
     @property
     def feature_importances_(self) -> Float:

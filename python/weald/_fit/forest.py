@@ -27,6 +27,7 @@ from weald._fit.base import (
     Samples,
     TreeParameters,
     WithPaths,
+    n_drawn_features,
     prepare,
 )
 from weald._fit.predictions import BaseClassifier, BaseRegressor
@@ -49,16 +50,16 @@ from weald._input.checks import MOST, Float, Number, draw_seed, is_float, named,
 from weald._input.messages import described
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
 from weald._input.sparse import csr_of, is_sparse, r2
-from weald._input.targets import CONTAINER, Target
+from weald._input.targets import CONTAINER, Target, label_classes
 from weald._parameters import growing as _growing
 from weald._parameters import weighting as _weighting
 from weald._parameters.growing import (
+    ASKED,
     CLASSIFIER_CRITERIA,
     REGRESSOR_CRITERIA,
     SCOPE_CONSTRAINTS,
     Growth,
     check_criterion_of_grown,
-    n_drawn_features,
 )
 from weald._parameters.types import (
     ForestClassWeight,
@@ -556,17 +557,49 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _growing.check_separate(self)
+        if self.output_strategy != "single_target":
+            return
+        told = f"with {ASKED}, whose trees have one"
+        if self.output_projection is not None:
+            raise ValueError(f"output_projection must be None {told} output each")
+        if self.keep_rows:
+            raise ValueError(f"keep_rows must be False with {ASKED}, since each output is known for samples of its own")
+        if (given := getattr(self, "class_weight", None)) is not None:
+            raise ValueError(f"class_weight must be None with {ASKED}, got {given!r}")
+        if _weighting.weighs_labels(self):
+            raise ValueError(f"label_weight must be None {told} label each")
+        if any(getattr(self, name, None) is not None for name in _growing.OUTPUT_FACTORS):
+            raise ValueError(f"output_scaling and output_weights must be None {told} output each")
+
+    def _separates(self, target: Target) -> bool:
+        """Whether each output gets trees of its own: there is nothing to separate for one output."""
+        return self.output_strategy == "single_target" and target.n_outputs > 1
+
+    def _check_separable(self, target: Target) -> None:
+        """Raise if y cannot be divided into outputs."""
+        if target.kind == "classes":
+            raise ValueError(
+                f"{ASKED} does not support y with several outputs of classes: y must be labels, numbers or one output, "
+                "or output_strategy 'joint'"
+            )
+        for name in ("min_samples_split", "min_samples_leaf"):
+            value = getattr(self, name)
+            if target.mask is not None and not isinstance(value, Integral):
+                raise ValueError(
+                    f"{name} must be an integer with {ASKED} and y with masked entries, since outputs have different "
+                    f"numbers of samples, got {value!r}"
+                )
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _ForestConfig:
-        _growing.check_separable(self, samples.target)
+        if self._separates(samples.target):
+            self._check_separable(samples.target)
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         return {
             "tree": self._tree_config(samples, growth),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": self._n_draws(),
-            "by_output": _growing.asks_to_separate(self),
+            "by_output": self.output_strategy == "single_target",
         }
 
     def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
@@ -577,10 +610,14 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         return int(forest.n_trees_of_an_output)
 
     def _trees_at_a_time(self, target: Target) -> int:
-        return target.n_outputs if _growing.separates(self, target) else 1
+        return target.n_outputs if self._separates(target) else 1
 
     def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
-        _growing.check_strategy_of_grown(grown, self, target)
+        if grown.by_output != self._separates(target):
+            before = "single_target" if grown.by_output else "joint"
+            raise ValueError(
+                f"output_strategy must be {before!r}, as in the previous fit, to go on with it, got {self.output_strategy!r}"
+            )
         if _weighting.weighs_labels(self) and self.output_projection is None:
             _weighting.check_grown_without_weights(grown.criterion)
         else:
@@ -612,7 +649,11 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
         if self._forest.by_output:
-            _growing.describe_member(member, index % self.n_outputs_)
+            # The attributes of its output alone.
+            if "target_names_in_" in member.__dict__:
+                member.target_names_in_ = member.target_names_in_[index % self.n_outputs_ :][:1]
+            if "classes_" in member.__dict__:
+                member.classes_, member.n_classes_ = label_classes(1), 1
         return member
 
     def update(

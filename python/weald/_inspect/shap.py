@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.boosted import BoostedModel
+from weald._fit.boosting import BoostedModel
 from weald._input import checks, frames
 from weald._input.checks import Float, Matrix, is_integer
 from weald._input.elementary import log1p

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isclass
 from itertools import combinations
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,32 +18,12 @@ from weald._input.columns import is_listed
 from weald._input.messages import described
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import is_sparse
-from weald._input.targets import Target, label_classes
-from weald._parameters import weighting
-from weald._parameters.types import MaxFeatures
+from weald._input.targets import Target
 from weald.projection import FAMILIES, Projected, Projection, count_projections
 
 if TYPE_CHECKING:
-    from weald import _weald
     from weald._fit.base import BaseModel
-    from weald._fit.forest import BaseForest
-    from weald._fit.tree import BaseTree
     from weald._weald import _OutputProjection, _ProjectionMatrix
-
-
-def n_drawn_features(max_features: MaxFeatures | Literal["auto"], n_features: int) -> int:
-    """The number of features that each node draws; all for "auto", in whose place boosting puts its choice."""
-    if max_features is None or max_features == "auto":
-        return n_features
-    if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
-    if max_features == "half":
-        return min(max(4, -(-n_features // 2)), n_features)
-    if max_features == "log2":
-        return max(1, n_features.bit_length() - 1)
-    if isinstance(max_features, Integral):
-        return min(int(max_features), n_features)
-    return max(1, int(max_features * n_features))
 
 
 _SHAPES = (
@@ -55,11 +34,8 @@ _GROUPS = '"pairwise", "no_interactions", None, or groups of features, each a li
 
 
 def monotonic_to_engine(estimator: BaseModel, n_outputs: int) -> list[list[int]] | None:
-    """The constraint of each feature, for all outputs or for each output; None if there are none."""
-    asked = getattr(estimator, "monotonic_cst", None)
-    if asked is None:
-        return None
-    n_features = estimator.n_features_in_
+    """The constraint of each feature, for all outputs or for each output; None if all are 0."""
+    asked, n_features = estimator.monotonic_cst, estimator.n_features_in_
     if isinstance(asked, Mapping):
         signs = np.zeros((n_features, 1), dtype=np.int8)
         for name, sign in asked.items():
@@ -94,12 +70,9 @@ def _checked_sign(value: object) -> int:
     raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1, got {value!r}")
 
 
-def groups_to_engine(estimator: BaseModel) -> list[list[int]] | None:
-    """The groups of features that may interact; None if all features may interact."""
-    asked = getattr(estimator, "interaction_cst", None)
-    n_features = estimator.n_features_in_
-    if asked is None:
-        return None
+def groups_to_engine(estimator: BaseModel) -> list[list[int]]:
+    """The groups of features that may interact."""
+    asked, n_features = estimator.interaction_cst, estimator.n_features_in_
     if isinstance(asked, str):
         if asked == "no_interactions":
             return [[j] for j in range(n_features)]
@@ -154,11 +127,6 @@ class OutputFactors(TypedDict):
     output_weights: list[float] | None
 
 
-def scales_outputs(model: BaseModel) -> bool:
-    """Whether outputs are scaled or weighted. False for classifiers."""
-    return any(getattr(model, name, None) is not None for name in OUTPUT_FACTORS)
-
-
 def factors_to_engine(model: BaseModel, criterion: str) -> OutputFactors:
     """The parameters of a regressor in the engine's form, None for other models. The engine checks the values."""
     scaling, weights = (getattr(model, name, None) for name in OUTPUT_FACTORS)
@@ -189,66 +157,6 @@ ASKED = "output_strategy='single_target'"
 def asks_to_separate(forest: Any) -> bool:
     """Whether each output of a forest is to have trees of its own. False for models without the parameter."""
     return getattr(forest, "output_strategy", "joint") == "single_target"
-
-
-def separates(forest: BaseForest, target: Target) -> bool:
-    """Whether each output gets trees of its own: there is nothing to separate for one output."""
-    return asks_to_separate(forest) and target.n_outputs > 1
-
-
-def check_separate(forest: BaseForest) -> None:
-    """Raise for parameters that trees of one output do not support."""
-    if not asks_to_separate(forest):
-        return
-    if forest.output_projection is not None:
-        raise ValueError(f"output_projection must be None with {ASKED}, whose trees have one output each")
-    if forest.keep_rows:
-        raise ValueError(f"keep_rows must be False with {ASKED}, since each output is known for samples of its own")
-    if (given := getattr(forest, "class_weight", None)) is not None:
-        raise ValueError(f"class_weight must be None with {ASKED}, got {given!r}")
-    if weighting.weighs_labels(forest):
-        raise ValueError(f"label_weight must be None with {ASKED}, whose trees have one label each")
-    if scales_outputs(forest):
-        raise ValueError(
-            f"output_scaling and output_weights must be None with {ASKED}, whose trees have one output each"
-        )
-
-
-def check_separable(forest: BaseForest, target: Target) -> None:
-    """Raise if y cannot be divided into outputs."""
-    if not separates(forest, target):
-        return
-    if target.kind == "classes":
-        raise ValueError(
-            f"{ASKED} does not support y with several outputs of classes: y must be labels, numbers or one output, or "
-            "output_strategy 'joint'"
-        )
-    if target.mask is None:
-        return
-    for name in ("min_samples_split", "min_samples_leaf"):
-        value = getattr(forest, name)
-        if not isinstance(value, Integral):
-            raise ValueError(
-                f"{name} must be an integer with {ASKED} and y with masked entries, since outputs have different "
-                f"numbers of samples, got {value!r}"
-            )
-
-
-def check_strategy_of_grown(grown: _weald.Forest, forest: BaseForest, target: Target) -> None:
-    """Raise if trees of one output would be added to trees of all outputs, or the other way round."""
-    if grown.by_output != separates(forest, target):
-        before = "single_target" if grown.by_output else "joint"
-        raise ValueError(
-            f"output_strategy must be {before!r}, as in the previous fit, to go on with it, got {forest.output_strategy!r}"
-        )
-
-
-def describe_member(member: BaseTree, output: int) -> None:
-    """Give a tree, which has the attributes of the forest, those of its output alone."""
-    if "target_names_in_" in member.__dict__:
-        member.target_names_in_ = member.target_names_in_[output : output + 1]
-    if "classes_" in member.__dict__:
-        member.classes_, member.n_classes_ = label_classes(1), 1
 
 
 SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tree", "forest"})]}

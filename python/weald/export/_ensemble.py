@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.boosted import BoostedModel
+from weald._fit.boosting import BoostedModel
 from weald._input.checks import Float
 from weald._input.messages import kind_of
 from weald._input.schema import LABELS
