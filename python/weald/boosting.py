@@ -381,7 +381,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         return self._model.to_predictions(scores) if self._model.has_log_link else scores
 
     def _in_columns(self, target: Target) -> Target:
-        return target.with_levels(len(losses.get(self.loss)._levels) or 1)
+        levels = losses.get(self.loss)._levels
+        return target.with_levels(len(levels)) if len(levels) > 1 else target
 
     def _known_target(self) -> Target:
         return known_target(self).with_levels(len(self._loss._levels) or 1)
@@ -754,6 +755,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             return ranks.at_least(self._probabilities(self._scores_of(rows)), floor)
 
         return ranks.stacked(X, self.n_outputs_, of_block)
+
+    def _counted(self, target: Target) -> Target:
+        return _weighting.that_count(self, target)
+
+    def _of_labels(self, target: Target, weights: Float | None) -> Float | None:
+        return _weighting.of_labels(self, target, weights)
 
     def _has_probabilities(self) -> bool:
         return self._loss.link == "half_logit"

@@ -30,7 +30,6 @@ from weald._input.schema import Schema
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target, check_one_kind
-from weald._parameters import weighting
 from weald._parameters.types import MatrixLike
 from weald._rounds import held_out
 
@@ -484,7 +483,7 @@ class _Checked:
             )
         there = np.count_nonzero(part.weights) if part.weights is not None else n
         weights = part.weights if there else None
-        self.of_labels = weighting.of_labels(new, self.target, weights)
+        self.of_labels = new._of_labels(self.target, weights)
         by_row = _weald.weights_by_row(self.target.engine, new._row_weights(self.target, weights))
         self.weights = by_row if there else np.zeros(n)
         self._n_there = n if self.weights is None else int(np.count_nonzero(self.weights))

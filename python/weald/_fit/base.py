@@ -269,7 +269,8 @@ def prepare(estimator: BaseModel, given: Fit, *, goes_on: bool = False) -> Sampl
         target = targets.with_label_names(target, given.label_names, y_weight)
     if y_weight is not None and not estimator._masks_y:
         masks.check_nothing(y_weight, target.original.shape, name, y)
-    weights = masks.weights_of_known(target.known, weights, target.names)
+    if target.known is not None:
+        weights = masks.weights_of_known(target.known, weights, target.names)
     if target.known is not None and target.n_outputs == 1:
         # The weights of one output are those of samples.
         if target.known.is_graded:
@@ -554,11 +555,8 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
             X = schema.with_codes(X)
         elif kept is None:
             asked = self._asked_categories()
-            if (
-                checks.is_floats(X)
-                and X.ndim == 2
-                and (asked is None or (isinstance(asked, str) and asked == "from_dtype"))
-            ):
+            are_floats = type(X) is np.ndarray and X.dtype.kind == "f" and X.ndim == 2
+            if are_floats and (asked is None or (isinstance(asked, str) and asked == "from_dtype")):
                 # Nothing is to be learned of the columns.
                 for name in (_schema.CATEGORIES, _schema.LABELS):
                     self.__dict__.pop(name, None)
@@ -744,7 +742,6 @@ class TreeParameters(BaseModel):
     n_projections: NProjections
     ccp_alpha: float
     categorical_features: CategoricalFeatures
-    interaction_cst: InteractionCst
 
     def _tree_config(self, samples: Samples, growth: Growth) -> _TreeConfig:
         """Parameters of trees that are grown on these samples, in the engine's form."""

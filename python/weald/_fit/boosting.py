@@ -42,7 +42,7 @@ from weald._input.schema import Schema
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters import growing, weighting
+from weald._parameters import growing
 from weald._parameters.growing import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
@@ -81,6 +81,7 @@ class BoostedModel(BaseEnsemble):
     _memory_of_fit = staticmethod(memory.of_boosting)
 
     n_estimators: int | Literal["auto"]
+    categorical_features: CategoricalFeatures
     estimator: BaseEstimator | None
     init: BaseEstimator | Literal["auto", "linear"] | None
 
@@ -116,12 +117,12 @@ class BoostedModel(BaseEnsemble):
 
     def _asked_categories(self) -> object:
         # Weak models of scikit-learn have no categories.
-        return None if self.estimator is not None else super()._asked_categories()
+        return None if self.estimator is not None else self.categorical_features
 
     def _to_matrix(self, X: MatrixLike, *, reset: bool, fitting: bool) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
         if weak is None:
-            return super()._to_matrix(X, reset=reset, fitting=fitting)
+            return checks.check_X(self, X, reset=reset)
         model = weak[0] if isinstance(weak, list) and weak else self.estimator
         return checks.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
 
@@ -654,7 +655,6 @@ class BoostingParameters(BoostedModel):
     n_iter_no_change: int | None
     tol: float
     callbacks: object
-    categorical_features: CategoricalFeatures
     interaction_cst: InteractionCst
     warm_start: bool
     n_jobs: int | None
@@ -724,6 +724,14 @@ class BoostingParameters(BoostedModel):
         values = {"l2_regularization": self._l2(), "min_weight_leaf": float(self.min_weight_leaf)}
         found = {f"{name}={value:g}": leaves * value for name, value in values.items()}
         return found | super()._least_weights(n_samples)
+
+    def _counted(self, target: Target) -> Target:
+        """The y that folds and plans count."""
+        return target
+
+    def _of_labels(self, target: Target, weights: Float | None) -> Float | None:
+        """The weight of each label in the loss, if labels are weighted."""
+        return None
 
     def _l2(self) -> float:
         if self.l2_regularization != "auto":
@@ -811,13 +819,13 @@ class BoostingParameters(BoostedModel):
         """Decide what "auto" stands for in the fit to these samples."""
         asked = self._asks_for(samples.target, may_search=may_search)
         if self.estimator is None:
-            counted = weighting.that_count(self, samples.target)
+            counted = self._counted(samples.target)
             y, mask = counted.engine, counted.known_in_engine
             counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
         else:  # nothing about them depends on the samples
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True, False
         plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
-        if (levels := losses.get(self.loss)._levels) and self.estimator is None:
+        if not isinstance(self.loss, str) and (levels := losses.get(self.loss)._levels) and self.estimator is None:
             plan["min_weight_leaf"] = self._least_of_quantiles(min(levels[0], 1 - levels[-1]), samples)
 
     def _least_of_quantiles(self, rarer: float, samples: Samples) -> float:
@@ -857,10 +865,6 @@ class BoostingParameters(BoostedModel):
     def _folds(self) -> Any:
         """What folds early stopping has: those of its `cv`, or of "auto"."""
         return self._stops().cv if self._plan is None or self._plan["cv"] is None else self._plan["cv"]
-
-    def _n_folds_grown(self) -> int | None:
-        """How many of the folds are grown, or None for all."""
-        return None if self._plan is None else self._plan["n_grown"]
 
     def _patience(self) -> int | None:
         """The number of rounds without improvement that stops the fit; None without early stopping."""
@@ -1079,7 +1083,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             check_warm_start(self, before, shared, grown.n_stages)
         self._shared = shared
         check_effects(self, self._n_columns(target), has_validation=has_validation)
-        of_labels = weighting.of_labels(self, target, samples.row_weights[0])
+        of_labels = self._of_labels(target, samples.row_weights[0])
         watched = []
         if given.eval_sets is not None:
             config = self._boost_config(samples.n_positive, target, of_labels, draws=False)
@@ -1121,20 +1125,17 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         by_folds, name = self._folds() is not None and self._patience() is not None, type(self).__name__
         score, scoring = self._scorer(held, whole, by_folds=by_folds)
         if by_folds:
-            config = self._config_of_rounds(whole)
             known = None if score is None else (scoring, score)
-            data = self, samples, given.fit.y, whole.start
-            n_rounds, search, is_ended = _held_out.search(*data, config, callbacks, known)
+            config = self._boost_config(samples.n_positive, samples.target, whole.of_labels)
+            config["n_estimators"] = whole.n_rounds
             assert self._plan is not None
-            gain = self._plan["all_gain"] if self._plans_features() and not is_ended else None
-            if gain is not None:
-                config["tree"]["max_features"] = self.n_features_in_
-                n_all, with_all, _ = _held_out.search(*data, config, (), known)
-                least = search["validation"].min()
-                if with_all["validation"].min() < least - gain * abs(least):
-                    n_rounds, search = n_all, with_all
-                    self.max_features_, self._plan["max_features"] = self.n_features_in_, None
+            gain = self._plan["all_gain"] if self._plans_features() else None
+            data = self, samples, given.fit.y, whole.start
+            n_rounds, search, takes_all = _held_out.search(*data, config, callbacks, known, gain)
+            if takes_all:
+                self.max_features_, self._plan["max_features"] = self.n_features_in_, None
         else:
+            config = None
             stages = replace(whole, samples=replace(samples, row_weights=(weights, None)), validation=held)
             if score is not None:
                 assert held is not None
@@ -1144,7 +1145,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             model, curves = self._grow(stages, grown, callbacks, None, f"{name}, held-out samples")
             n_rounds = model.n_stages
             search = {"validation": model.validation_score()} if curves is None else curves
-        model, curves = self._grow(replace(whole, n_rounds=n_rounds), None, (), given.tasks, name)
+        model, curves = self._grow(replace(whole, n_rounds=n_rounds), None, (), given.tasks, name, config)
         return model, {**(curves or {}), **{key: search[key] for key in ("validation", "score") if key in search}}
 
     def _scorer(self, held: Held | None, whole: _Stages, *, by_folds: bool) -> tuple[Callable[..., Any] | None, str]:
@@ -1169,13 +1170,16 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         callbacks: tuple[Any, ...],
         tasks: _rounds.Tasks | None,
         name: str,
+        config: _BoostConfig | None = None,
     ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
         """The model with the stages that are kept, and the curves over all rounds if the model does not have them."""
         samples, validation, n_rounds = stages.samples, stages.validation, stages.n_rounds
-        config = self._config_of_rounds(stages)
+        if config is None:
+            config = self._boost_config(samples.n_positive, samples.target, stages.of_labels)
+        config["n_estimators"] = n_rounds
         if validation is None or stages.score is not None:
             config["n_iter_no_change"] = None
-        n_grown = 0 if grown is None else grown.n_stages
+        n_grown, n_threads = 0 if grown is None else grown.n_stages, self._n_threads()
         with Progress(name, "round", n_rounds, self.verbose, n_grown) as progress:
             # Lines have the losses of the rounds; a bar has none, and rounds need not be watched for it.
             lines = progress if progress.has_lines else None
@@ -1204,7 +1208,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
                 config,
                 None if validation is None else validation.in_engine,
                 grown,
-                self._n_threads(),
+                n_threads,
                 bar and (lambda n_more: bar(n_grown + n_more)),
                 base_margin=stages.start,
                 observer=rounds if is_watched else None,
@@ -1216,12 +1220,6 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             self._weak = None
         curves = self._whole_curves(rounds, grown) if is_watched else None
         return model if rounds.patience is None else model.truncated(rounds.n_best), curves
-
-    def _config_of_rounds(self, stages: _Stages) -> _BoostConfig:
-        samples = stages.samples
-        config = self._boost_config(samples.n_positive, samples.target, stages.of_labels)
-        config["n_estimators"] = stages.n_rounds
-        return config
 
     def _describe(self, target: Target) -> dict[str, Any]:
         """Set the attributes of outputs, features and leaves; return the parameters that all stages share."""
@@ -1350,7 +1348,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
     def _refit_config(self, engine: object, weights: Float | None, known: masks.KnownCells | None) -> _BoostConfig:
         """The parameters of a fit of the existing stages to y in the engine's form, of which this is known."""
         target = replace(self._known_target(), engine=engine, known=known)
-        of_labels = weighting.of_labels(self, target, weights)
+        of_labels = self._of_labels(target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,
             "n_iter_no_change": None,

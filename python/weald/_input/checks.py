@@ -82,7 +82,7 @@ def _has_more_digits(source: Any) -> bool:
 
 def _large_columns(X: Raw) -> NDArray[np.intp]:
     """The first columns of a float32 matrix with an absolute value of at least 2**24."""
-    values = X.data if is_sparse(X) else X
+    values = X if isinstance(X, np.ndarray) else X.data
     none = np.empty(0, dtype=np.intp)
     if not values.size:
         return none

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
@@ -399,17 +400,17 @@ class Target:
     # The number of quantiles that are fitted to each numerical output: `engine` has a column for each of them.
     n_levels: int = 1
 
-    @property
+    @cached_property
     def mask(self) -> Any:
         """The mask of unknown values, see `weald._input.masks`; None if all are known."""
         return None if self.known is None else self.known.mask
 
-    @property
+    @cached_property
     def known_in_engine(self) -> Any:
         """What is known, in the engine's form."""
         return self.in_engine(self.known)
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """The number of columns of predictions: one for each class of each output of classes, and for each quantile."""
         return sum(map(len, self.classes)) if self.kind == "classes" else self.n_outputs * self.n_levels

@@ -23,7 +23,6 @@ from weald._input.masks import KnownCells, weights_of_known
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, has_sparse_columns, is_sparse, of_sparse_columns
 from weald._input.targets import Target
-from weald._parameters import weighting
 from weald._parameters.growing import derived_seed
 from weald._rounds.rounds import Progress, Rounds
 
@@ -97,10 +96,9 @@ def folds_of(
         y = target.original
         y = y[:, 0] if target.kind == "classes" and target.n_outputs == 1 else y
         return given_folds(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
+    data = _of_engine(X), target.engine, weights, int(cv), seed, target.known_in_engine, margins
     with renamed(n_folds="cv"):
-        return _weald.folds_of_samples(
-            _of_engine(X), target.engine, weights, int(cv), seed, target.known_in_engine, margins
-        )
+        return _weald.folds_of_samples(*data)
 
 
 def samples_held_out(X: Matrix, target: Target, weights: Float | None, share: float, seed: int) -> NDArray[np.uint32]:
@@ -344,7 +342,7 @@ def validation_set(
     if boosting._patience() is None or boosting._folds() is not None:
         return weights, None
     try:
-        counted = weighting.that_count(boosting, target)
+        counted = boosting._counted(target)
         held_rows = samples_held_out(X, counted, weights, float(boosting.validation_fraction), boosting._seed)
     except ValueError as error:
         raise ValueError(
@@ -384,8 +382,9 @@ def check_domain(boosting: BaseBoosting, target: Target, rows: NDArray[np.intege
     """Raise for known numbers of these samples for which the loss is not defined."""
     if target.kind != "numbers":
         return
-    loss, y = boosting._loss, target.original[rows]
-    known = y.data if is_sparse(y) else y if target.mask is None else y[~target.mask[rows]]
+    y = target.original[rows]
+    known = y.data if target.container is not None else y if target.known is None else y[~target.mask[rows]]
+    loss = boosting._loss
     if (refused := loss._refused(known)) is not None:
         raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
 
@@ -504,51 +503,52 @@ def search(
     config: _BoostConfig,
     callbacks: tuple[Any, ...],
     scoring: tuple[str, _ScoreOf] | None,
+    gain: float | None,
 ) -> tuple[int, dict[str, Float], bool]:
     """The number of stages, the mean losses and scores of the folds after each stage up to the end of the search, and
-    whether callbacks have ended it.
+    whether nodes take all features, which is tried if they are to gain this share of the loss.
     """
     name, score_of = ("score", None) if scoring is None else scoring
-    splits, starts, scorers = _searched_folds(boosting, samples, y, start, score_of)
     share = 0.0 if boosting.n_iter_no_change is not None else float(boosting._stops().patience_share)
-    n_rounds, n_parts = config["n_estimators"], len(splits)
+    splits, starts, scorers = _searched_folds(boosting, samples, y, start, score_of)
+    n_rounds, n_parts, n_threads = config["n_estimators"], len(splits), boosting._n_threads()
+    X, target, weights = samples.X, samples.target, samples.row_weights[0]
     is_ended = False
-    title = f"{type(boosting).__name__}, {n_parts} fold{'s' * (n_parts > 1)}"
-    with Progress(title, "round", n_rounds, boosting.verbose) as progress:
-        lines = progress if progress.has_lines else None
-        bar = progress if progress.has_bar else None
-        rounds = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring=name)
 
-        def observer(stage: int, train: float, held: float, score: float | None) -> bool:
-            nonlocal is_ended
-            is_ended = rounds.after(stage, train, held, None, score)
-            return is_ended
+    def found(callbacks: tuple[Any, ...]) -> tuple[int, dict[str, Float]]:
+        title = f"{type(boosting).__name__}, {n_parts} fold{'s' * (n_parts > 1)}"
+        with Progress(title, "round", n_rounds, boosting.verbose) as progress:
+            lines = progress if progress.has_lines else None
+            bar = progress if progress.has_bar else None
+            rounds = Rounds(n_rounds, callbacks=callbacks, lines=lines, scoring=name)
 
-        told = observer if callbacks or lines else None
-        told_bar = bar and (lambda n_done: bar(n_done // n_parts))
-        X, target, weights, n_threads = samples.X, samples.target, samples.row_weights[0], boosting._n_threads()
-        if boosting.estimator is not None:
-            folds_of_weak = [fold_of_weak_models(boosting, samples, split) for split in splits]
-            found = _weald.search_stages_with(X.shape, target.engine, config, folds_of_weak, share, told_bar, told)
-        else:
-            found = _weald.search_stages(
-                X,
-                target.engine,
-                weights,
-                config,
-                splits,
-                share,
-                n_threads,
-                told_bar,
-                start,
-                starts,
-                told,
-                scorers,
-                samples.known,
-            )
-    train, validation, scores, n_stages = found
-    curves = {"train": train, "validation": validation, "score": scores}
-    return n_stages, {curve: values for curve, values in curves.items() if len(values)}, is_ended
+            def observer(stage: int, train: float, held: float, score: float | None) -> bool:
+                nonlocal is_ended
+                is_ended = rounds.after(stage, train, held, None, score)
+                return is_ended
+
+            told = observer if callbacks or lines else None
+            told_bar = bar and (lambda n_done: bar(n_done // n_parts))
+            if boosting.estimator is not None:
+                weak = [fold_of_weak_models(boosting, samples, split) for split in splits]
+                curves = _weald.search_stages_with(X.shape, target.engine, config, weak, share, told_bar, told)
+            else:
+                data = X, target.engine, weights, config, splits, share, n_threads
+                curves = _weald.search_stages(*data, told_bar, start, starts, told, scorers, samples.known)
+        *kept, n_stages = curves
+        of_names = zip(("train", "validation", "score"), kept, strict=True)
+        return n_stages, {curve: values for curve, values in of_names if len(values)}
+
+    n_stages, curves = found(callbacks)
+    if gain is None or is_ended:
+        return n_stages, curves, False
+    drawn, config["tree"]["max_features"] = config["tree"]["max_features"], boosting.n_features_in_
+    n_all, with_all = found(())
+    least = curves["validation"].min()
+    if with_all["validation"].min() < least - gain * abs(least):
+        return n_all, with_all, True
+    config["tree"]["max_features"] = drawn
+    return n_stages, curves, False
 
 
 def _searched_folds(
@@ -559,9 +559,10 @@ def _searched_folds(
     X = samples.X
     if score_of is not None:  # which takes rows
         X, y = (part.tocsr() if is_sparse(part) else part for part in (X, y))
-    check_domain(boosting, target, np.arange(samples.n) if weights is None else np.flatnonzero(weights))
-    counted = weighting.that_count(boosting, target)
-    splits = folds_of(cv, X, counted, weights, boosting._seed, start)[: boosting._n_folds_grown()]
+    check_domain(boosting, target, np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights))
+    counted = boosting._counted(target)
+    assert boosting._plan is not None
+    splits = folds_of(cv, X, counted, weights, boosting._seed, start)[: boosting._plan["n_grown"]]
     starts, scorers = [], []
     for train, test in splits:
         try:
