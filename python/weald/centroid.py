@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -41,9 +41,6 @@ from weald._parameters.types import (
 )
 from weald._rounds import rounds as _rounds
 from weald.projection import CONSTRAINTS, count_projections
-
-if TYPE_CHECKING:
-    from weald._weald import _CentroidForestConfig
 
 __all__ = ["CentroidForestClassifier", "CentroidForestRegressor"]
 
@@ -179,7 +176,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         self._fit_as_task(Fit(X, y, sample_weight, y_weight, label_names), trees)
         return self
 
-    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:
+    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _weald._CentroidForestConfig:
         target, weights = samples.target, samples.row_weights[0]
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         n_projections = self.n_projections
@@ -233,7 +230,11 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         return None
 
     def _grow(
-        self, samples: Samples, config: _CentroidForestConfig, n_threads: int, progress: Callable[[int], object] | None
+        self,
+        samples: Samples,
+        config: _weald._CentroidForestConfig,
+        n_threads: int,
+        progress: Callable[[int], object] | None,
     ) -> _weald.CentroidForest:
         data = samples.X, samples.target.engine, samples.row_weights
         return _weald.fit_centroid_forest(*data, config, n_threads, progress, samples.known)

@@ -19,7 +19,7 @@ from copy import copy
 from functools import partial
 from inspect import signature
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,9 +50,6 @@ from weald._parameters.types import (
 from weald._ranking import ranks
 from weald._rounds.linear_start import Added, of_folds
 from weald._rounds.rounds import Progress
-
-if TYPE_CHECKING:
-    from weald._weald import _ColumnsConfig, _FoldModels, _LabelTreeConfig, _LinearConfig
 
 __all__ = ["LinearClassifier"]
 
@@ -224,7 +221,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
 
     def _fit_columns(
         self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
-    ) -> _FoldModels | None:
+    ) -> _weald._FoldModels | None:
         data, config = (samples.X, samples.target.engine, samples.row_weights), self._config(self._seed)
         found = _weald.fit_linear(*data, config, self._n_threads(), told, samples.known, part, with_folds)
         self._model, self.C_, folds = found
@@ -253,7 +250,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
         of_classes = strategy == "one_vs_rest" and self._has_classes() and self._loss() == "log_loss"
         return _TOLERANCE_OF_CLASSES if of_classes else _TOLERANCES[strategy]
 
-    def _config(self, seed: int) -> _LinearConfig:
+    def _config(self, seed: int) -> _weald._LinearConfig:
         """The parameters in the engine's form."""
         return {
             "loss": self._loss(),
@@ -263,11 +260,13 @@ class BaseLinear(OfFiniteX, BaseClassifier):
             **self._config_of_columns(seed, "one_vs_rest"),
         }
 
-    def _config_of_fit(self) -> _LinearConfig:
+    def _config_of_fit(self) -> _weald._LinearConfig:
         """The parameters with what was chosen, in the engine's form."""
         return {**self._config(self._seed), "c": self.C_, "features": self._model.features}
 
-    def _config_of_trees(self, seed: int, features: str, trees: tuple[int, int] | None = None) -> _LabelTreeConfig:
+    def _config_of_trees(
+        self, seed: int, features: str, trees: tuple[int, int] | None = None
+    ) -> _weald._LabelTreeConfig:
         """The same of the trees of a part, or of all."""
         first, end = trees or (0, as_size(self.n_estimators) or 1)
         return {
@@ -281,7 +280,7 @@ class BaseLinear(OfFiniteX, BaseClassifier):
             **self._config_of_columns(seed, "tree"),
         }
 
-    def _config_of_columns(self, seed: int, strategy: Strategy) -> _ColumnsConfig:
+    def _config_of_columns(self, seed: int, strategy: Strategy) -> _weald._ColumnsConfig:
         return {
             "intercept_scaling": float(self.intercept_scaling),
             "tol": self._tol(strategy),
@@ -339,10 +338,10 @@ class BaseLinear(OfFiniteX, BaseClassifier):
             scores.sort_indices()
         return scores, np.ones(scores.shape[0], dtype=np.intp)
 
-    def _fit_with_folds(self, given: Fit, labels: range | None = None) -> tuple[Samples, _FoldModels]:
+    def _fit_with_folds(self, given: Fit, labels: range | None = None) -> tuple[Samples, _weald._FoldModels]:
         """Fit; return the checked samples, and the models without each fold, most of which the fit has anyway."""
         with fitted_at_once(self, anew=True) as new:
-            found: tuple[Samples, _FoldModels] = new._fit(Fit(*given.data), labels=labels, with_folds=True)
+            found: tuple[Samples, _weald._FoldModels] = new._fit(Fit(*given.data), labels=labels, with_folds=True)
         return found
 
 

@@ -61,7 +61,6 @@ from weald._input.checks import Float, floats, is_float, shown
 from weald._input.messages import did_you_mean
 
 if TYPE_CHECKING:
-    from weald._weald import _LossParameter, _LossRow
 
     def __getattr__(name: str) -> Any: ...
 
@@ -150,7 +149,7 @@ class Loss:
 class EngineLoss(registry.Value, Loss):
     """Base class of the losses of the engine, whose classes are made from its table."""
 
-    _row: ClassVar[_LossRow]
+    _row: ClassVar[_weald._LossRow]
 
     if TYPE_CHECKING:
 
@@ -362,7 +361,7 @@ def supporting(what: str) -> list[str]:
     return [name for name, cls in LOSSES.items() if cls._row[what]]  # type: ignore[literal-required]
 
 
-def _checked(parameter: _LossParameter, value: Any) -> float | tuple[float, ...]:
+def _checked(parameter: _weald._LossParameter, value: Any) -> float | tuple[float, ...]:
     """The value of a parameter: a number in its range, or a tuple with one for each output."""
 
     def fits(one: Any) -> bool:
@@ -389,7 +388,7 @@ def _increasing(levels: tuple[float, ...]) -> tuple[float, ...]:
     return found
 
 
-def _made(row: _LossRow) -> type[EngineLoss]:
+def _made(row: _weald._LossRow) -> type[EngineLoss]:
     """The class of a row of the engine's table."""
     parameter = row["parameter"]
     about = _text(row["about"])

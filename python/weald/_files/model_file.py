@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,12 @@ from weald._files.state import Decoder, Encoder, arrays_of, from_text, prove_arr
 from weald._input import registry
 from weald._input.messages import described, kind_and_module
 
-if TYPE_CHECKING:
-    from weald._weald import _Model, _ModelSummary
-
 __all__ = ["dumps", "inspect_model", "load", "loads", "save"]
 
 Path: TypeAlias = str | PathLike[str]
 # What refuses a file by its header, and the model of the engine with the arrays of the estimator.
-_Accept: TypeAlias = "Callable[[_ModelSummary], None]"
-_Parts: TypeAlias = "tuple[_Model, dict[str, NDArray[Any]]]"
+_Accept: TypeAlias = "Callable[[_weald._ModelSummary], None]"
+_Parts: TypeAlias = "tuple[_weald._Model, dict[str, NDArray[Any]]]"
 
 # Prefix of the names of arrays of the estimator in a file, and the types of tensors that they may have.
 _PREFIX = "estimator."
@@ -307,7 +304,7 @@ def _estimator_of(read: Callable[[_Accept], _Parts]) -> BaseEstimator:
     """
     content = None
 
-    def accept(summary: _ModelSummary) -> None:
+    def accept(summary: _weald._ModelSummary) -> None:
         nonlocal content
         content = _proven(summary)
 
@@ -315,7 +312,7 @@ def _estimator_of(read: Callable[[_Accept], _Parts]) -> BaseEstimator:
     return put_together(Decoder(arrays, NESTED), content, engine)
 
 
-def inspect_model(path: Path) -> _ModelSummary:
+def inspect_model(path: Path) -> _weald._ModelSummary:
     """Summarize the content of a model file by its header, which alone is read and validated.
 
     Parameters
@@ -344,7 +341,7 @@ def inspect_model(path: Path) -> _ModelSummary:
         raise _fault_of(name, error) from error
 
 
-def _proven(summary: _ModelSummary) -> Any:
+def _proven(summary: _weald._ModelSummary) -> Any:
     """The content of the text of the estimator, all of whose arrays are in the file, as stated, and within limits."""
     if summary["estimator"] is None:
         raise ValueError("the file must contain an estimator, got a model of the engine alone")
@@ -376,7 +373,7 @@ _OF_LABELS = {"classes_", "_classes", "weights_", "threshold_", "is_calibrated_"
 _OF_SAMPLES = {"_maps", "_ranks", "covariance_", "hierarchy_"}
 
 
-def _most_values(attribute: str, summary: _ModelSummary) -> float:
+def _most_values(attribute: str, summary: _weald._ModelSummary) -> float:
     """The maximum number of values in arrays of a fitted attribute, by the header of its model.
 
     Arrays that depend on the number of training samples, rounds, steps of a path or edges are only limited by the file.

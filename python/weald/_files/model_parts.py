@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
+from weald import _weald
 from weald._files import archives
 from weald._files.state import Decoder, Encoder
 from weald._input import registry
@@ -19,7 +20,6 @@ from weald.loss import get
 if TYPE_CHECKING:
     from weald._around.base import Around
     from weald._fit.base import BaseModel
-    from weald._weald import _Model
 
 _KEYS = {"class", "params", "fitted"}
 # For fitted meta-estimators also the fitted estimators inside, and whether each was frozen.
@@ -146,7 +146,7 @@ def _class_named(name: object) -> Any:
     return cls
 
 
-def put_together(decoder: Decoder, content: object, engine: _Model | None) -> BaseEstimator:
+def put_together(decoder: Decoder, content: object, engine: _weald._Model | None) -> BaseEstimator:
     """The estimator from the result of `_taken_apart`, after validation of all parts."""
     if (
         isinstance(content, dict)
@@ -182,7 +182,7 @@ def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Ba
     return estimator
 
 
-def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None) -> BaseEstimator:
+def _put_around(decoder: Decoder, content: dict[str, Any], engine: _weald._Model | None) -> BaseEstimator:
     """The same for a meta-estimator, which is not fitted if there are no estimators inside."""
     cls = registry.META_ESTIMATORS[content["class"]]
     name = cls.__name__

@@ -52,7 +52,6 @@ from weald.projection import CONSTRAINTS
 
 if TYPE_CHECKING:
     from weald._fit.tree import BaseTree
-    from weald._weald import _Model, _TreeConfig
 
 
 class NamedOutputs:
@@ -436,7 +435,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         explained: _weald.Forest | _weald.Boosted = self._engine
         return explained
 
-    def _with_engine(self, model: _Model) -> Self:
+    def _with_engine(self, model: _weald._Model) -> Self:
         """A copy with another model of the engine."""
         other: Self = self._twin()
         other.__dict__[self._proof.attribute] = self._proof.holding(model)
@@ -589,12 +588,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         """The schema of a model that this one is fitted to, if there is one."""
         return None
 
-    def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
+    def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _weald._TreeConfig:
         """The parameters of trees in the engine's form, but for their features, leaves, bins and projections."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
-        found: _TreeConfig = {
+        found: _weald._TreeConfig = {
             "criterion": criterion,
             "splitter": getattr(self, "splitter", self._splitter),
             "max_depth": as_size(self.max_depth),
@@ -743,7 +742,7 @@ class TreeParameters(BaseModel):
     ccp_alpha: float
     categorical_features: CategoricalFeatures
 
-    def _tree_config(self, samples: Samples, growth: Growth) -> _TreeConfig:
+    def _tree_config(self, samples: Samples, growth: Growth) -> _weald._TreeConfig:
         """Parameters of trees that are grown on these samples, in the engine's form."""
         target = samples.target
         criterion = growing.check_criterion(self.criterion, self.output_projection, target.kind)

@@ -62,7 +62,6 @@ from weald.loss import CustomLoss, Loss, get
 from weald.projection import Projected, RademacherProjection
 
 if TYPE_CHECKING:
-    from weald._weald import _Asked, _BoostConfig, _Plan
     from weald.linear import LinearClassifier
 
 
@@ -764,7 +763,7 @@ class BoostingParameters(BoostedModel):
         return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else _STOPS
 
     # What the engine has decided for the current fit where nothing is given.
-    _plan: _Plan | None = None
+    _plan: _weald._Plan | None = None
 
     def _goes_on(self) -> bool:
         """Whether the fit continues a fitted model, in which case "auto" stands for what it stood for there."""
@@ -777,7 +776,7 @@ class BoostingParameters(BoostedModel):
             return value
         return self._shared.get(name) if self._goes_on() else None
 
-    def _asks(self, kind: str, n_outputs: int, n_columns: int, *, may_search: bool) -> _Asked:
+    def _asks(self, kind: str, n_outputs: int, n_columns: int, *, may_search: bool) -> _weald._Asked:
         """What a plan for y of this kind has to know of the parameters."""
         goes_on, rate, n_stages = self._goes_on(), self._given("learning_rate"), self._given("n_estimators")
         leaves = self.max_leaf_nodes_ if goes_on and self.max_leaf_nodes == "auto" else self._given("max_leaf_nodes")
@@ -804,7 +803,7 @@ class BoostingParameters(BoostedModel):
             "patience": self._asked_patience(),
         }
 
-    def _asks_for(self, target: Target, *, may_search: bool) -> _Asked:
+    def _asks_for(self, target: Target, *, may_search: bool) -> _weald._Asked:
         can_differ = target.kind != "classes" or target.n_outputs > 1 or len(target.classes[0]) > 1
         n_outputs, n_columns = target.n_outputs * target.n_levels, self._n_columns(target)
         return self._asks(target.kind, n_outputs, n_columns, may_search=may_search and can_differ)
@@ -879,7 +878,7 @@ class BoostingParameters(BoostedModel):
 
     def _boost_config(
         self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
-    ) -> _BoostConfig:
+    ) -> _weald._BoostConfig:
         """The parameters in the engine's form. A fit that does not draw projections calls no function for them."""
         projection = None
         strategy = self._shared["output_strategy"]
@@ -1170,7 +1169,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         callbacks: tuple[Any, ...],
         tasks: _rounds.Tasks | None,
         name: str,
-        config: _BoostConfig | None = None,
+        config: _weald._BoostConfig | None = None,
     ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
         """The model with the stages that are kept, and the curves over all rounds if the model does not have them."""
         samples, validation, n_rounds = stages.samples, stages.validation, stages.n_rounds
@@ -1345,7 +1344,9 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         refitted: Self = fitted
         return refitted
 
-    def _refit_config(self, engine: object, weights: Float | None, known: masks.KnownCells | None) -> _BoostConfig:
+    def _refit_config(
+        self, engine: object, weights: Float | None, known: masks.KnownCells | None
+    ) -> _weald._BoostConfig:
         """The parameters of a fit of the existing stages to y in the engine's form, of which this is known."""
         target = replace(self._known_target(), engine=engine, known=known)
         of_labels = self._of_labels(target, weights)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,9 +37,6 @@ from weald._parameters.growing import derived_seed
 from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._rounds import held_out as _held_out
 from weald._rounds.rounds import Progress
-
-if TYPE_CHECKING:
-    from weald._weald import _CompressConfig, _ForestConfig
 
 
 @dataclass(frozen=True)
@@ -410,7 +407,7 @@ class BaseCompressed(WithPaths):
 
     def _config(
         self, seed: int, of_labels: Float | None, max_steps: int | None, max_test_nodes: int | None
-    ) -> _CompressConfig:
+    ) -> _weald._CompressConfig:
         config: Any = {
             **_OTHER_STEPS,
             "loss": self._loss,
@@ -485,7 +482,7 @@ class BaseCompressed(WithPaths):
             raise ValueError(f"y must have the classes of the fit of {name}, got other classes")
         return forest
 
-    def _fold_config(self, samples: Samples, folds: list[tuple[Any, Any]], seed: int) -> _ForestConfig:
+    def _fold_config(self, samples: Samples, folds: list[tuple[Any, Any]], seed: int) -> _weald._ForestConfig:
         """The configuration of the forests of the folds.
 
         It is that of the forest for all samples, with the number of training samples of the first fold.

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from copy import copy
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,10 +74,6 @@ from weald._parameters.types import (
 from weald._ranking.ranks import ranking_precision
 from weald._rounds import rounds as _rounds
 from weald._rounds.rounds import Progress
-
-if TYPE_CHECKING:
-    from weald._weald import _ForestConfig
-
 
 # Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
@@ -335,7 +331,7 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
         """The last argument of the engine's functions that support unknown values of y."""
         return (samples.known,) if self._masks_y else ()
 
-    def _set_oob(self, samples: Samples, config: _ForestConfig) -> None:
+    def _set_oob(self, samples: Samples, config: _weald._ForestConfig) -> None:
         target, weights = samples.target, samples.row_weights[0]
         if target.mask is not None and callable(self.oob_score):
             raise ValueError(
@@ -590,7 +586,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
                     f"numbers of samples, got {value!r}"
                 )
 
-    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _ForestConfig:
+    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _weald._ForestConfig:
         if self._separates(samples.target):
             self._check_separable(samples.target)
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
@@ -602,7 +598,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             "by_output": self.output_strategy == "single_target",
         }
 
-    def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
+    def _config_again(self, samples: Samples, seed: int) -> _weald._ForestConfig:
         """The configuration of a forest with as many trees on other samples."""
         return self._forest_config(samples, (0, self._n_trees(self._forest)))
 
@@ -624,7 +620,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             check_criterion_of_grown(grown.criterion, self.criterion, self.output_projection, target.kind)
 
     def _grow(
-        self, samples: Samples, config: _ForestConfig, n_threads: int, progress: Callable[[int], object] | None
+        self, samples: Samples, config: _weald._ForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.Forest:
         data = samples.X, samples.target.engine, samples.row_weights
         return _weald.fit_forest(*data, config, n_threads, progress, samples.known)

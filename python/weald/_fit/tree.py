@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +29,6 @@ from weald._parameters.types import (
     fit_context,
 )
 
-if TYPE_CHECKING:
-    from weald._weald import _ForestConfig, _Model
-
 
 class TreeProof(Proof):
     """The fitted attributes of a tree under validation."""
@@ -40,12 +37,12 @@ class TreeProof(Proof):
     own = OF_DRAWN | OF_CONTAINER
 
     @classmethod
-    def model_of(cls, value: object) -> _Model | None:
+    def model_of(cls, value: object) -> _weald._Model | None:
         """The model of the engine, which is a forest of one tree."""
         return super().model_of(value._forest if type(value) is Tree else value)
 
     @classmethod
-    def holding(cls, model: _Model) -> Tree:
+    def holding(cls, model: _weald._Model) -> Tree:
         """The arrays of the tree."""
         if type(model) is not _weald.Forest or model.n_trees != 1:
             trees = f"{model.n_trees} trees" if type(model) is _weald.Forest else described(model)
@@ -148,7 +145,7 @@ class BaseTree(TreeParameters, BaseModel):
         self.max_features_ = config["max_features"]
         self._set_outputs(target)
 
-    def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
+    def _config_again(self, samples: Samples, seed: int) -> _weald._ForestConfig:
         """The configuration of a forest of one such tree on other samples."""
         tree = self._tree_config(samples, Growth(seed, range(1)))
         return {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None, "by_output": False}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,6 @@ from weald._input.frames import CONTAINERS, OUTPUT, SETTINGS, TRANSFORM
 from weald._input.messages import cut, described
 from weald._input.targets import CONTAINER, LabelFormat, label_classes
 from weald.loss import LOSSES, CustomLoss, EngineLoss, Loss, names, supporting
-
-if TYPE_CHECKING:
-    from weald._weald import _Model
-
 
 _MODELS = (
     _weald.Forest,
@@ -147,7 +143,7 @@ class Proof:
 
     # The attribute that contains the model of the engine, and its class.
     attribute: ClassVar[str] = "_forest"
-    engine: ClassVar[type[_Model]] = _weald.Forest
+    engine: ClassVar[type[_weald._Model]] = _weald.Forest
     # The other fitted attributes.
     own: ClassVar[Mapping[str, Row]] = {}
     # Attributes whose arrays depend on the number of training samples, rounds or steps of a path.
@@ -159,17 +155,17 @@ class Proof:
         return _OF_ALL | (_OF_CLASSIFIERS if classifier else {}) | dict(cls.own)
 
     @classmethod
-    def model_of(cls, value: object) -> _Model | None:
+    def model_of(cls, value: object) -> _weald._Model | None:
         """The model of the engine in the attribute, or None if the attribute is something else."""
         return value if isinstance(value, _MODELS) else None
 
     @classmethod
-    def holding(cls, model: _Model) -> object:
+    def holding(cls, model: _weald._Model) -> object:
         """The value of the attribute, from the model of the engine."""
         return model
 
     @classmethod
-    def read(cls, data: bytes) -> _Model:
+    def read(cls, data: bytes) -> _weald._Model:
         """The model of the engine, from its bytes, which the engine validates."""
         return cls.engine.from_bytes(data)
 
@@ -218,7 +214,7 @@ class Proof:
         )
         self.of_y(model)
 
-    def of_y(self, model: _Model) -> None:
+    def of_y(self, model: _weald._Model) -> None:
         """Check that the model is one of this kind of y."""
         self.model = model
         accepted = ("classes", "labels") if self.classifier else ("numbers",)

@@ -19,6 +19,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
+from weald import _weald
 from weald._input import masks as _masks
 from weald._input import messages, registry
 from weald._input.checks import Float, canonical, is_float, is_floats, named, over_same_memory, rows_there
@@ -39,7 +40,6 @@ from weald._input.sparse import (
 
 if TYPE_CHECKING:
     from weald._parameters.types import Prediction
-    from weald._weald import _Targets
 
 
 def check_no_dates(y: Raw, what: str) -> None:
@@ -309,7 +309,7 @@ def sparse_numbers(y: Raw, n_samples: int, weights: Float | None, what: str) -> 
     return sparse.csr_array((values, (entries.row[there], entries.col[there])), shape=y.shape)
 
 
-def engine_of_numbers(entries: sparse.csr_array) -> _Targets:
+def engine_of_numbers(entries: sparse.csr_array) -> _weald._Targets:
     return entries.indptr, entries.indices, entries.data, entries.shape[1]
 
 

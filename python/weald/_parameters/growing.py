@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from weald import _weald
 from weald._input import messages
 from weald._input.checks import Matrix, canonical, check_real, floats, is_integer, named
 from weald._input.columns import is_listed
@@ -23,7 +24,6 @@ from weald.projection import FAMILIES, Projected, Projection, count_projections
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
-    from weald._weald import _OutputProjection, _ProjectionMatrix
 
 
 _SHAPES = (
@@ -238,7 +238,7 @@ def check_criterion_of_grown(grown: str, criterion: str, output_projection: obje
 
 def projection_to_engine(
     output_projection: object, n_projections: object, target: Target, growth: Growth, *, default: object = "log"
-) -> _OutputProjection | None:
+) -> _weald._OutputProjection | None:
     """The two parameters in the form of the engine. `default` is the default of `n_projections`."""
     if isinstance(n_projections, bool):  # the parameter constraints accept a bool as an integer
         count_projections(n_projections, target.n_columns)
@@ -268,7 +268,7 @@ def _quoted(value: object) -> str:
 
 def given_matrix(
     output_projection: object, n_outputs: int, name: str = "output_projection"
-) -> _ProjectionMatrix | None:
+) -> _weald._ProjectionMatrix | None:
     """The matrix, if the parameter `name` is a matrix, and None otherwise."""
     if isclass(output_projection):
         cls = output_projection.__name__
@@ -280,7 +280,7 @@ def given_matrix(
 
 def drawn(
     output_projection: Any, n_projections: int, n_outputs: int, growth: Growth, name: str = "output_projection"
-) -> _OutputProjection:
+) -> _weald._OutputProjection:
     """The family, or the matrices that the callable returns."""
     if isinstance(output_projection, str):
         output_projection = FAMILIES[output_projection]
@@ -294,7 +294,7 @@ def drawn(
     return {"family": None, "matrices": matrices, "n_projections": q, "shared": growth.shared}
 
 
-def of_stages(projected: Projected, n_outputs: int, growth: Growth) -> _OutputProjection:
+def of_stages(projected: Projected, n_outputs: int, growth: Growth) -> _weald._OutputProjection:
     """The projections of boosting in the form of the engine, for `n_outputs` columns of scores."""
     given, n_projections = projected.projection, projected.n_projections
     matrix = given_matrix(given, n_outputs, "projection")
@@ -309,11 +309,11 @@ def of_stages(projected: Projected, n_outputs: int, growth: Growth) -> _OutputPr
     return {"family": None, "matrices": [matrix], "n_projections": q, "shared": True}
 
 
-def _n_rows(matrix: _ProjectionMatrix) -> int:
+def _n_rows(matrix: _weald._ProjectionMatrix) -> int:
     return len(matrix) if isinstance(matrix, np.ndarray) else len(matrix[0]) - 1
 
 
-def _matrix(phi: Matrix, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
+def _matrix(phi: Matrix, name: str, n_outputs: int, n_projections: int | None) -> _weald._ProjectionMatrix:
     """Validate a finite matrix of that shape. Returns float64 in C order, or the parts of canonical CSR."""
     check_real(phi, name, "a matrix of numbers")
     try:

@@ -29,7 +29,6 @@ from weald._rounds.rounds import Progress, Rounds
 if TYPE_CHECKING:
     from weald._fit.base import Samples
     from weald._fit.boosting import BaseBoosting
-    from weald._weald import _BoostConfig, _Targets
 
 
 @registry.stored(registry.PARTS, "weald")
@@ -184,8 +183,8 @@ def fitted_weak_models(
     X: Matrix,
     target: Target,
     weights: Float | None,
-    config: _BoostConfig,
-    validation: tuple[Matrix, _Targets, Float | None] | None,
+    config: _weald._BoostConfig,
+    validation: tuple[Matrix, _weald._Targets, Float | None] | None,
     progress: Callable[[int], object] | None,
     n_grown: int,
     observer: Rounds | None = None,
@@ -294,7 +293,7 @@ class Held:
     """Samples that stages are judged by, in the engine's form."""
 
     X: Matrix
-    y: _Targets
+    y: _weald._Targets
     weights: Float | None
     # The initial scores.
     margins: Float | None
@@ -304,7 +303,7 @@ class Held:
     given: Any = None
 
     @property
-    def in_engine(self) -> tuple[Matrix, _Targets, Float | None, Float | None]:
+    def in_engine(self) -> tuple[Matrix, _weald._Targets, Float | None, Float | None]:
         """The samples as an argument of the engine, without what is known of y."""
         return self.X, self.y, self.weights, self.margins
 
@@ -449,7 +448,9 @@ def named_sets(eval_sets: object) -> list[tuple[str, str, Any]]:
     return sets
 
 
-def checked_sets(estimator: BaseBoosting, eval_sets: object, target: Target, config: _BoostConfig) -> list[EvalSet]:
+def checked_sets(
+    estimator: BaseBoosting, eval_sets: object, target: Target, config: _weald._BoostConfig
+) -> list[EvalSet]:
     """The checked sets for a model of `target`, whose loss is that of `config`. Errors name the set."""
     found = []
     for name, what, given in named_sets(eval_sets):
@@ -461,7 +462,7 @@ def checked_sets(estimator: BaseBoosting, eval_sets: object, target: Target, con
 
 
 def _checked_set(
-    estimator: BaseBoosting, names: tuple[str, str], given: Sequence[Any], target: Target, config: _BoostConfig
+    estimator: BaseBoosting, names: tuple[str, str], given: Sequence[Any], target: Target, config: _weald._BoostConfig
 ) -> EvalSet:
     X = estimator._check_X(given[0], reset=False, fitting=True)
     weights = checks.check_weights(given[2] if len(given) == 3 else None, X.shape[0])
@@ -500,7 +501,7 @@ def search(
     samples: Samples,
     y: Raw,
     start: Float | None,
-    config: _BoostConfig,
+    config: _weald._BoostConfig,
     callbacks: tuple[Any, ...],
     scoring: tuple[str, _ScoreOf] | None,
     gain: float | None,
