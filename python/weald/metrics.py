@@ -632,9 +632,9 @@ class _LabelMetric(Protocol):
         """Return the measure of each label or its mean, and what was counted if that is asked for."""
 
 
-def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
-    """The measure of this name in the table of measures, with a text about it and an example."""
-    measure = label_measures.MEASURES[name]
+def _label_metric(described: Callable[[], None]) -> _LabelMetric:
+    """The measure of this name in the table of measures, with this docstring and that of the arguments."""
+    measure = label_measures.MEASURES[described.__name__]
 
     def metric(
         y_true: MatrixLike,
@@ -688,22 +688,24 @@ def _label_metric(name: str, about: str, example: str) -> _LabelMetric:
         found, counts = label_measures.score(measure, y_true, y_score, average, sample_weight, y_weight)
         return (found, counts) if with_counts else found
 
-    arguments = (metric.__doc__ or "").partition("\n\n")[2]
-    metric.__doc__ = f"{cleandoc(about)}\n\n{cleandoc(arguments)}\n\nExamples\n--------\n{cleandoc(example)}\n"
-    metric.__name__ = metric.__qualname__ = name
+    about, _, example = cleandoc(described.__doc__ or "").partition("\n\nExamples\n")
+    arguments = cleandoc((metric.__doc__ or "").partition("\n\n")[2])
+    metric.__doc__ = f"{about}\n\n{arguments}\n\nExamples\n{example}\n"
+    metric.__name__ = metric.__qualname__ = described.__name__
     return metric
 
 
-roc_auc = _label_metric(
-    "roc_auc",
+@_label_metric
+def roc_auc() -> None:
     """Area under the ROC curve of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.roc_auc_score` of each label on the samples for which it is known, extended to sparse matrices.
     Pairs of equal scores count one half. The area of a label is defined if both 0 and 1 are among its known entries of
     positive weight. The best value is 1, and scores at random have 1/2. The cost is O(m log m) for m stored entries of both
     matrices; of dense scores, blocks of labels are copied, and with "micro" and "samples" all of them.
-    """,
-    """
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from weald.metrics import roc_auc
     >>> y = np.array([[0, 1, 1], [1, 0, np.nan], [1, np.nan, np.nan]])
@@ -712,10 +714,11 @@ roc_auc = _label_metric(
     array([0.5, 1. , nan])
     >>> roc_auc(y, scores, return_counts=True)
     (0.75, 2)
-    """,
-)
-average_precision = _label_metric(
-    "average_precision",
+    """
+
+
+@_label_metric
+def average_precision() -> None:
     """Average precision of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.average_precision_score` of each label on the samples for which it is known, extended to sparse
@@ -723,51 +726,55 @@ average_precision = _label_metric(
     precision among all samples with at least the same score. It is defined if both 0 and 1 are among the known entries of
     positive weight. The best value is 1, and scores at random have about the share of positives. The cost is that of
     `roc_auc`.
-    """,
-    """
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from weald.metrics import average_precision
     >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
     >>> scores = np.array([[0.2, 0.7], [0.6, 0.1], [0.1, 0.3]])
     >>> average_precision(y, scores, average=None).round(3)
     array([0.833, 1.   ])
-    """,
-)
-log_loss = _label_metric(
-    "log_loss",
+    """
+
+
+@_label_metric
+def log_loss() -> None:
     """Log loss of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.log_loss` of each label on the samples for which it is known, extended to sparse matrices: the
     mean of -log(p) over entries that are 1 and of -log(1 - p) over those that are 0. Probabilities are clipped to
     [eps, 1 - eps], where eps is the resolution of their dtype. It is defined for every label with a known entry of positive
     weight. The best value is 0. The cost is proportional to the number of stored entries of both matrices.
-    """,
-    """
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from weald.metrics import log_loss
     >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
     >>> proba = np.array([[0.5, 0.8], [0.5, 0.2], [0.5, 0.3]])
     >>> log_loss(y, proba, average=None).round(3)
     array([0.693, 0.223])
-    """,
-)
-brier = _label_metric(
-    "brier",
+    """
+
+
+@_label_metric
+def brier() -> None:
     """Brier score of each label, and its mean over labels, whose unknown entries are left out.
 
     This is `sklearn.metrics.brier_score_loss` of each label on the samples for which it is known, extended to sparse
     matrices: the mean squared difference between labels and their probabilities. It is defined for every label with a known
     entry of positive weight. The best value is 0. The cost is proportional to the number of stored entries of both matrices.
-    """,
-    """
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from weald.metrics import brier
     >>> y = np.array([[0, 1], [1, 0], [1, np.nan]])
     >>> proba = np.array([[0.5, 0.8], [0.5, 0.2], [0.5, 0.3]])
     >>> brier(y, proba, average=None).round(3)
     array([0.25, 0.04])
-    """,
-)
+    """
 
 
 def make_topk_scorer(
