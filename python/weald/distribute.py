@@ -139,7 +139,7 @@ def fit(
                 f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
             )
         y_weight = fit_params.pop("y_weight", None)
-        merged = fits.fit_parts(estimator, what, n, Fit(X, y, sample_weight, y_weight), fit_params)
+        merged = fits.start_parts(estimator, what, n, Fit(X, y, sample_weight, y_weight), None, fit_params)()[0]
     with fitted_at_once(estimator) as new:
         new._become(merged)
     return estimator

@@ -248,13 +248,9 @@ def _position(what: str, given: object, n: int, names: NDArray[np.object_] | Non
 def _class_at(what: str, given: Any, classes: NDArray[Any]) -> int:
     for at, known in enumerate(classes.tolist()):
         # True is no class 1, nor is "1".
-        if isinstance(given, bool | np.bool_) == isinstance(known, bool) and _are_equal(known, given):
+        if isinstance(given, bool | np.bool_) == isinstance(known, bool) and np.ndim(given) == 0 and known == given:
             return at
     raise ValueError(f"{what} must be one of the classes {cut(str(classes.tolist()))}, got {shown(given)}")
-
-
-def _are_equal(known: Any, given: Any) -> bool:
-    return np.ndim(given) == 0 and bool(known == given)
 
 
 @overload

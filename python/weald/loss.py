@@ -248,7 +248,7 @@ class CustomLoss(registry.Value, Loss):
         given = self.functions
         if isclass(given):
             raise ValueError(f"functions must be an instance, got the class {given.__name__}")
-        if given is not None and not has_methods(given):
+        if given is not None and not all(callable(getattr(given, method, None)) for method in _METHODS):
             raise TypeError(f"functions must have the methods {' and '.join(_METHODS)}, got {shown(given)}")
         if given is None and self.name is None:
             raise TypeError("functions must have the methods loss and gradient_hessian, got None")
@@ -310,10 +310,6 @@ class CustomLoss(registry.Value, Loss):
 def _broadcast(y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
     one, other = np.broadcast_arrays(floats(y, "y"), floats(scores, "scores"))
     return one, other
-
-
-def has_methods(loss: object) -> bool:
-    return all(callable(getattr(loss, method, None)) for method in _METHODS)
 
 
 def get(loss: object) -> Loss:

@@ -385,10 +385,6 @@ def _are_flags(around: Any, found: Any) -> None:
     need(is_mask, f"a bool array of length {around.n_outputs_}, one value for each label", found)
 
 
-def _are_maps(around: Any, found: Any) -> None:
-    calibration.prove(found, around.is_calibrated_)
-
-
 class TunedThresholds(WithScores):
     """Multi-label classifier with one decision threshold per label, tuned for an objective.
 

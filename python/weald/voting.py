@@ -494,6 +494,10 @@ class BaseVotingClassifier(BestLabels, BaseVoting):
         wide = [outputs.in_columns(part, known, wanted, f"estimator {name!r}") for (part, known), wanted in pairs]
         return wide[0] if self.n_outputs_ == 1 else wide
 
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        """Blocks of samples with about eight million scores."""
+        return ranks.blocks_of(X, self.n_outputs_)
+
 
 def _is_pair(pair: object) -> bool:
     return isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
@@ -662,7 +666,7 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
         if self._label_format is not None:
             if self._label_format.container is None:
                 return self._label_format.build(self._mean(X) > 0.5)
-            parts = [sparse.csr_array(self._mean(rows) > 0.5) for rows in ranks.blocks_of(X, self.n_outputs_)]
+            parts = [sparse.csr_array(self._mean(rows) > 0.5) for rows in self._blocks(X)]
             return self._label_format.build(sparse.csr_array(sparse.vstack(parts, format="csr")))
         mean = self._mean(X)
         if self.n_outputs_ == 1:
@@ -740,14 +744,14 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
         """
         check_fitted(self)
         floor = ranks.checked_min_score(min_score)
-        parts = [ranks.at_least(self._mean(rows), floor) for rows in ranks.blocks_of(X, self.n_outputs_)]
+        parts = [ranks.at_least(self._mean(rows), floor) for rows in self._blocks(X)]
         return parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
 
     def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
         return X, self._n_samples(X)
 
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
-        means = (self._mean(rows) for rows in ranks.blocks_of(X, self.n_outputs_))
+        means = (self._mean(rows) for rows in self._blocks(X))
         return ranks.ranked_parts((mean - 0.5 if as_margins else mean for mean in means), k, marked)
 
     @of_one_fit

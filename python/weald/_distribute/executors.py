@@ -137,17 +137,13 @@ class OnExecutor(Fits):
 
     # --- fits --------------------------------------------------------------------------------------------------------
 
-    def fit_parts(self, model: Any, what: str, n: int, given: Fit, others: dict[str, Any]) -> Any:
-        """The fit of a model whose parts are `n` trees or labels; `others` are further arguments of its `fit`."""
-        return self._start_parts(model, what, n, given, None, others)()[0]
-
     def in_parts(
         self, model: Any, given: Fit, fit_part: Callable[..., Any] | None = None
     ) -> tuple[Any, list[Any]] | None:
         found = _parts_of(model, given)
-        return None if found is None else self._start_parts(*found, given, fit_part, {})()
+        return None if found is None else self.start_parts(*found, given, fit_part, {})()
 
-    def _start_parts(
+    def start_parts(
         self,
         model: Any,
         what: str,
@@ -156,6 +152,7 @@ class OnExecutor(Fits):
         fit_part: Callable[..., Any] | None,
         others: dict[str, Any],
     ) -> Callable[[], tuple[Any, list[Any]]]:
+        """The fit of a model whose parts are `n` trees or labels; `others` are further arguments of its `fit`."""
         ranges = [range(start, stop) for start, stop in _cuts(n, self.n_parts)]
         updates.checked_range(model, what, ranges[0], n)
         silent = clone(model).set_params(verbose=0)
@@ -197,7 +194,7 @@ class OnExecutor(Fits):
             fit = lambda: model._run(Fit(*given.data, fits=self))  # noqa: E731
         else:
             assert parts is not None
-            model, merged = clone(final), self._start_parts(*parts, given, None, {})
+            model, merged = clone(final), self.start_parts(*parts, given, None, {})
             fit = lambda: model._become(merged()[0]) or model  # noqa: E731
 
         def result() -> Any:
@@ -247,7 +244,8 @@ def _fit_part(
     if fit_part is not None:
         return model, fit_part(model, Fit(*data), part)
     X, y, weights, y_weight = data
-    return model.fit(X, y, weights, **{what: part}, **_if_given(y_weight=y_weight), **others), None
+    told = {} if y_weight is None else {"y_weight": y_weight}
+    return model.fit(X, y, weights, **{what: part}, **told, **others), None
 
 
 def _fit_whole(data: tuple[Any, ...], estimator: BaseEstimator) -> BaseEstimator:
@@ -266,10 +264,6 @@ def _read_rows(data: tuple[Any, ...], rows: Any) -> Any:
 
 
 # --- in the calling process ------------------------------------------------------------------------------------------
-
-
-def _if_given(**arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _parts_of(model: Any, given: Fit) -> tuple[Any, str, int] | None:

@@ -136,12 +136,6 @@ def dtype_of(text: object, kinds: str) -> np.dtype[Any]:
     return dtype
 
 
-def only_item(encoded: object) -> tuple[str, Any]:
-    if not isinstance(encoded, dict) or len(encoded) != 1:
-        raise ValueError(f"an object must have a single key, its tag, got {described(encoded)}")
-    return next(iter(encoded.items()))
-
-
 def from_text(text: str) -> object:
     """Parse the JSON of a text, after checks of its size and for duplicate keys."""
 
@@ -341,7 +335,9 @@ class Decoder:
             return encoded
         if isinstance(encoded, list):
             return [self.decode(item) for item in encoded]
-        tag, content = only_item(encoded)
+        if not isinstance(encoded, dict) or len(encoded) != 1:
+            raise ValueError(f"an object must have a single key, its tag, got {described(encoded)}")
+        [(tag, content)] = encoded.items()
         known: dict[str, Callable[[Any], Any]] = {
             "float": self._float,
             "int": self._int,

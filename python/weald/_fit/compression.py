@@ -402,9 +402,6 @@ class BaseCompressed(WithPaths):
                 f"{getattr(self, self._end)!r}"
             )
 
-    def _budget(self) -> Budget:
-        return Budget(self.max_test_nodes, self.max_bytes, self.max_loss_increase)
-
     def _config(
         self, seed: int, of_labels: Float | None, max_steps: int | None, max_test_nodes: int | None
     ) -> _weald._CompressConfig:
@@ -559,7 +556,8 @@ class BaseCompressed(WithPaths):
 
     def _chosen(self) -> _weald.Compressed:
         """The model of the path that the parameters choose."""
-        path, budget, end = self._path, self._budget(), getattr(self, self._end)
+        path, end = self._path, getattr(self, self._end)
+        budget = Budget(self.max_test_nodes, self.max_bytes, self.max_loss_increase)
         if end is not None and not self._cross_validates():
             model = self._at(end)
             check_size(f"{self._end}={end}", model.n_test_nodes, lambda: self._n_bytes(model), budget)
@@ -588,7 +586,8 @@ class BaseCompressed(WithPaths):
         self._model = model
         self.l1_norm_ = model.l1_norm
         self.n_test_nodes_ = model.n_test_nodes
-        before = _n_test_nodes(self.estimator_._forest)
+        forest = self.estimator_._forest
+        before = sum(tree.node_count - tree.n_leaves for tree in map(forest.tree, range(forest.n_trees)))
         self.compression_ratio_ = before / model.n_test_nodes if model.n_test_nodes else float("inf" if before else 1)
         self.step_ = self._path.step_of(model.l1_norm)
 
@@ -647,8 +646,3 @@ class BaseCompressed(WithPaths):
         The impurities are those of the forest before compression, at the splits of the model. Computed at each access.
         """
         return super().feature_importances_
-
-
-def _n_test_nodes(forest: _weald.Forest) -> int:
-    trees = map(forest.tree, range(forest.n_trees))
-    return sum(tree.node_count - tree.n_leaves for tree in trees)

@@ -45,7 +45,7 @@ from weald._fitted.proof import (
     numbers,
     sparse_or_numbers,
 )
-from weald._input import masks, messages
+from weald._input import checks, masks, messages
 from weald._input.checks import MOST, Float, Number, draw_seed, is_float, named, shown
 from weald._input.messages import described
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
@@ -615,7 +615,8 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
                 f"output_strategy must be {before!r}, as in the previous fit, to go on with it, got {self.output_strategy!r}"
             )
         if _weighting.weighs_labels(self) and self.output_projection is None:
-            _weighting.check_grown_without_weights(grown.criterion)
+            if grown.criterion != "squared_error":
+                raise ValueError("label_weight must be None with warm_start=True, as in the previous fit, got weights")
         else:
             check_criterion_of_grown(grown.criterion, self.criterion, self.output_projection, target.kind)
 
@@ -689,7 +690,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             The updated estimator.
         """
         check_fitted(self)
-        updates.check_update(self, retire)
+        checks.integer("retire", retire, 1, self._n_trees(self._forest), also=", the number of trees")
         with fitted_at_once(self) as new:
             updates.update(new, Fit(X, y, sample_weight, y_weight), int(retire))
         return self

@@ -14,7 +14,7 @@ from weald import _weald
 from weald._fit import stored_samples
 from weald._fit.base import prepare
 from weald._fitted.fits import Fit
-from weald._input.checks import Float, Matrix, integer
+from weald._input.checks import Float, Matrix
 from weald._input.frames import different
 from weald._input.messages import described
 from weald._input.sparse import is_sparse
@@ -50,12 +50,6 @@ def _cells_of(y: Matrix) -> Matrix:
 PART = "_part"
 # An attribute of updated forests: the number of trees that were ever grown.
 GROWN = "_n_grown"
-
-
-def check_update(forest: BaseForest, retire: object) -> None:
-    """Raise if `retire` is out of range or if the forest cannot be updated."""
-    n_trees = forest._n_trees(forest._forest)
-    integer("retire", retire, 1, n_trees, also=", the number of trees")
 
 
 def update(forest: BaseForest, given: Fit, retire: int) -> None:

@@ -411,10 +411,6 @@ def _is_plan(plan: object, _: object) -> bool:
     return type(plan) is dict and plan.keys() | {"subsample", "l2_regularization"} == set(PLANNED)
 
 
-def _has_predict(init: object, _: object) -> bool:
-    return init is None or hasattr(init, "predict")
-
-
 class BoostedProof(Proof):
     """Those of boosted models."""
 
@@ -428,7 +424,7 @@ class BoostedProof(Proof):
         "_shared": (True, _fault_of_shared),
         "plan_": (True, must(f"be a dict of {', '.join(PLANNED)}", _is_plan)),
         "_weak": (True, _fault_of_weak),
-        "_init": (False, must("be a model or None", _has_predict)),
+        "_init": (False, must("be a model or None", lambda init, _: init is None or hasattr(init, "predict"))),
         "_curves": (False, _fault_of_curves),
         "_eval_curves": (False, _fault_of_eval_curves),
     }

@@ -121,13 +121,10 @@ def _holds_tags(rows: Any) -> bool:
         return True
     if not any(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
         return False
-    if len(set(map(np.size if np.ndarray in kinds else len, rows))) > 1 if _all_rows(kinds) else True:
+    are_rows = all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds)
+    if not are_rows or len(set(map(np.size if np.ndarray in kinds else len, rows))) > 1:
         return True
     return any(issubclass(kind, str | bytes) for row in rows for kind in set(map(type, np.ravel(row).tolist())))
-
-
-def _all_rows(kinds: set[type]) -> bool:
-    return all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds)
 
 
 def dense(

@@ -135,7 +135,9 @@ def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float 
         other = "class_weight" if hasattr(model, "class_weight") else "class_weight of the estimator, or sample_weight"
         raise ValueError(f"label_weight is only supported for y of labels, got y of {target.kind}; see {other}")
     if isinstance(given, str):
-        return balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
+        return (
+            balanced(target, weights) if given == "balanced" else inverse_of_frequencies(*_frequencies(target, weights))
+        )
     return _checked_label_weight(given, target.n_outputs)
 
 
@@ -200,14 +202,3 @@ def balanced(target: Target, weights: Float | None) -> Float:
     np.divide(1.0, variance, out=found, where=variance > 0)
     # If no label varies, the weights do not matter, but one must be positive.
     return found if found.any() else np.ones(len(found))
-
-
-def inverse_propensities(target: Target, weights: Float | None) -> Float:
-    """The inverse propensity of each label: see `weald.metrics.propensities`."""
-    return inverse_of_frequencies(*_frequencies(target, weights))
-
-
-def check_grown_without_weights(grown: str) -> None:
-    """Raise if trees of weighted labels would be added to trees that were grown without weights."""
-    if grown != "squared_error":
-        raise ValueError("label_weight must be None with warm_start=True, as in the previous fit, got weights")

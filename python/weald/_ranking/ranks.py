@@ -113,27 +113,23 @@ def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array
     return sparse.csr_array((matrix.data[keep], matrix.indices[keep], ends), shape=matrix.shape)
 
 
-def check_k(k: object, most: int) -> int:
-    return checks.integer("k", k, 1, most)
-
-
 def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array | None) -> Index:
     """The ranking of the `k` highest-scoring known labels."""
     if is_pair(y_score):
         labels, its_scores = y_score
         ranked = listed(labels, its_scores, shape, mask)
-        return ranked[:, : check_k(k, ranked.shape[1])]
+        return ranked[:, : checked_k(k, ranked.shape[1])]
     check_real(y_score, "y_score")
     with named("y_score"):
         y_score = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
     if not is_sparse(y_score) and y_score.dtype.kind in "iu":
-        k = check_k(k, y_score.shape[1])
+        k = checked_k(k, y_score.shape[1])
         if mask is None and (y_score[:, :k] >= 0).all():
             # Labels after the first k are not validated.
             y_score = y_score[:, :k]
         return listed(y_score, None, shape, mask)[:, :k]
     scores = of_all_labels(y_score, shape)
-    return padded(k_best(scores, check_k(k, shape[1]), mask)[0])
+    return padded(k_best(scores, checked_k(k, shape[1]), mask)[0])
 
 
 def k_best(

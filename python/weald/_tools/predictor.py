@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 from importlib import import_module
@@ -414,7 +414,9 @@ class Predictor:
         try:
             found = np.asarray(sample)
             # NumPy converts dates and durations to numbers without asking.
-            if found.dtype.kind not in "mM" and not (found.dtype == object and any(map(_is_date, found.flat))):
+            dates = np.datetime64 | np.timedelta64
+            has_dates = found.dtype == object and any(isinstance(value, dates) for value in found.flat)
+            if found.dtype.kind not in "mM" and not has_dates:
                 return np.asarray(sample, dtype=np.float64)
         except OverflowError as error:
             raise ValueError("sample must have numbers that float32 can represent, got a larger integer") from error
@@ -518,10 +520,10 @@ class _OfMembers:
         self._names = getattr(estimator, "feature_names_in_", None)
         self._model = estimator._twin()
         self._model.__dict__.pop(frames.OUTPUT, None)
-        self._are_own = all(isinstance(_last_of(member), FittedAsOne) for member in estimator.estimators_)
+        self._are_own = all(isinstance(apart(member)[0], FittedAsOne) for member in estimator.estimators_)
         if self._are_own:
             self._model.estimators_ = [_Member(Predictor(member, absent=absent)) for member in estimator.estimators_]
-            self._model.__dict__ |= {"_blocks": _as_one_block, "_n_samples": lambda _: 1}
+            self._model.__dict__ |= {"_blocks": lambda sample: [sample], "_n_samples": lambda _: 1}
         elif absent == "zero":
             raise ValueError("absent must be 'error' with estimators of scikit-learn, got 'zero'")
 
@@ -562,14 +564,6 @@ class _Member:
         return [part[None] for part in found] if isinstance(found, list) else found[None]
 
 
-def _last_of(estimator: BaseEstimator) -> Any:
-    return apart(estimator)[0]
-
-
-def _as_one_block(sample: object) -> Iterator[Any]:
-    yield sample
-
-
 def _one_row(sample: Any, names: NDArray[np.object_] | None) -> Any:
     """A sample as the only row of what the first step of a pipeline takes, whose features may have names."""
     if _is_table(sample) or (isinstance(sample, np.ndarray) and sample.ndim == 2):
@@ -593,10 +587,6 @@ def _scores_of(model: BaseModel) -> Callable[[Any], NDArray[np.float64] | None] 
 def _decided(model: BaseClassifier, scores: NDArray[np.float64]) -> Prediction:
     """What `predict` returns for these scores."""
     return model._decided(scores)
-
-
-def _is_date(value: object) -> bool:
-    return isinstance(value, np.datetime64 | np.timedelta64)
 
 
 def _is_sparse(model: BaseEstimator, name: str) -> bool:
