@@ -30,6 +30,7 @@ from weald._parameters.growing import Growth
 from weald._parameters.types import (
     Estimator,
     ForestClassWeight,
+    LabelNames,
     LabelWeight,
     MatrixLike,
     MultiLabel,
@@ -37,6 +38,8 @@ from weald._parameters.types import (
     OobScore,
     OutputProjection,
     RandomState,
+    SampleWeight,
+    YWeight,
     fit_context,
 )
 from weald._rounds import rounds as _rounds
@@ -129,10 +132,10 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         trees: range | None = None,
     ) -> Self:
         """Fit the forest to training samples.

@@ -38,7 +38,7 @@ from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._inspect.displays import CoverageDisplay
 from weald._parameters import growing
-from weald._parameters.types import MatrixLike, Prediction, RandomState
+from weald._parameters.types import LabelNames, MatrixLike, Prediction, RandomState, SampleWeight, YWeight
 from weald._ranking import outputs
 from weald._ranking.outputs import apart, classes_of
 from weald.forest import RandomForestClassifier, RandomForestRegressor
@@ -349,7 +349,7 @@ class BaseConformalRegressor(BaseConformal):
     def _n_ranked(self) -> int:
         return self.n_outputs_ + 1 + (self.n_outputs_ <= calibrated.MOST_OUTPUTS)
 
-    def _truth(self, y: Any, y_weight: MatrixLike | None, n_samples: int) -> tuple[Float, Any]:
+    def _truth(self, y: Any, y_weight: YWeight, n_samples: int) -> tuple[Float, Any]:
         names = getattr(self, "target_names_in_", None)
         known = Target("numbers", None, self.n_outputs_, [], None, names=names)
         truth, mask = known.read_plain(y, n_samples, type(self).__name__, "intervals", y_weight)
@@ -598,10 +598,10 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator, and rank the scores of samples that it was not fitted to.
@@ -713,7 +713,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
         y: MatrixLike,
         alpha: float | None = None,
         *,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         region: Region = "box",
     ) -> NDArray[np.bool_]:
         """Whether the region of each sample holds its outputs.
@@ -808,12 +808,7 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return minus the mean interval score of the intervals, averaged over the outputs: larger is better.
 
@@ -910,10 +905,10 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator, and rank the scores of the true classes of samples that it was not fitted to.
@@ -1012,12 +1007,7 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return minus the mean size of the sets at the promised coverage, averaged over the outputs: larger is better.
 
@@ -1156,10 +1146,10 @@ class ConformalLabels(WithScores):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator, and choose the threshold on scores of samples that it was not fitted to.
@@ -1230,12 +1220,7 @@ class ConformalLabels(WithScores):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Score the predicted sets by what is not promised, so that larger is better and searches can choose by it.
 
@@ -1271,9 +1256,9 @@ class ConformalLabels(WithScores):
 def coverage(
     y_true: MatrixLike,
     predicted: Any,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     *,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     classes: Any = None,
     joint: bool = False,
     multioutput: Literal["uniform_average", "raw_values"] = "uniform_average",
@@ -1317,7 +1302,7 @@ def coverage(
 
 def size(
     predicted: Any,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     *,
     joint: bool = False,
     multioutput: Literal["uniform_average", "raw_values"] = "uniform_average",

@@ -26,7 +26,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import BaseCrossValidator
@@ -43,7 +43,7 @@ from weald._input.checks import check_has_fit, count_samples, named, shown
 from weald._input.messages import kind_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, SampleWeight, YWeight
 from weald._ranking.outputs import apart
 from weald._rounds.rounds import Progress, check_verbose
 from weald._tools.merge import MERGED
@@ -62,7 +62,7 @@ def fit(
     executor: object,
     *,
     n_parts: int | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     timeout: float | None = None,
     max_retries: int = 2,
     **fit_params: Any,
@@ -255,7 +255,7 @@ def cross_validate(
     settings: Sequence[dict[str, Any]] = ({},),
     cv: int | BaseCrossValidator | Iterable[Any] | None = None,
     scoring: str | Callable[..., float] | None = None,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     timeout: float | None = None,
     max_retries: int = 2,
     verbose: int = 0,

@@ -17,7 +17,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import sklearn.inspection
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.inspection import permutation_importance as of_dense
@@ -60,7 +60,7 @@ from weald._inspect.shap import (
     shap_interaction_values,
     shap_values,
 )
-from weald._parameters.types import Estimator, MatrixLike, RandomState
+from weald._parameters.types import Estimator, MatrixLike, RandomState, SampleWeight, YWeight
 from weald._ranking.outputs import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
 from weald.linear import LinearClassifier
@@ -78,8 +78,8 @@ def permutation_importance(
     n_repeats: int = 5,
     n_jobs: int | None = None,
     random_state: RandomState = None,
-    sample_weight: ArrayLike | None = None,
-    y_weight: MatrixLike | None = None,
+    sample_weight: SampleWeight = None,
+    y_weight: YWeight = None,
 ) -> Bunch | dict[str, Bunch]:
     """Compute permutation importances of features, without making sparse X dense.
 

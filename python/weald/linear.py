@@ -22,7 +22,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -40,10 +40,13 @@ from weald._input.sparse import csr_of, is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import (
     ClassWeight,
+    LabelNames,
     MatrixLike,
     MultiLabel,
     Prediction,
     RandomState,
+    SampleWeight,
+    YWeight,
     available_if,
     fit_context,
 )
@@ -514,10 +517,10 @@ class LinearClassifier(BaseLinear):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         labels: range | None = None,
         trees: range | None = None,
     ) -> Self:

@@ -36,7 +36,7 @@ from weald._input.messages import described
 from weald._input.sparse import is_sparse
 from weald._labels.hierarchy import LabelHierarchy
 from weald._parameters import weighting
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, SampleWeight, YWeight
 from weald._ranking import label_measures, ranks, scorers
 from weald._ranking.label_measures import Ranking, mean_ratio, ratio
 
@@ -76,7 +76,7 @@ def hierarchical_precision(
     hierarchy: LabelHierarchy,
     *,
     average: Literal["micro", "samples"] = "micro",
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     zero_division: float = 0.0,
 ) -> float:
     """Hierarchical precision: the fraction of predicted labels that are true, after both label sets are closed.
@@ -119,7 +119,7 @@ def hierarchical_recall(
     hierarchy: LabelHierarchy,
     *,
     average: Literal["micro", "samples"] = "micro",
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     zero_division: float = 0.0,
 ) -> float:
     """Hierarchical recall: the fraction of true labels that are predicted, after both label sets are closed.
@@ -146,7 +146,7 @@ def hierarchical_f1(
     hierarchy: LabelHierarchy,
     *,
     average: Literal["micro", "samples"] = "micro",
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     zero_division: float = 0.0,
 ) -> float:
     """Hierarchical F1 score: the harmonic mean of hierarchical precision and recall.
@@ -168,7 +168,7 @@ def hierarchical_f1(
 
 
 def _closed_counts(
-    y_true: MatrixLike, y_pred: Any, hierarchy: LabelHierarchy, y_weight: MatrixLike | None
+    y_true: MatrixLike, y_pred: Any, hierarchy: LabelHierarchy, y_weight: YWeight
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """The numbers of labels that are right, true and predicted, for each sample with a known entry."""
     target = _checked_hierarchy(hierarchy)._labels(y_true, y_weight, "y_true")
@@ -210,7 +210,7 @@ def fmax(
     *,
     hierarchy: LabelHierarchy | None = None,
     thresholds: ArrayLike | None = None,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
 ) -> float:
     """Fmax: the largest F of sample-averaged precision and recall over all thresholds of the scores.
 
@@ -265,7 +265,7 @@ def auprc(
     y_score: MatrixLike,
     *,
     average: Literal["micro", "macro", "weighted"] = "micro",
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
 ) -> float:
     """Area under the precision-recall curve, averaged over labels as in CLUS-HMC.
 
@@ -308,7 +308,7 @@ def auprc(
     return float(np.average(found[some], weights=n_true[some] if average == "weighted" else None))
 
 
-def one_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: MatrixLike | None = None) -> float:
+def one_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: YWeight = None) -> float:
     """Fraction of samples whose highest-scoring label is not a true label, from 0, the best value, to 1.
 
     >>> from weald.metrics import one_error
@@ -330,7 +330,7 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: MatrixLike | Non
     return 1.0 - precision_at_k(y_true, y_score, k=1, y_weight=y_weight)
 
 
-def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
+def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: YWeight = None) -> float:
     """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
 
     >>> from weald.metrics import precision_at_k
@@ -360,7 +360,7 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: Mat
     return mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
 
 
-def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
+def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: YWeight = None) -> float:
     """Recall at k: the fraction of a sample's labels that are among the `k` highest-scoring, averaged over samples.
 
     Samples without labels are left out. The recall of a sample with more than `k` labels is always below 1.
@@ -383,7 +383,7 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: Matrix
     return mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
 
 
-def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
+def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: YWeight = None) -> float:
     """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
 
     A true label at rank r has a gain of 1 / log2(r + 1), and a sample the sum of its gains divided by the largest
@@ -444,7 +444,7 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
 
 
 def psp_at_k(
-    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_weight: MatrixLike | None = None
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_weight: YWeight = None
 ) -> float:
     """Propensity-scored precision at k, in which rare labels count more than frequent ones.
 
@@ -479,7 +479,7 @@ def psp_at_k(
 
 
 def psndcg_at_k(
-    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_weight: MatrixLike | None = None
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_weight: YWeight = None
 ) -> float:
     """Propensity-scored nDCG at k, in which rare labels and the first ranks count more.
 
@@ -507,7 +507,7 @@ def psndcg_at_k(
     return ratio(((gains @ discounts) / ideal).sum(), ((best @ discounts) / ideal).sum())
 
 
-def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: MatrixLike | None = None) -> float:
+def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight: YWeight = None) -> float:
     """Label coverage at k: the fraction of labels that are among the `k` highest-scoring of a sample that has them.
 
     Labels that no sample of `y_true` has are left out.
@@ -531,7 +531,7 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_weight
     return ratio(len(named), len(np.unique(ranking.labels.indices)))
 
 
-def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: MatrixLike | None = None) -> float:
+def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: YWeight = None) -> float:
     """Coverage error: how far down the ranking one has to go to find all true labels, averaged over samples.
 
     This is `sklearn.metrics.coverage_error`, extended to sparse matrices and unknown entries. Among labels with equal
@@ -559,9 +559,7 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_weight: MatrixLike 
     return ratio(errors.sum(), np.count_nonzero(ranks.n_known_of(labels.shape, mask)))
 
 
-def micro_f1(
-    y_true: MatrixLike, y_pred: Ranked, *, y_weight: MatrixLike | None = None, zero_division: float = 0.0
-) -> float:
+def micro_f1(y_true: MatrixLike, y_pred: Ranked, *, y_weight: YWeight = None, zero_division: float = 0.0) -> float:
     """Micro-averaged F1 score: the F1 score of all entries of the label matrix together.
 
     This is `sklearn.metrics.f1_score` with `average="micro"`, extended to unknown entries.
@@ -588,9 +586,7 @@ def micro_f1(
     return label_measures.f1_score(y_true, y_pred, y_weight, "micro", zero_division)
 
 
-def macro_f1(
-    y_true: MatrixLike, y_pred: Ranked, *, y_weight: MatrixLike | None = None, zero_division: float = 0.0
-) -> float:
+def macro_f1(y_true: MatrixLike, y_pred: Ranked, *, y_weight: YWeight = None, zero_division: float = 0.0) -> float:
     """Macro-averaged F1 score: the unweighted mean of the F1 scores of all labels.
 
     This is `sklearn.metrics.f1_score` with `average="macro"`, extended to unknown entries.
@@ -625,8 +621,8 @@ class _LabelMetric(Protocol):
         y_score: MatrixLike,
         *,
         average: Average = "macro",
-        sample_weight: ArrayLike | None = None,
-        y_weight: MatrixLike | None = None,
+        sample_weight: SampleWeight = None,
+        y_weight: YWeight = None,
         return_counts: bool = False,
     ) -> Any:
         """Return the measure of each label or its mean, and what was counted if that is asked for."""
@@ -641,8 +637,8 @@ def _label_metric(described: Callable[[], None]) -> _LabelMetric:
         y_score: MatrixLike,
         *,
         average: Average = "macro",
-        sample_weight: ArrayLike | None = None,
-        y_weight: MatrixLike | None = None,
+        sample_weight: SampleWeight = None,
+        y_weight: YWeight = None,
         return_counts: bool = False,
     ) -> Any:
         """Measure each label.

@@ -45,7 +45,7 @@ from weald._input.messages import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import check_array_of_y
-from weald._parameters.types import MatrixLike, Prediction, RandomState
+from weald._parameters.types import MatrixLike, Prediction, RandomState, YWeight
 from weald._ranking import scorers
 from weald._rounds.rounds import check_verbose
 
@@ -239,12 +239,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         return self.n_splits
 
     def split(
-        self,
-        X: MatrixLike | None,
-        y: MatrixLike,
-        groups: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_weight: YWeight = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -280,7 +275,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         for j in range(self.n_splits):
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
-    def _folds(self, y: MatrixLike | None, y_weight: MatrixLike | None = None) -> NDArray[np.int64]:
+    def _folds(self, y: MatrixLike | None, y_weight: YWeight = None) -> NDArray[np.int64]:
         labels = _known_and_unknown(y, y_weight)
         n, n_labels = labels.shape
         if n < self.n_splits:
@@ -294,7 +289,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         return fold
 
 
-def _known_and_unknown(y: MatrixLike | None, y_weight: MatrixLike | None) -> sparse.csr_array:
+def _known_and_unknown(y: MatrixLike | None, y_weight: YWeight) -> sparse.csr_array:
     """The labels, and columns of the unknown entries of those labels that have any.
 
     Unknown entries are distributed like those of a label, so that known negatives are as well.
@@ -358,12 +353,7 @@ class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
     __metadata_request__split: ClassVar[dict[str, object]] = {"groups": True}
 
     def split(
-        self,
-        X: MatrixLike | None,
-        y: MatrixLike,
-        groups: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_weight: YWeight = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -484,7 +474,7 @@ def check_cv(
 
 
 def _prepared(
-    estimator: BaseEstimator, y: Raw, y_weight: MatrixLike | None, options: dict[str, Any]
+    estimator: BaseEstimator, y: Raw, y_weight: YWeight, options: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
@@ -516,12 +506,7 @@ def _called(
 
 @_signed_as(theirs.cross_validate, y_weight=None)
 def cross_validate(
-    estimator: BaseEstimator,
-    X: Raw,
-    y: MatrixLike | None = None,
-    *,
-    y_weight: MatrixLike | None = None,
-    **options: Any,
+    estimator: BaseEstimator, X: Raw, y: MatrixLike | None = None, *, y_weight: YWeight = None, **options: Any
 ) -> dict[str, Any]:
     """Fit and score an estimator on each fold.
 
@@ -574,7 +559,7 @@ def cross_val_predict(
     *,
     method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk"] = "predict",
     k: int | None = None,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     **options: Any,
 ) -> Prediction:
     """Predict each sample by a model that was fitted on the other folds.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
@@ -34,7 +34,7 @@ from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.hierarchy import WEIGHTS, LabelHierarchy
 from weald._labels.label_graph import CONSISTENT
 from weald._labels.thresholds import Objective, tuned
-from weald._parameters.types import MatrixLike, Prediction, RandomState, available_if
+from weald._parameters.types import LabelNames, MatrixLike, Prediction, RandomState, SampleWeight, YWeight, available_if
 from weald._ranking import ranks
 from weald._ranking.outputs import apart, of_labels
 from weald._rounds.rounds import Progress
@@ -131,10 +131,10 @@ class HierarchicalLabels(LabelsAround):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Close the label sets, and fit the estimator to them.
 
@@ -347,9 +347,7 @@ class HierarchicalLabels(LabelsAround):
         return self.hierarchy_._k_best(scores, k, marked)
 
     @of_one_fit
-    def score(
-        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_weight: MatrixLike | None = None
-    ) -> float:
+    def score(self, X: Matrix, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None) -> float:
         """Return the fraction of samples for which all labels are predicted correctly, after y is closed.
 
         Parameters
@@ -486,10 +484,10 @@ class TunedThresholds(WithScores):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Fit the estimator, and tune the thresholds on scores of samples that it was not fitted on.
 
@@ -560,9 +558,7 @@ class TunedThresholds(WithScores):
         return found
 
     @of_one_fit
-    def score(
-        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_weight: MatrixLike | None = None
-    ) -> float:
+    def score(self, X: Matrix, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None) -> float:
         """Score the predicted labels by the metric of the objective.
 
         Parameters
@@ -667,10 +663,10 @@ class CalibratedLabels(LabelsOnUnseen):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Fit the estimator, and calibrate its scores on samples that it was not fitted on.
 
@@ -804,9 +800,7 @@ class CalibratedLabels(LabelsOnUnseen):
         return sparse.csr_array(self.predict_sparse(X, min_score=0.5) > 0.5)
 
     @of_one_fit
-    def score(
-        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_weight: MatrixLike | None = None
-    ) -> float:
+    def score(self, X: Matrix, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None) -> float:
         """Return the fraction of samples for which all labels are predicted correctly.
 
         Parameters

@@ -38,7 +38,7 @@ from weald._input.messages import described, kind_of
 from weald._input.sklearn_private import BaseHeterogeneousEnsemble, Interval, StrOptions, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat, Target, kind_of_classes, label_classes
-from weald._parameters.types import MatrixLike, Prediction, available_if
+from weald._parameters.types import LabelNames, MatrixLike, Prediction, SampleWeight, YWeight, available_if
 from weald._ranking import outputs, ranks
 from weald._ranking.outputs import apart, classes_of
 from weald._rounds.rounds import Progress
@@ -178,10 +178,10 @@ class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Fit the estimators, one after another.
 
@@ -756,12 +756,7 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return the accuracy.
 
@@ -870,12 +865,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return R², averaged over the outputs.
 

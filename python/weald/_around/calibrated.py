@@ -19,7 +19,7 @@ from weald._input import checks, masks, registry, targets
 from weald._input.checks import Float, number, relative
 from weald._input.messages import described
 from weald._input.targets import Target
-from weald._parameters.types import Estimator, MatrixLike
+from weald._parameters.types import Estimator, MatrixLike, YWeight
 from weald._ranking.ranks import are_entries_in
 
 CLASS_METHODS = ("aps", "lac")
@@ -499,7 +499,7 @@ class Predicted:
             raise ValueError(f"{accepted}, got {described(predicted)}")
         return cls(found.reshape(len(found), -1, 2).astype(np.float64), [], [])
 
-    def inside(self, y_true: Any, y_weight: MatrixLike | None) -> tuple[NDArray[np.bool_], Any]:
+    def inside(self, y_true: Any, y_weight: YWeight) -> tuple[NDArray[np.bool_], Any]:
         """Whether each value is inside, of shape (n_samples, n_outputs), and the mask of unknown ones."""
         if self.intervals is None:
             n, sizes = len(self.sets[0]), [len(found) for found in self.classes]

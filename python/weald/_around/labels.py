@@ -24,7 +24,7 @@ from weald._input import checks, elementary, masks, targets
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat, Target, label_classes
-from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
+from weald._parameters.types import MatrixLike, Prediction, Scores, YWeight, available_if
 from weald._ranking import ranks
 from weald._ranking.outputs import apart, of_labels, transformed
 from weald.linear import BaseLinear
@@ -108,7 +108,7 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
         y = (target.original if is_sparse else target.original.toarray()).astype(form.dtype)
         return replace(given, y=y, y_weight=target.known, target=target)
 
-    def _read(self, y: MatrixLike | None, y_weight: MatrixLike | None, n_samples: int) -> tuple[sparse.csr_array, Any]:
+    def _read(self, y: MatrixLike | None, y_weight: YWeight, n_samples: int) -> tuple[sparse.csr_array, Any]:
         """The known labels of other samples, and the pattern of unknown ones."""
         names = getattr(self, "target_names_in_", None)
         target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
@@ -118,7 +118,7 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         """The labels that are predicted, as CSR."""
 
-    def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: MatrixLike | None) -> Any:
+    def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: YWeight) -> Any:
         """The known labels that are predicted, those that are true, the pattern of unknown ones, and sample weights."""
         named = self._named(X)
         truth, mask = self._read(y, y_weight, named.shape[0])

@@ -14,7 +14,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
@@ -30,7 +30,7 @@ from weald._input.schema import Schema
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target, check_one_kind
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, SampleWeight
 from weald._rounds import held_out
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def fit_part(
     all_reduce: AllReduce,
     *,
     n_samples: int,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     keep_stages: bool = False,
 ) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over several workers.
@@ -354,7 +354,7 @@ def _check_supported(model: BaseBoosting) -> None:
 class _Part:
     """The samples of a worker as passed, without those of weight zero."""
 
-    def __init__(self, model: BaseBoosting, X: Raw, y: Raw, sample_weight: ArrayLike | None) -> None:
+    def __init__(self, model: BaseBoosting, X: Raw, y: Raw, sample_weight: SampleWeight) -> None:
         model._validate_params()
         model._check_parameters()
         _check_supported(model)

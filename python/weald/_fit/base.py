@@ -43,7 +43,9 @@ from weald._parameters.types import (
     NProjections,
     OutputProjection,
     RandomState,
+    SampleWeight,
     Scores,
+    YWeight,
     available_if,
 )
 from weald._ranking import ranks
@@ -498,14 +500,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     # Whether sparse numerical y stays sparse, as do predictions then.
     _keeps_sparse_y: ClassVar[bool] = False
 
-    def _reads_sparse_y(self, y_weight: MatrixLike | None) -> bool:
+    def _reads_sparse_y(self, y_weight: YWeight) -> bool:
         """Whether a fit reads sparse numerical y as it is."""
         return self._keeps_sparse_y
 
     @abstractmethod
-    def _check_y(
-        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None
-    ) -> Target:
+    def _check_y(self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: YWeight = None) -> Target:
         """Check y and convert it to the engine's form."""
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
@@ -637,7 +637,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         """The description of y at fit, without its samples."""
 
     def _reduced_error_pruned(
-        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None, y_weight: MatrixLike | None
+        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: SampleWeight, y_weight: YWeight
     ) -> _weald.Forest:
         """The model after reduced-error pruning of each tree on validation samples."""
         with checks.renamed(X="X_val", y="y_val"):
@@ -853,7 +853,7 @@ class BaseEnsemble(BaseModel):
 
     @available_if(lambda self: self._grows_trees())
     def fit_transform(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, **fit_params: Any
     ) -> sparse.csr_matrix:
         """Fit to training samples, and return the leaves that they reach.
 

@@ -47,8 +47,11 @@ from weald._parameters.growing import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     InteractionCst,
+    LabelNames,
     MatrixLike,
     RandomState,
+    SampleWeight,
+    YWeight,
     available_if,
     fit_context,
 )
@@ -738,7 +741,7 @@ class BoostingParameters(BoostedModel):
         planned = self.__dict__.get("plan_", {}) if self._plan is None else self._plan
         return float(planned.get("l2_regularization", 1.0))
 
-    def _reads_sparse_y(self, y_weight: MatrixLike | None) -> bool:
+    def _reads_sparse_y(self, y_weight: YWeight) -> bool:
         """Whether it is y of known values, of which scores alone are computed, and nothing else reads it."""
         if y_weight is None or self.estimator is not None or self.init is not None:
             return False
@@ -976,13 +979,13 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         X_val: MatrixLike | None = None,
         y_val: MatrixLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
+        sample_weight_val: SampleWeight = None,
         base_margin: ArrayLike | None = None,
         base_margin_val: ArrayLike | None = None,
         eval_sets: list[Any] | dict[str, Any] | None = None,
@@ -1301,9 +1304,9 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         base_margin: ArrayLike | None = None,
     ) -> Self:
         """Fit the leaves of the trees to other data, without changing the splits.

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -34,7 +34,15 @@ from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import growing, weighting
 from weald._parameters.growing import derived_seed
-from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
+from weald._parameters.types import (
+    CategoricalFeatures,
+    LabelNames,
+    MatrixLike,
+    RandomState,
+    SampleWeight,
+    YWeight,
+    fit_context,
+)
 from weald._rounds import held_out as _held_out
 from weald._rounds.rounds import Progress
 
@@ -272,10 +280,10 @@ class BaseCompressed(WithPaths):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Fit the forest, unless it is in a `FrozenEstimator`, and compress it.
 

@@ -63,12 +63,15 @@ from weald._parameters.growing import (
 )
 from weald._parameters.types import (
     ForestClassWeight,
+    LabelNames,
     LabelWeight,
     MatrixLike,
     OobScore,
     OutputScaling,
     OutputStrategy,
     RandomState,
+    SampleWeight,
+    YWeight,
     fit_context,
 )
 from weald._ranking.ranks import ranking_precision
@@ -503,10 +506,10 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         trees: range | None = None,
     ) -> Self:
         """Fit the forest to training samples.
@@ -657,9 +660,9 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         retire: int = 10,
     ) -> Self:
         """Replace the oldest trees by trees that are grown on new samples, in the time of a fit of that many trees.
@@ -697,12 +700,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
 
     @of_one_fit
     def prune_reduced_error(
-        self,
-        X_val: MatrixLike,
-        y_val: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> Self:
         """Prune each tree on validation samples, as `DecisionTreeClassifier.prune_reduced_error` does.
 

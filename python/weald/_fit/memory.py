@@ -21,7 +21,7 @@ from weald._input.columns import check_collected
 from weald._input.frames import names_of
 from weald._input.sparse import Raw, is_sparse, of_sparse_columns
 from weald._input.targets import Target, check_array_of_y, is_binary
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, YWeight
 from weald._rounds import held_out, linear_start
 from weald._rounds import held_out as _held_out
 from weald.projection import Projected, Projection
@@ -204,7 +204,7 @@ def watched(estimator: BaseModel, sets: list[tuple[str, str, Any]]) -> int:
     return found + largest
 
 
-def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: MatrixLike | None = None) -> tuple[int, Shapes]:
+def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: YWeight = None) -> tuple[int, Shapes]:
     """The bytes of the conversions of X and y as they are passed, and the description of the result."""
     n_bytes = n_stored = 0
     if is_sparse(X):
@@ -239,7 +239,7 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: MatrixLike | N
     return n_bytes, Shapes(*sizes, categories, Samples(X, target, None, (None, None), None))
 
 
-def _columns_of(estimator: BaseModel, y: Raw, y_weight: MatrixLike | None) -> tuple[Target, int, bool, int]:
+def _columns_of(estimator: BaseModel, y: Raw, y_weight: YWeight) -> tuple[Target, int, bool, int]:
     """A description of y, the number of entries, whether they are dense numbers, and the number of unknown values."""
     check_array_of_y(y, "y")
     names, y = names_of(y), of_sparse_columns(y)
@@ -277,7 +277,7 @@ def estimate_fit_memory(
     y: MatrixLike,
     *,
     eval_sets: list[Any] | dict[str, Any] | None = None,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
 ) -> int:
     """Estimate the peak memory of `estimator.fit(X, y)`, in addition to X and y, without a fit.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
@@ -23,7 +23,7 @@ from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import Raw, csr_of, has_nan, is_sparse, r2
 from weald._input.targets import CONTAINER, Target, label_classes
 from weald._parameters import weighting
-from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
+from weald._parameters.types import MatrixLike, MultiLabel, Prediction, SampleWeight, YWeight, available_if
 from weald._ranking import ranks
 
 
@@ -55,9 +55,7 @@ def r2_of(estimator: NamedOutputs, scores: Any, y: Any, sample_weight: object, y
     return masks.r2(truth, scores, known, weights)
 
 
-def accuracy_of(
-    estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_weight: MatrixLike | None
-) -> float:
+def accuracy_of(estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_weight: YWeight) -> float:
     """The fraction of samples all of whose predicted classes or labels are right."""
     n = predicted.shape[0]
     weights = checks.score_weights(sample_weight, n)
@@ -78,7 +76,7 @@ def accuracy_of(
 class BaseRegressor(RegressorMixin, BaseModel):
     """Predictions of numerical outputs."""
 
-    def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None) -> Target:
+    def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_weight: YWeight = None) -> Target:
         rules: dict[str, Any] = {
             "warn_column": self._warn_column,
             "weights": weights,
@@ -101,12 +99,7 @@ class BaseRegressor(RegressorMixin, BaseModel):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return R² of the predictions, averaged over the outputs, as scikit-learn's regressors do.
 
@@ -208,9 +201,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
     _probabilities: Callable[[Float], Prediction]
     _of_ranked: Callable[..., Float]
 
-    def _check_y(
-        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None
-    ) -> Target:
+    def _check_y(self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: YWeight = None) -> Target:
         rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
         rules |= {"masks": self._masks_y, "y_weight": y_weight}
         return targets.classes(y, weights, n_samples, type(self).__name__, **rules)
@@ -262,12 +253,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return the accuracy, as scikit-learn's classifiers do. For labels, all labels of a sample must be right.
 

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
@@ -24,8 +24,11 @@ from weald._input.messages import described
 from weald._input.sklearn_private import StrOptions
 from weald._parameters.growing import Growth
 from weald._parameters.types import (
+    LabelNames,
     MatrixLike,
     Prediction,
+    SampleWeight,
+    YWeight,
     fit_context,
 )
 
@@ -89,10 +92,10 @@ class BaseTree(TreeParameters, BaseModel):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         check_input: bool = True,
     ) -> Self:
         """Fit the tree to training samples.
@@ -207,12 +210,7 @@ class BaseTree(TreeParameters, BaseModel):
         return decision_path(self._forest, checked, self._n_threads())[0]
 
     def cost_complexity_pruning_path(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> Bunch:
         """Fit a tree and compute the path of minimal cost-complexity pruning, which gives the candidates for `ccp_alpha`.
 
@@ -238,12 +236,7 @@ class BaseTree(TreeParameters, BaseModel):
 
     @of_one_fit
     def prune_reduced_error(
-        self,
-        X_val: MatrixLike,
-        y_val: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> Self:
         """Prune the tree on validation samples, by reduced-error pruning.
 

@@ -21,7 +21,7 @@ from weald._input.checks import MOST, Float, check_is_instance, floats, integer,
 from weald._input.frames import different, names_of
 from weald._input.messages import kind_of
 from weald._input.sparse import is_sparse
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, SampleWeight, YWeight
 from weald._ranking.ranks import are_entries_in, without
 
 
@@ -95,9 +95,9 @@ class CoverageDisplay:
         estimator: BaseEstimator,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         alphas: ArrayLike | None = None,
         joint: bool = False,
         name: str | None = None,
@@ -579,7 +579,7 @@ class LabelReliabilityDisplay:
         X: MatrixLike,
         y: MatrixLike,
         *,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
@@ -640,7 +640,7 @@ class LabelReliabilityDisplay:
         y_true: MatrixLike,
         y_score: Any,
         *,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",

@@ -17,7 +17,7 @@ from weald._input.messages import cut
 from weald._input.sparse import is_sparse
 from weald._labels import label_graph
 from weald._labels.label_graph import Index
-from weald._parameters.types import MatrixLike, Prediction
+from weald._parameters.types import LabelNames, MatrixLike, Prediction, SampleWeight, YWeight
 from weald._ranking import ranks
 
 WEIGHTS = ("depth", "information_content", "information_accretion")
@@ -66,7 +66,7 @@ class LabelHierarchy:
     parents_: sparse.csr_array
     depth_: Index
 
-    def __init__(self, edges: Any, *, n_labels: int | None = None, label_names: ArrayLike | None = None) -> None:
+    def __init__(self, edges: Any, *, n_labels: int | None = None, label_names: LabelNames = None) -> None:
         if n_labels is not None:
             n_labels = checks.integer("n_labels", n_labels, 1, label_graph.MOST_LABELS)
         names = None
@@ -94,11 +94,11 @@ class LabelHierarchy:
         cls,
         Y: MatrixLike,
         *,
-        sample_weight: ArrayLike | None = None,
-        y_weight: MatrixLike | None = None,
+        sample_weight: SampleWeight = None,
+        y_weight: YWeight = None,
         min_samples: float = 5.0,
         kind: Literal["dag", "tree"] = "dag",
-        label_names: ArrayLike | None = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Infer a hierarchy from the label sets of samples: a label is above another if all samples with that have it.
 
@@ -175,7 +175,7 @@ class LabelHierarchy:
         kind: Literal["depth", "information_content", "information_accretion"] = "depth",
         *,
         Y: MatrixLike | None = None,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         base: float = 0.75,
     ) -> Float:
         """Weights of labels by their place in the hierarchy or by their information, for `label_weight` of estimators.
@@ -238,7 +238,7 @@ class LabelHierarchy:
 
     # --- label sets --------------------------------------------------------------------------------------------------
 
-    def closure(self, Y: MatrixLike, *, y_weight: MatrixLike | None = None) -> Any:
+    def closure(self, Y: MatrixLike, *, y_weight: YWeight = None) -> Any:
         """Close label sets upwards: a sample with a label gets all labels above it.
 
         All labels above one that is known to be 1 become 1. Then all labels below one that is known to be 0 become 0 if
@@ -274,7 +274,7 @@ class LabelHierarchy:
         known = np.ones(closed.shape, dtype=np.bool_) if mask is None else ~mask.toarray()
         return found, sparse.csr_array(known) if is_sparse(y_weight) else known
 
-    def check(self, Y: MatrixLike, *, y_weight: MatrixLike | None = None) -> None:
+    def check(self, Y: MatrixLike, *, y_weight: YWeight = None) -> None:
         """Check that label sets are closed: a ValueError names a sample, its label, and the label above that is missing.
 
         Parameters
@@ -305,7 +305,7 @@ class LabelHierarchy:
             f"{self._shown(above)} above it; LabelHierarchy.closure adds what is missing"
         )
 
-    def _labels(self, Y: MatrixLike, y_weight: MatrixLike | None, what: str = "Y") -> targets.Target:
+    def _labels(self, Y: MatrixLike, y_weight: YWeight, what: str = "Y") -> targets.Target:
         target = targets.labels(Y, what=what, y_weight=y_weight)
         self._check_columns(target.n_outputs, what)
         if (where := frames.different(target.names, self.label_names)) is not None:

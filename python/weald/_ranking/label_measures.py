@@ -16,7 +16,7 @@ from weald import _weald
 from weald._input import checks, targets
 from weald._input.checks import Float, Matrix, check_real, named, number, score_weights, shown
 from weald._input.sparse import is_sparse
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, YWeight
 from weald._ranking import ranks
 from weald._ranking.ranks import BLOCK_SCORES
 
@@ -269,7 +269,7 @@ def _csr(matrix: Any) -> sparse.csr_array:
 
 
 def counts(
-    y_true: MatrixLike | None, y_pred: Matrix, y_weight: MatrixLike | None, sample_weight: object = None
+    y_true: MatrixLike | None, y_pred: Matrix, y_weight: YWeight, sample_weight: object = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """For each label: the weight of true positives, and that of positives plus that of predicted positives."""
     labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_pred, of_score="y_pred")
@@ -290,7 +290,7 @@ def counts(
 def f1_score(
     y_true: MatrixLike,
     y_pred: Any,
-    y_weight: MatrixLike | None,
+    y_weight: YWeight,
     average: str,
     zero_division: object = 0.0,
     sample_weight: object = None,
@@ -337,7 +337,7 @@ class Ranking:
     ranked: NDArray[np.int64]
     hits: NDArray[np.bool_]
 
-    def __init__(self, y_true: MatrixLike | None, y_score: object, k: Any, y_weight: MatrixLike | None) -> None:
+    def __init__(self, y_true: MatrixLike | None, y_score: object, k: Any, y_weight: YWeight) -> None:
         self.labels, self.mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
         self.ranked = ranks.first(y_score, k, self.labels.shape, self.mask)
         self.hits = ranks.are_in(self.labels, self.ranked)
@@ -487,12 +487,7 @@ def _means(known: Known, losses: Float, of_rest: float) -> Float:
 
 
 def score(
-    measure: Measure,
-    y_true: MatrixLike,
-    y_score: Any,
-    average: object,
-    sample_weight: object,
-    y_weight: MatrixLike | None,
+    measure: Measure, y_true: MatrixLike, y_score: Any, average: object, sample_weight: object, y_weight: YWeight
 ) -> tuple[Any, Any]:
     """The averaged measure and what was counted for it: labels, samples or entries.
 

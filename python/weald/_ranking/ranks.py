@@ -19,7 +19,7 @@ from weald._input import checks, frames, masks, targets
 from weald._input.checks import Float, Matrix, check_real, integer, named, number, shown
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, YWeight
 
 Index = NDArray[np.int64]
 
@@ -28,11 +28,7 @@ NONE = np.iinfo(np.uint32).max
 
 
 def known_labels(
-    y_true: MatrixLike | None,
-    y_weight: MatrixLike | None,
-    name: str = "y_true",
-    y_score: Any = None,
-    of_score: str = "y_score",
+    y_true: MatrixLike | None, y_weight: YWeight, name: str = "y_true", y_score: Any = None, of_score: str = "y_score"
 ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
     """The known labels, and the pattern of unknown entries (None if all are known), in canonical form.
 
@@ -44,11 +40,7 @@ def known_labels(
 
 
 def weighed_labels(
-    y_true: MatrixLike | None,
-    y_weight: MatrixLike | None,
-    name: str = "y_true",
-    y_score: Any = None,
-    of_score: str = "y_score",
+    y_true: MatrixLike | None, y_weight: YWeight, name: str = "y_true", y_score: Any = None, of_score: str = "y_score"
 ) -> tuple[sparse.csr_array, sparse.csr_array | None, masks.KnownCells | None]:
     """What `known_labels` returns, and what is known, whose weights may differ from one."""
     target = targets.labels(y_true, what=name, y_weight=y_weight)

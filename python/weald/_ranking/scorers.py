@@ -8,14 +8,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 from weald._input import masks, targets
 from weald._input.checks import Float, check_is_instance, count_samples, score_weights, shown
 from weald._input.sparse import is_sparse
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, SampleWeight
 from weald._ranking import label_measures, ranks
 from weald._ranking.outputs import apart, checked, of_labels
 
@@ -90,7 +90,7 @@ class LabelScorer:
     of_probabilities: bool
 
     def __call__(
-        self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+        self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None
     ) -> float:
         """The score of `estimator` on samples `X` with labels `y`."""
         scores = scores_of_labels(estimator, X, as_sparse=is_sparse(y), as_probabilities=self.of_probabilities)
@@ -163,7 +163,7 @@ class KnownScorer:
     name: str
 
     def __call__(
-        self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+        self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None
     ) -> float:
         """The score of `estimator` on samples `X` with targets `y`."""
         score = _OF_NUMBERS[self.name] if self.name in _OF_NUMBERS else _OF_LABELS[self.name]

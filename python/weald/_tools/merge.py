@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +18,7 @@ from weald._fit.updates import PART
 from weald._fitted.fits import Fit
 from weald._input.columns import is_listed
 from weald._input.schema import Schema
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, SampleWeight, YWeight
 
 __all__ = ["merge"]
 
@@ -34,9 +33,9 @@ def merge(
     parts: Sequence[Any],
     X: MatrixLike | None = None,
     y: MatrixLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     *,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
 ) -> BaseEstimator:
     """Merge parts of a model that were fitted separately, by `fit(X, y, trees=range(a, b))` or by `labels=range(a, b)`.
 
@@ -172,8 +171,8 @@ def _set_oob(
     digest: str,
     X: MatrixLike | None,
     y: MatrixLike | None,
-    sample_weight: ArrayLike | None,
-    y_weight: MatrixLike | None,
+    sample_weight: SampleWeight,
+    y_weight: YWeight,
 ) -> None:
     if X is None or y is None:
         missing = "X" if X is None else "y"
