@@ -26,7 +26,7 @@ from weald._around.calibrated import Ranked as Ranked
 from weald._around.labels import WithScores
 from weald._fit.base import NamedOutputs, Samples, keep
 from weald._fit.forest import BaseForestRegressor
-from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.predictions import BaseClassifier, BaseRegressor, known_target
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.fits import Read
 from weald._fitted.proof import check_fitted
@@ -350,9 +350,7 @@ class BaseConformalRegressor(BaseConformal):
         return self.n_outputs_ + 1 + (self.n_outputs_ <= calibrated.MOST_OUTPUTS)
 
     def _truth(self, y: Any, y_weight: YWeight, n_samples: int) -> tuple[Float, Any]:
-        names = getattr(self, "target_names_in_", None)
-        known = Target("numbers", None, self.n_outputs_, [], None, names=names)
-        truth, mask = known.read_plain(y, n_samples, type(self).__name__, "intervals", y_weight)
+        truth, mask = known_target(self).read_plain(y, n_samples, type(self).__name__, "intervals", y_weight)
         return (truth.toarray() if is_sparse(truth) else truth), mask
 
     def _parts_of(self, X: MatrixLike) -> Float:
@@ -1027,13 +1025,10 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         """
         sets = self.predict_sets(X)
         sets = sets if isinstance(sets, list) else [sets]
-        classes = outputs.classes_of(self.estimator_)
-        names = getattr(self, "target_names_in_", None)
-        sizes = [len(found) for found in classes]
-        known = Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
+        known = known_target(self)
         truth, mask = known.read_plain(y, len(sets[0]), type(self).__name__, "sets of classes", y_weight)
         weights = checks.score_weights(sample_weight, len(sets[0]))
-        missed = 1 - calibrated.by_output(calibrated.inside_sets(truth, sets, classes, mask), mask, weights)
+        missed = 1 - calibrated.by_output(calibrated.inside_sets(truth, sets, known.classes, mask), mask, weights)
         n_in_sets = calibrated.by_output(np.stack([part.sum(axis=1) for part in sets], axis=1), mask, weights)
         return -float(calibrated.averaged(n_in_sets + calibrated.beyond(missed, self._level(None)), "uniform_average"))
 

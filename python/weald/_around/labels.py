@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from weald._around import unseen
 from weald._around.base import AroundOne, Checked, Claims, Fit, is_own, need
 from weald._fit.base import BestLabels, NamedOutputs
-from weald._fit.predictions import BaseClassifier
+from weald._fit.predictions import BaseClassifier, known_target
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, elementary, masks, targets
@@ -110,9 +110,7 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
 
     def _read(self, y: MatrixLike | None, y_weight: YWeight, n_samples: int) -> tuple[sparse.csr_array, Any]:
         """The known labels of other samples, and the pattern of unknown ones."""
-        names = getattr(self, "target_names_in_", None)
-        target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
-        return target.read_plain(y, n_samples, type(self).__name__, "scores of labels", y_weight)
+        return known_target(self).read_plain(y, n_samples, type(self).__name__, "scores of labels", y_weight)
 
     @abstractmethod
     def _named(self, X: MatrixLike) -> sparse.csr_array:

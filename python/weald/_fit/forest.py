@@ -460,29 +460,21 @@ class BaseBaggingRegressor(BaseBagging, BaseRegressor):
     oob_prediction_: Float
 
     def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
-        truth = target.original
-        if target.container is not None:
-            self.oob_prediction_ = scores
-            if target.known is not None:
-                found: Any = scores[rows]
-                found = found.toarray() if is_sparse(found) else found
-                self.oob_score_ = float(masks.r2(truth[rows].toarray(), found, target.known.rows(rows)))
-            elif callable(self.oob_score):
-                self.oob_score_ = score_of(self.oob_score, truth[rows].toarray(), scores[rows])
-            else:
-                self.oob_score_ = r2(truth[rows], lambda part: scores[rows[part]], len(rows)) if len(rows) else np.nan
-            return
-        if target.n_outputs == 1:
-            scores, truth = scores[:, 0], truth[:, 0]
-        self.oob_prediction_ = scores
-        if target.known is not None:
-            known = target.known.rows(rows)
-            self.oob_score_ = float(masks.r2(target.original[rows], scores[rows].reshape(known.shape), known))
-            return
-        if callable(self.oob_score):
-            self.oob_score_ = score_of(self.oob_score, truth[rows], scores[rows])
+        is_dense, truth, known = target.container is None, target.original[rows], target.known
+        self.oob_prediction_ = scores[:, 0] if is_dense and target.n_outputs == 1 else scores
+        found: Any = self.oob_prediction_[rows]
+        if known is not None:
+            truth, found = (part.toarray() if is_sparse(part) else part.reshape(truth.shape) for part in (truth, found))
+            self.oob_score_ = float(masks.r2(truth, found, known.rows(rows)))
+        elif callable(self.oob_score):
+            told = truth.reshape(found.shape) if is_dense else truth.toarray()
+            self.oob_score_ = score_of(self.oob_score, told, found)
+        elif not len(rows):
+            self.oob_score_ = np.nan
+        elif is_dense:
+            self.oob_score_ = float(r2_score(truth, found))
         else:
-            self.oob_score_ = float(r2_score(truth[rows], scores[rows])) if len(rows) else np.nan
+            self.oob_score_ = r2(truth, lambda part: found[part], len(rows))
 
 
 class BaseForest(TreeParameters, WithPaths, BaseBagging):
