@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
@@ -475,7 +476,28 @@ class _AfterSteps:
         return Pipeline([*self._before.steps, ("estimator", self._last._estimator())])
 
 
-class _AroundModel:
+class _OnCopy:
+    """Calls of methods of a copy of a meta-estimator."""
+
+    _model: Any
+
+    @abstractmethod
+    def _row(self, sample: object) -> Any:
+        """The sample as the methods take it."""
+
+    def call(self, name: str, sample: object, **options: object) -> Any:
+        if not hasattr(self._model, name):
+            raise AttributeError(f"{type(self._model).__name__} has no {name}")
+        X = self._row(sample)
+        # The options keep their names.
+        with renamed(X="sample", **{option: option for option in options}):
+            found = getattr(self._model, name)(X, **options)
+        if isinstance(found, tuple | list):
+            return type(found)(part[0] for part in found)
+        return found[[0]] if is_sparse(found) else found[0]
+
+
+class _AroundModel(_OnCopy):
     """A copy of a meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
 
     def __init__(self, estimator: AroundOne, absent: Literal["error", "zero"]) -> None:
@@ -490,16 +512,8 @@ class _AroundModel:
         elif absent == "zero":
             raise ValueError("absent must be 'error' for a pipeline, whose first step reads the sample, got 'zero'")
 
-    def call(self, name: str, sample: object, **options: object) -> Any:
-        if not hasattr(self._model, name):
-            raise AttributeError(f"{type(self._model).__name__} has no {name}")
-        X = _one_row(sample, self._names) if self._inner is None else self._inner._checked(sample)
-        # The options keep their names.
-        with renamed(X="sample", **{option: option for option in options}):
-            found = getattr(self._model, name)(X, **options)
-        if isinstance(found, tuple):
-            return tuple(part[0] for part in found)
-        return found[[0]] if is_sparse(found) else found[0]
+    def _row(self, sample: object) -> Any:
+        return _one_row(sample, self._names) if self._inner is None else self._inner._checked(sample)
 
     def estimator(self) -> Any:
         estimator = self._model._twin()
@@ -508,7 +522,7 @@ class _AroundModel:
         return estimator
 
 
-class _OfMembers:
+class _OfMembers(_OnCopy):
     """A copy of a meta-estimator with several members, each of which predicts the sample by a predictor of its own.
 
     If members are not of weald, the sample becomes the only row of what they take.
@@ -527,17 +541,8 @@ class _OfMembers:
         elif absent == "zero":
             raise ValueError("absent must be 'error' with estimators of scikit-learn, got 'zero'")
 
-    def call(self, name: str, sample: object, **options: object) -> Any:
-        if not hasattr(self._model, name):
-            raise AttributeError(f"{type(self._model).__name__} has no {name}")
-        X = sample if self._are_own else _one_row(sample, self._names)
-        with renamed(X="sample", **{option: option for option in options}):
-            found = getattr(self._model, name)(X, **options)
-        if isinstance(found, tuple):
-            return tuple(part[0] for part in found)
-        if isinstance(found, list):
-            return [part[0] for part in found]
-        return found[[0]] if is_sparse(found) else found[0]
+    def _row(self, sample: object) -> Any:
+        return sample if self._are_own else _one_row(sample, self._names)
 
     def estimator(self) -> Any:
         return self._given._twin()
