@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import stored_samples
+from weald._fit import updates
 from weald._fit.base import has_labels, keep
 from weald._fit.boosting import BaseBoosting, columns_of
 from weald._fit.predictions import BaseClassifier, BaseRegressor, known_target, label_probabilities
@@ -352,7 +352,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         """
         check_fitted(self)
         fitted = np.array(self._loss._levels)
-        levels = fitted if q is None else stored_samples.check_quantiles(q)
+        levels = fitted if q is None else updates.check_quantiles(q)
         distances = np.abs(np.atleast_1d(levels)[:, np.newaxis] - fitted)
         if len(missing := np.atleast_1d(levels)[distances.min(axis=1) > losses.SAME_LEVEL]):
             raise ValueError(f"q must be among the fitted quantiles {fitted.tolist()}, got {missing[0]:g}")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from weald import _weald
-from weald._fit import memory, stored_samples
+from weald._fit import memory, updates
 from weald._fit.base import Members, Samples, as_size, keep
 from weald._fit.forest import BAGGING_CONSTRAINTS, BaggedProof, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.predictions import Absent, BaseClassifier, OfFiniteX
@@ -255,7 +255,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         member = self._twin()
         member._forest = self._forest.only(index)
         member.set_params(n_estimators=1, oob_score=False, keep_rows=False, warm_start=False)
-        for name in (*self._oob_attributes, *stored_samples.ATTRIBUTES):
+        for name in (*self._oob_attributes, *updates.OF_ROWS):
             member.__dict__.pop(name, None)
         return member
 

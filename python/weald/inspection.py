@@ -26,7 +26,7 @@ from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._fit import stored_samples
+from weald._fit import updates
 from weald._fit.base import BaseModel
 from weald._fit.forest import BaseBagging
 from weald._input import frames
@@ -45,7 +45,7 @@ from weald._input.checks import (
     named,
     shown,
 )
-from weald._input.columns import Columns
+from weald._input.frames import Columns
 from weald._input.messages import cut, described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import Raw, is_sparse
@@ -526,10 +526,10 @@ def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) ->
         accepted = "a random forest, extra-trees or a centroid forest of weald"
         raise TypeError(f"estimator must be {accepted}, got a {type(model).__name__}")
     check_is_fitted(model)
-    most = stored_samples.check_k(k)
+    most = updates.checked_k(k)
     model = model._twin()
-    stored_samples.check_kept(model)
-    return stored_samples.weights_of(model, model.apply(transformed(before, X)), most)
+    updates.check_kept(model)
+    return updates.weights_of_rows(model, model.apply(transformed(before, X)), most)
 
 
 def export_rules(

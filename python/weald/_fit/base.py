@@ -109,7 +109,7 @@ class NamedOutputs:
                 "use predict=... for predictions as frames"
             )
         if predict is not None:
-            frames.check_container(predict)
+            frames.check_predict(predict)
             chosen[frames.OUTPUT] = str(predict)
         self.__dict__.update(chosen)
         if predict == "default":

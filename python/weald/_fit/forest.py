@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from weald import _weald
-from weald._fit import memory, stored_samples, updates
+from weald._fit import memory, updates
 from weald._fit import updates as _updates
 from weald._fit.base import (
     PRUNING_CONSTRAINTS,
@@ -132,18 +132,18 @@ class BaggedProof(Proof):
             False,
             lambda value, model: numbers(value, (-1,) if model.width == 1 else (-1, model.width)),
         ),
-        **dict.fromkeys(stored_samples.ATTRIBUTES, (False,)),
+        **dict.fromkeys(updates.OF_ROWS, (False,)),
         updates.PART: (False, lambda part, model: updates.fault_of_part(part, "trees", _trees_of(model))),
         updates.GROWN: (False, lambda n, model: integer(_trees_of(model), 2**32 - 1)(n, model)),
     }
-    of_training = frozenset({"oob_decision_function_", "oob_prediction_", *stored_samples.ATTRIBUTES})
+    of_training = frozenset({"oob_decision_function_", "oob_prediction_", *updates.OF_ROWS})
 
     def of_kind(self) -> None:
-        if any(attribute in self.state for attribute in stored_samples.ATTRIBUTES):
+        if any(attribute in self.state for attribute in updates.OF_ROWS):
             separate = getattr(self.model, "by_output", False)
-            self.need(not separate, stored_samples.LEAVES, "is not supported for trees of one output each")
+            self.need(not separate, updates.LEAVES, "is not supported for trees of one output each")
             node_counts = [self.model.tree(i).node_count for i in range(self.model.n_trees)]
-            stored_samples.prove(self.name, self.state, node_counts, self.model.n_outputs)
+            updates.prove_rows(self.name, self.state, node_counts, self.model.n_outputs)
 
 
 class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
@@ -194,7 +194,7 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
 
     def _put_together(self, parts: list[BaseBagging]) -> None:
         self._forest = type(self._forest).merge([part._forest for part in parts])
-        stored_samples.merge(self, parts)
+        updates.merge_rows(self, parts)
 
     def _check_parameters(self) -> None:
         if self.oob_score and not self.bootstrap:
@@ -251,13 +251,13 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
                     self._grow_in_blocks(samples, (n_grown, end), n_threads, progress, grown, tasks)
                     if part is not None:
                         part = n_grown, n_grown + self._n_trees(self._forest)
-        for name in stored_samples.ATTRIBUTES:
+        for name in updates.OF_ROWS:
             self.__dict__.pop(name, None)
         if self.keep_rows:
             leaves, numbers = self._forest.apply(X, n_threads), None
             if target.kind == "numbers":
                 numbers = _known_numbers(target)
-            stored_samples.keep(self, leaves, samples.row_weights[0], numbers)
+            updates.keep_rows(self, leaves, samples.row_weights[0], numbers)
         draws = (config["bootstrap"], config["max_samples"])
         for name in (updates.PART, updates.GROWN):
             self.__dict__.pop(name, None)
@@ -299,7 +299,7 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
 
     def _grown_so_far(self) -> dict[str, Any]:
         """The fitted attributes of an estimator with the trees so far."""
-        of_whole = {*self._oob_attributes, *stored_samples.ATTRIBUTES, updates.PART, updates.GROWN}
+        of_whole = {*self._oob_attributes, *updates.OF_ROWS, updates.PART, updates.GROWN}
         left_out = {*of_whole, *_rounds.OF_A_FIT, *self._get_param_names()}
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return fitted | {"_draws": (bool(self.bootstrap), self._n_draws())}
@@ -712,7 +712,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
         forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_weight)
         pruned = copy(self)
         pruned._forest = forest
-        stored_samples.drop(pruned)
+        updates.drop_rows(pruned)
         for name in self._oob_attributes:
             pruned.__dict__.pop(name, None)
         return pruned
@@ -767,9 +767,9 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
             value of a training sample at which the weights reach the level.
         """
         check_fitted(self)
-        stored_samples.check_kept(self)
-        shares = stored_samples.check_quantiles(q)
-        found = stored_samples.quantiles(self, self.apply(X), np.atleast_1d(shares))
+        updates.check_kept(self)
+        shares = updates.check_quantiles(q)
+        found = updates.quantiles_of_rows(self, self.apply(X), np.atleast_1d(shares))
         found = found[:, :, 0] if shares.ndim == 0 else found
         return found[:, 0] if self.n_outputs_ == 1 else found
 
@@ -795,6 +795,6 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
             The drawn target values, without the axis of outputs if there is one output.
         """
         check_fitted(self)
-        stored_samples.check_kept(self)
-        found = stored_samples.draws(self, self.apply(X), n_samples, random_state)
+        updates.check_kept(self)
+        found = updates.draws_of_rows(self, self.apply(X), n_samples, random_state)
         return found[:, 0] if self.n_outputs_ == 1 else found

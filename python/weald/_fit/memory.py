@@ -17,8 +17,7 @@ from weald import _weald
 from weald._fit.base import BaseModel, Samples
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
-from weald._input.columns import check_collected
-from weald._input.frames import names_of
+from weald._input.frames import check_collected, names_of
 from weald._input.sparse import Raw, is_sparse, of_sparse_columns
 from weald._input.targets import Target, check_array_of_y, is_binary
 from weald._parameters.types import MatrixLike, YWeight

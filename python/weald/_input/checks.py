@@ -21,7 +21,7 @@ from sklearn.utils import Tags, check_array, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
 from weald._input import messages
-from weald._input.columns import (
+from weald._input.frames import (
     as_frame,
     check_collected,
     check_container,

@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.checks import as_float32, is_integer
-from weald._input.columns import (
-    Columns,
-    check_distinct,
-    is_hashable,
-    is_listed,
-    is_missing,
-    no_number,
-    number_of,
-    plain,
-)
+from weald._input.frames import Columns, check_distinct, is_hashable, is_listed, is_missing, no_number, number_of, plain
 from weald._input.messages import cut, described
 from weald._input.sklearn_private import check_feature_names
 from weald._input.sparse import Matrix, MatrixLike, Raw, is_sparse

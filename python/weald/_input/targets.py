@@ -23,8 +23,17 @@ from weald import _weald
 from weald._input import masks as _masks
 from weald._input import messages, registry
 from weald._input.checks import Float, canonical, is_float, is_floats, named, over_same_memory, rows_there
-from weald._input.columns import Columns, as_frame, check_collected, is_missing, unreal, with_nan
-from weald._input.frames import different, label_names, names_of
+from weald._input.frames import (
+    Columns,
+    as_frame,
+    check_collected,
+    different,
+    is_missing,
+    label_names,
+    names_of,
+    unreal,
+    with_nan,
+)
 from weald._input.masks import KnownCells
 from weald._input.messages import cut, described
 from weald._input.sklearn_private import num_samples, safe_indexing

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from weald import _weald
 from weald._input import messages
 from weald._input.checks import Matrix, canonical, check_real, floats, is_integer, named
-from weald._input.columns import is_listed
+from weald._input.frames import is_listed
 from weald._input.messages import described
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import is_sparse

@@ -16,7 +16,7 @@ from weald._fit.base import BaseModel
 from weald._fit.forest import BaseBagging
 from weald._fit.updates import PART
 from weald._fitted.fits import Fit
-from weald._input.columns import is_listed
+from weald._input.frames import is_listed
 from weald._input.schema import Schema
 from weald._parameters.types import MatrixLike, SampleWeight, YWeight
 

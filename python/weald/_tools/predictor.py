@@ -23,7 +23,7 @@ from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
 from weald._input import frames
 from weald._input.checks import Float, Matrix, renamed, shown
-from weald._input.columns import check_collected
+from weald._input.frames import check_collected
 from weald._input.messages import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
