@@ -33,7 +33,7 @@ TESTS = {
     "_input.targets": ["targets", "labels", "label_names", "sparse_labels", "sparse_numbers", "masked_outputs"],
     "_input.masks": ["masked_outputs", "masked_boosting", "masked_compression"],
     "_input.schema": ["schema", "categories", "frames"],
-    "_input.columns": ["schema", "categories", "frames", "constraints"],
+    "_input.frames": ["schema", "categories", "frames", "constraints"],
     "_rounds.rounds": ["progress"],
 }
 OTHER: dict[type, type] = {

@@ -374,8 +374,7 @@ class BaseConformalRegressor(BaseConformal):
         return bounds[:, 0] if self.n_outputs_ == 1 else bounds
 
     def _radius(self, alpha: float | None, region: object) -> float:
-        if not isinstance(region, str) or region not in _REGIONS:
-            raise ValueError(f"region must be 'box' or 'ellipsoid', got {region!r}")
+        checks.choice("region", region, "box", "ellipsoid")
         column = self.n_outputs_ + _REGIONS.index(region)
         if column >= self._ranks.n_columns:
             raise ValueError(

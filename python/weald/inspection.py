@@ -29,7 +29,7 @@ from weald import _weald
 from weald._fit import updates
 from weald._fit.base import BaseModel
 from weald._fit.forest import BaseBagging
-from weald._input import frames
+from weald._input import checks, frames
 from weald._input import schema as _schema
 from weald._input.checks import (
     Float,
@@ -305,8 +305,7 @@ def feature_importances(
     """
     model, _ = fitted(estimator)
     check_trees(model)
-    if not isinstance(kind, str) or kind not in ("gain", "count"):
-        raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
+    checks.choice("kind", kind, "gain", "count")
     if kind == "count":
         if outputs is not None:
             raise ValueError(
@@ -717,8 +716,7 @@ def top_features(
         raise TypeError(f"estimator must be a linear model of weald, got {got}; see shap_values")
     model = named_twin(model, estimator)
     integer("n", n, 1)
-    if not isinstance(sign, str) or sign not in ("positive", "negative", "both"):
-        raise ValueError(f"sign must be 'positive', 'negative' or 'both', got {shown(sign)}")
+    checks.choice("sign", sign, "positive", "negative", "both")
     if feature_names is None:
         feature_names = names_of_features(model, before)
     names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")

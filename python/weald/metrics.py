@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from weald import _weald
-from weald._input import targets
+from weald._input import checks, targets
 from weald._input.checks import Float, boolean, check_real, integer, named, number, shown
 from weald._input.messages import described
 from weald._input.sparse import is_sparse
@@ -192,8 +192,7 @@ def _hierarchical_mean(
     parts: NDArray[np.intp], wholes: NDArray[np.intp], average: object, zero_division: object
 ) -> float:
     zero = label_measures.check_zero_division(zero_division)
-    if not isinstance(average, str) or average not in ("micro", "samples"):
-        raise ValueError(f"average must be 'micro' or 'samples', got {shown(average)}")
+    checks.choice("average", average, "micro", "samples")
     if not len(wholes):
         return float("nan")
     if average == "micro":
@@ -296,8 +295,7 @@ def auprc(
     float
         The area, between 0 and 1. Labels without true entries are left out of means. NaN if there is no true entry.
     """
-    if not isinstance(average, str) or average not in ("micro", "macro", "weighted"):
-        raise ValueError(f"average must be 'micro', 'macro' or 'weighted', got {shown(average)}")
+    checks.choice("average", average, "micro", "macro", "weighted")
     labels, mask = ranks.known_labels(y_true, y_weight, y_score=y_score)
     found, n_true = label_measures.precision_recall_areas(
         labels, ranks.all_scores(y_score, labels.shape), mask, average == "micro"

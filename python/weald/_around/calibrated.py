@@ -586,8 +586,7 @@ def together(inside: NDArray[np.bool_], mask: Any, weights: Float | None) -> flo
 
 def averaged(values: Float, multioutput: object) -> Any:
     """The mean over the outputs that have a value, or all values."""
-    if not isinstance(multioutput, str) or multioutput not in _OUTPUTS:
-        raise ValueError(f"multioutput must be 'uniform_average' or 'raw_values', got {multioutput!r}")
+    checks.choice("multioutput", multioutput, "uniform_average", "raw_values")
     if multioutput == "raw_values":
         return values
     known = values[~np.isnan(values)]

@@ -251,6 +251,14 @@ def boolean(name: str, value: object) -> bool:
     return bool(value)
 
 
+def choice(name: str, value: object, *options: str) -> str:
+    """The argument called `name`, which must be one of these strings."""
+    if isinstance(value, str) and value in options:
+        return value
+    *others, last = map(repr, options)
+    raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
+
+
 def check_jobs(n_jobs: object) -> None:
     """Raise for `n_jobs` of a function if it is neither None nor a number of joblib's workers."""
     if n_jobs is not None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald._around import calibrated
 from weald._around.unseen import check_scores, scores_at_least
 from weald._fit.boosting import BaseBoosting
-from weald._input import targets
+from weald._input import checks, targets
 from weald._input.checks import MOST, Float, check_is_instance, floats, integer, is_integer, named, score_weights
 from weald._input.frames import different, names_of
 from weald._input.messages import kind_of
@@ -266,8 +266,7 @@ class BoostingCurveDisplay:
         if not isinstance(estimator, BaseBoosting):
             raise TypeError(f"estimator must be a gradient boosting model of weald, got {kind_of(estimator)}")
         check_is_fitted(estimator)
-        if not isinstance(which, str) or which not in ("loss", "score"):
-            raise ValueError(f"which must be 'loss' or 'score', got {which!r}")
+        checks.choice("which", which, "loss", "score")
         fitted = estimator._twin()
         attributes = {"training": "train_score_", "validation": "validation_score_"}
         if which == "score":
@@ -452,8 +451,7 @@ class CompressionPathDisplay:
         from matplotlib.collections import PolyCollection
         from matplotlib.lines import Line2D
 
-        if not isinstance(against, str) or against not in ("l1_norm", "n_test_nodes"):
-            raise ValueError(f"against must be 'l1_norm' or 'n_test_nodes', got {against!r}")
+        checks.choice("against", against, "l1_norm", "n_test_nodes")
         name = self.name if name is None else name
         prefix = "" if name is None else f"{name}, "
         test_style = style("line_kw", line_kw, Line2D, color="C0")
@@ -683,8 +681,7 @@ class LabelReliabilityDisplay:
         if not ((scores.data >= 0) & (scores.data <= 1)).all():
             raise ValueError("y_score must be probabilities from 0 to 1, got other values")
         n_bins = integer("n_bins", n_bins, 1, MOST)
-        if not isinstance(strategy, str) or strategy not in ("uniform", "quantile"):
-            raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}")
+        checks.choice("strategy", strategy, "uniform", "quantile")
         d = truth.shape[1]
         asked: list[Any] = [np.arange(d)]
         names = ["all labels" if name is None else name]

@@ -131,8 +131,7 @@ class LabelHierarchy:
             The hierarchy. Of labels that the same samples have, each is the parent of the next one.
         """
         least = checks.number("min_samples", min_samples, lambda found: 0 <= found < np.inf, "a number of at least 0")
-        if not isinstance(kind, str) or kind not in ("dag", "tree"):
-            raise ValueError(f"kind must be 'dag' or 'tree', got {checks.shown(kind)}")
+        checks.choice("kind", kind, "dag", "tree")
         target = targets.with_label_names(targets.labels(Y, what="Y", y_weight=y_weight), label_names)
         weights = checks.check_weights(sample_weight, target.original.shape[0])
         return cls._inferred(target, weights, least, kind)
@@ -203,7 +202,7 @@ class LabelHierarchy:
         ndarray of shape (n_labels,)
             The weights, which are finite and not negative. The information of a label that all samples have is 0.
         """
-        checked_weight(kind)
+        checks.choice("kind", kind, *WEIGHTS)
         base = checks.number("base", base, lambda found: 0 < found < np.inf, "a finite number above 0")
         if kind == "depth":
             return self._by_depth(base)
@@ -359,7 +358,9 @@ class LabelHierarchy:
             The scores, a copy, of float32 if the scores are, and of float64 otherwise; CSR if they are sparse, with the
             same bits.
         """
-        return self._consistent(self._scores(scores, checked_method(method) == "isotonic"), method)
+        return self._consistent(
+            self._scores(scores, checks.choice("method", method, *label_graph.CONSISTENT) == "isotonic"), method
+        )
 
     def _consistent(self, scores: Matrix, method: str) -> Any:
         return label_graph.consistent(scores, self.parents_, self.ancestors_, self.depth_, method)
@@ -408,7 +409,7 @@ class LabelHierarchy:
             Their consistent scores.
         """
         k = ranks.checked_k(k, self.n_labels)
-        found = self._scores(scores, checked_method(method) == "isotonic")
+        found = self._scores(scores, checks.choice("method", method, *label_graph.CONSISTENT) == "isotonic")
         indices, values = self._k_best(self._consistent(found, method), k, None)
         return ranks.padded_by_floor(indices, values, -np.inf, are_margins=True)
 
@@ -498,19 +499,6 @@ def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
     for array in (matrix.data, matrix.indices, matrix.indptr):
         array.flags.writeable = False
     return matrix
-
-
-def checked_method(method: object) -> str:
-    if not isinstance(method, str) or method not in label_graph.CONSISTENT:
-        raise ValueError(f"method must be 'max', 'min' or 'isotonic', got {checks.shown(method)}")
-    return method
-
-
-def checked_weight(kind: object) -> str:
-    if not isinstance(kind, str) or kind not in WEIGHTS:
-        accepted = "'depth', 'information_content' or 'information_accretion'"
-        raise ValueError(f"kind must be {accepted}, got {checks.shown(kind)}")
-    return kind
 
 
 def _built(closed: sparse.csr_array, mask: sparse.csr_array | None, form: targets.LabelFormat) -> Prediction:

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import checks, frames, masks, targets
-from weald._input.checks import Float, Matrix, check_real, integer, named, number, shown
+from weald._input.checks import Float, Matrix, check_real, integer, named, number
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, YWeight
@@ -267,8 +267,7 @@ def checked_min_score(min_score: object) -> float:
 
 def are_margins(scores: object, has_probabilities: bool, has_margins: bool, name: str) -> bool:
     """Whether the argument `scores` of a classifier called `name` asks for margins, and not for probabilities."""
-    if not isinstance(scores, str) or scores not in ("auto", "probability", "margin"):
-        raise ValueError(f"scores must be 'auto', 'probability' or 'margin', got {shown(scores)}")
+    checks.choice("scores", scores, "auto", "probability", "margin")
     if scores == "auto":
         return not has_probabilities
     if not (has_margins if scores == "margin" else has_probabilities):

@@ -21,8 +21,8 @@ from weald._fit.base import BaseModel
 from weald._fit.predictions import BaseClassifier, best_of_scores
 from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
-from weald._input import frames
-from weald._input.checks import Float, Matrix, renamed, shown
+from weald._input import checks, frames
+from weald._input.checks import Float, Matrix, renamed
 from weald._input.frames import check_collected
 from weald._input.messages import cut
 from weald._input.schema import Schema
@@ -143,8 +143,7 @@ class Predictor:
     """
 
     def __init__(self, estimator: BaseEstimator, *, absent: Literal["error", "zero"] = "error") -> None:
-        if not isinstance(absent, str) or absent not in ("error", "zero"):
-            raise ValueError(f"absent must be 'error' or 'zero', got {shown(absent)}")
+        checks.choice("absent", absent, "error", "zero")
         self._absent = absent
         estimator, before = apart(estimator)
         if isinstance(estimator, FittedAsOne):
