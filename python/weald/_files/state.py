@@ -167,6 +167,7 @@ _VALUES = {
         EarlyStopping,
     )
 }
+_LOSSES = {name: cls for name, cls in registry.PARTS.items() if issubclass(cls, loss.Loss)}
 _SPARSE = {
     f"{name}_{kind}": getattr(sparse, f"{name}_{kind}") for name in ("csc", "csr") for kind in ("array", "matrix")
 }
@@ -348,12 +349,20 @@ class Decoder:
             "scalar": self._scalar,
             "array": self._array,
             "sparse": self._sparse,
-            "value": self._value,
-            "loss": self._loss,
+            "value": lambda content: self._made(
+                content, _VALUES, f"a value must be one of {', '.join(_VALUES)} with its parameters"
+            ),
+            "loss": lambda content: self._made(
+                content,
+                _LOSSES,
+                "a loss must be a class of weald.loss with its parameters",
+            ),
             "random_state": self._random_state,
             "label_format": self._label_format,
             "hierarchy": self._hierarchy,
-            "part": self._part,
+            "part": lambda content: self._made(
+                content, registry.PARTS, "a part must be of a known class with its fields"
+            ),
             **{tag: partial(decode, self) for tag, decode in self._objects.items()},
         }
         if tag not in known:
@@ -477,34 +486,20 @@ class Decoder:
         matrix.check_format(full_check=True)
         return matrix
 
-    def _value(self, content: object) -> object:
+    def _made(self, content: object, classes: Mapping[str, Any], what: str) -> Any:
+        """An object of one of these classes with these fields; `what` it must be is for messages."""
         name, fields = list_of(content, 2)
-        cls = _VALUES.get(name) if isinstance(name, str) else None
+        cls: Any = classes.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
-        if cls is None or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
-            raise ValueError(
-                f"a value must be one of {', '.join(_VALUES)} with its parameters, got {described(name)} "
-                f"with {described(fields)}"
-            )
-        return cls(**fields)
-
-    def _loss(self, content: object) -> loss.Loss:
-        name, fields = list_of(content, 2)
-        cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
-        fields = self.decode(fields)
-        is_loss = isinstance(cls, type) and issubclass(cls, loss.Loss)
-        if not is_loss or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
-            raise ValueError(
-                f"a loss must be a class of weald.loss with its parameters, got {described(name)} with "
-                f"{described(fields)}"
-            )
+        known = {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else None
+        if type(fields) is not dict or fields.keys() != known:
+            raise ValueError(f"{what}, got {described(name)} with {described(fields)}")
         if cls is loss.CustomLoss and fields["functions"] is not None:
             raise ValueError(f"a custom loss must have no methods, got {described(fields['functions'])}")
         try:
-            made: loss.Loss = cls(**fields)
+            return cls(**fields)
         except TypeError as error:
             raise ValueError(str(error)) from error
-        return made
 
     def _random_state(self, content: object) -> np.random.RandomState:
         keys, pos, has_gauss, cached = map(self.decode, list_of(content, 4))
@@ -529,17 +524,6 @@ class Decoder:
         found = object.__new__(LabelHierarchy)
         found.__setstate__(self.decode(content))
         return found
-
-    def _part(self, content: object) -> object:
-        name, fields = list_of(content, 2)
-        cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
-        fields = self.decode(fields)
-        known = {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else None
-        if type(fields) is not dict or fields.keys() != known:
-            raise ValueError(
-                f"a part must be of a known class with its fields, got {described(name)} with {described(fields)}"
-            )
-        return cls(**fields)
 
 
 def _plain(array: NDArray[Any]) -> list[Any]:
