@@ -642,6 +642,11 @@ def test_bytes_within_a_budget(name, method):
     assert len(weald.dumps(end)) <= budget
     assert end.n_test_nodes_ >= model.n_test_nodes_
     assert model_bytes(make(name, max_bytes=10**6, **method).fit(X, y)) == model_bytes(free)
+    # The size of another model of the path changes nothing.
+    before = dict(free.__dict__)
+    assert free._n_bytes(free._path.at_step(0)) < len(weald.dumps(free))
+    assert free.__dict__.keys() == before.keys()
+    assert all(value is before[attribute] for attribute, value in free.__dict__.items())
 
 
 def test_the_end_of_the_path_within_a_budget(name, method):

@@ -579,15 +579,14 @@ class BaseCompressed(WithPaths):
         return path.at_step(choose(curve, budget))
 
     def _n_bytes(self, model: _weald.Compressed) -> int:
-        """The size of the file of this estimator, which becomes that of `model`.
+        """The size of the file of this estimator with this model.
 
         The file has the digits of `max_bytes`, which has to be at least this size.
         """
-        self._set_model(model)
-        given = self.max_bytes
-        while (size := len(weald.dumps(self))) > (self.max_bytes or 0):
-            self.max_bytes = size
-        self.max_bytes = given
+        measured = self._twin()
+        measured._set_model(model)
+        while (size := len(weald.dumps(measured))) > (measured.max_bytes or 0):
+            measured.max_bytes = size
         return size
 
     def _set_model(self, model: _weald.Compressed) -> None:
