@@ -155,7 +155,7 @@ def labels(name: str, n_splits: int, n_trees: int, table: Table) -> None:
 
 def many_labels(n: int, d: int, table: Table) -> None:
     """Seconds of the calibration alone, for generated scores."""
-    from weald._around import label_risk
+    from weald._around import calibrated
 
     rng = np.random.default_rng(0)
     truth = sparse.csr_array(sparse.random_array((n, d), density=5 / d, random_state=rng, format="csr").astype(bool))
@@ -167,10 +167,10 @@ def many_labels(n: int, d: int, table: Table) -> None:
     for control in ("recall", "precision"):
         begun = time.perf_counter()
         if control == "recall":
-            frequency = label_risk.frequencies(truth, None, weights)
-            label_risk.recall_thresholds(scores, truth, weights, frequency, ALPHA)
+            frequency = calibrated.frequencies(truth, None, weights)
+            calibrated.recall_thresholds(scores, truth, weights, frequency, ALPHA)
         else:
-            label_risk.precision_threshold(scores, truth, weights, ALPHA, 0.1, 0.001)
+            calibrated.precision_threshold(scores, truth, weights, ALPHA, 0.1, 0.001)
         took = time.perf_counter() - begun
         table.row(f"calibration alone, {n} x {d}, {scores.nnz} scores", control, f"{took:.1f}")
 

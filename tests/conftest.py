@@ -15,7 +15,7 @@ import turns
 import weald
 from scipy import sparse
 from weald._input.checks import draw_seed
-from weald._rounds import folds
+from weald._rounds import held_out
 from weald.projection import Projected
 
 # The release of scikit-learn, for comparisons with what it has or does correctly from some release on.
@@ -35,11 +35,11 @@ CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 
 
-def dealt(n_folds: int, X: np.ndarray, y: np.ndarray, seed: int = 0) -> list[folds.Split]:
+def dealt(n_folds: int, X: np.ndarray, y: np.ndarray, seed: int = 0) -> list[held_out.Split]:
     """The folds that an integer as `cv` stands for, for the random state `seed` and y in one column."""
     kind = weald.RandomForestRegressor if np.asarray(y).dtype.kind == "f" else weald.RandomForestClassifier
     target = kind()._check_y(y, None, len(X))
-    return folds.of(n_folds, np.asarray(X, dtype=np.float32), target, None, draw_seed(seed))
+    return held_out.folds_of(n_folds, np.asarray(X, dtype=np.float32), target, None, draw_seed(seed))
 
 
 def cases(rule: Callable[..., bool]) -> pytest.MarkDecorator:

@@ -23,10 +23,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from weald._around.conformal import BaseConformal
-from weald._around.voting import BaseVoting
-from weald.conformal import ConformalClassifier, ConformalLabels, ConformalRegressor
+from weald.conformal import BaseConformal, ConformalClassifier, ConformalLabels, ConformalRegressor
 from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
+from weald.voting import BaseVoting
 
 # Kinds of y: one and several outputs of classes, dense and sparse labels, one, several and sparse numerical outputs.
 CLASSES = ("class", "classes", "labels", "sparse labels")

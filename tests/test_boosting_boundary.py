@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier
 from weald import EarlyStopping, _weald
-from weald._fit.boosting_checks import NO_EFFECT
+from weald._fit.boosting import NO_EFFECT
 from weald.loss import Huber, LogLoss, Poisson, Tweedie
 from weald.projection import GaussianProjection, Projected
 

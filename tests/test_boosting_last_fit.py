@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 from test_boosting_rounds import Recorder
 from weald import EarlyStopping
 from weald._input.targets import Target
-from weald._rounds import folds
+from weald._rounds import held_out
 from weald.projection import Projected
 
 CLASSIFIER, REGRESSOR = BOOSTING
@@ -170,7 +170,7 @@ def folds_of(model, X, y, w):
     target = make(type(model).__name__)._check_y(y, w, len(X))
     found = np.empty(len(X), dtype=int)
     for k, (train, test) in enumerate(
-        folds.of(model.early_stopping.cv, np.asarray(X, np.float32), target, w, model._seed)
+        held_out.folds_of(model.early_stopping.cv, np.asarray(X, np.float32), target, w, model._seed)
     ):
         assert sorted([*train, *test]) == list(range(len(X)))
         found[test] = k
@@ -306,9 +306,9 @@ def test_folds_of_small_and_hostile_samples(values, classes, n_folds, seed):
     target = Target(kind="classes", engine=engine, n_outputs=1, classes=[np.arange(4)], original=y)
     if len(there) < n_folds:
         with pytest.raises(ValueError, match=f"got {n_folds} for {len(there)} samples with a class of other samples"):
-            folds.of(n_folds, X, target, None, seed)
+            held_out.folds_of(n_folds, X, target, None, seed)
         return
-    found = folds.of(n_folds, X, target, None, seed)
+    found = held_out.folds_of(n_folds, X, target, None, seed)
     fold_of = np.full(n, -1)
     for fold, (train, test) in enumerate(found):
         fold_of[test] = fold
@@ -318,7 +318,7 @@ def test_folds_of_small_and_hostile_samples(values, classes, n_folds, seed):
         counts = np.bincount(fold_of[rows], minlength=n_folds)
         assert counts.max() - counts.min() <= 1
     for layout in (sparse.csr_array, sparse.csc_array):
-        again = folds.of(n_folds, layout(X), target, None, seed)
+        again = held_out.folds_of(n_folds, layout(X), target, None, seed)
         assert all(
             np.array_equal(a, b)
             for one, other in zip(again, found, strict=True)

@@ -291,7 +291,7 @@ def test_above_one_every_round_has_a_line_and_none_a_bar(capsys, monkeypatch, ve
 
 def test_long_rounds_have_lines_between(capsys, monkeypatch):
     clock = iter(np.arange(0, 4000, 4.0))
-    monkeypatch.setattr("weald._rounds.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("weald._rounds.rounds.time.monotonic", lambda: next(clock))
     X, y = data(REGRESSOR, "single")
     make(REGRESSOR, n_estimators=200, verbose=1).fit(X, y)
     found = rounds_of(capsys.readouterr().out.splitlines()[1:])

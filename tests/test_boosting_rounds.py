@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer, r2_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
-from weald._rounds.folds import held_out
+from weald._rounds.held_out import samples_held_out
 from weald.projection import Projected
 
 CLASSIFIER, REGRESSOR = BOOSTING
@@ -166,7 +166,7 @@ def test_samples_held_out_have_the_rare_labels_in_their_share():
     X = rng.random((400, 5))
     Y = np.column_stack([np.arange(400) < 40, np.ones(400), rng.random(400) < 0.5]).astype(int)
     target = make(CLASSIFIER)._check_y(Y, None, len(X))
-    held = held_out(X.astype(np.float32), target, None, 0.25, seed=3)
+    held = samples_held_out(X.astype(np.float32), target, None, 0.25, seed=3)
     assert len(held) == 100
     assert Y[held, 0].sum() == 10
 

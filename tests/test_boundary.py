@@ -11,7 +11,8 @@ from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, mod
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from weald import _weald
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
+from weald._fitted.fits import Fit
 
 SPARSE = [sparse.csr_array, sparse.csc_array]
 # Parts of the messages about projections.
@@ -588,7 +589,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, monk
 def test_an_exception_of_the_progress_callback_ends_the_work():
     X, y = make_data("RandomForestClassifier", n=2000)
     model = make("RandomForestClassifier", n_estimators=10).fit(X, y)
-    samples = prepare(model, X, y)
+    samples = prepare(model, Fit(X, y))
     config = model._forest_config(samples, (0, 100_000))
 
     def refuse(n_done):

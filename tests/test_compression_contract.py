@@ -146,7 +146,7 @@ def test_the_default_is_a_hundred_extra_trees(name):
     assert len(model.estimator_) == 100
 
 
-@pytest.mark.slow("python/weald/compression.py", "python/weald/_compress", "crates/weald/src/compress")
+@pytest.mark.slow("python/weald/compression.py", "crates/weald/src/compress")
 def test_grid_search_over_norms_and_forests_and_parallel_cross_validation(name):
     X, y = data(name)
     model = make_pipeline(StandardScaler(), make(name))
@@ -505,7 +505,7 @@ def test_sparse_predictions_by_blocks(labels, monkeypatch):
     model = make(CLASSIFIER, l1_norm=None, max_steps=400).fit(X, Y)
     whole = model.predict(X)
     assert whole.nnz > 0
-    monkeypatch.setattr("weald._ranking.best.BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("weald._ranking.ranks.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         assert (model.predict(container(X.toarray())) != whole).nnz == 0
 
@@ -642,6 +642,11 @@ def test_bytes_within_a_budget(name, method):
     assert len(weald.dumps(end)) <= budget
     assert end.n_test_nodes_ >= model.n_test_nodes_
     assert model_bytes(make(name, max_bytes=10**6, **method).fit(X, y)) == model_bytes(free)
+    # The size of another model of the path changes nothing.
+    before = dict(free.__dict__)
+    assert free._n_bytes(free._path.at_step(0)) < len(weald.dumps(free))
+    assert free.__dict__.keys() == before.keys()
+    assert all(value is before[attribute] for attribute, value in free.__dict__.items())
 
 
 def test_the_end_of_the_path_within_a_budget(name, method):

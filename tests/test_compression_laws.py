@@ -15,7 +15,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import MultiTaskLasso, lasso_path
 from test_laws import SHARES, layouts
 from weald import _weald
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
+from weald._fitted.fits import Fit
 from weald._input.checks import draw_seed
 
 CLASSIFIER, REGRESSOR = COMPRESSED
@@ -219,7 +220,7 @@ def fitted(problem):
     return model.fit(X, y, sample_weight=w), X, rng
 
 
-@pytest.mark.slow("python/weald/compression.py", "python/weald/_compress", "crates/weald/src/compress")
+@pytest.mark.slow("python/weald/compression.py", "crates/weald/src/compress")
 @settings(max_examples=300, deadline=None)
 @given(problems())
 def test_predictions_are_the_linear_model_over_the_nodes(problem):
@@ -401,7 +402,7 @@ def test_each_fold_grows_a_forest_of_its_samples_alone(name, loss, outputs, para
     size = {"n_estimators": 2, "max_depth": 3, "min_samples_leaf": 0.15} if slow else {"n_estimators": 5}
     forest = make(name.replace("CompressedForest", "ExtraTrees"), **{"min_samples_leaf": 0.05} | size | weight)
     model = make(name, estimator=forest, cv=folds, step_size=0.05, loss=loss, **params).fit(X, y, sample_weight=w)
-    samples = prepare(model, X, y, w)
+    samples = prepare(model, Fit(X, y, w))
     target = samples.target
     seed = draw_seed(model.random_state)
     losses = []

@@ -24,7 +24,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from weald._around import class_scores, label_risk, ranked, regions
+from weald._around import calibrated
+from weald._fitted.fits import Fit
 from weald.conformal import (
     ConformalClassifier,
     ConformalLabels,
@@ -120,16 +121,16 @@ def plain_quantile(scores, counts, alpha):
 def test_the_quantile_is_that_of_all_copies_in_order(cells, alpha):
     scores, counts = map(np.array, zip(*cells, strict=True))
     expected = plain_quantile(scores, counts, alpha)
-    found = ranked.ranked([(scores, counts.astype(float))])
+    found = calibrated.ranked([(scores, counts.astype(float))])
     if expected is None:
         with pytest.raises(ValueError, match="needs at least"):
             found.quantile(0, alpha / 100, "", "")
     else:
         assert found.quantile(0, alpha / 100, "", "") == expected
-    copies = ranked.ranked([(np.repeat(scores, counts), np.ones(counts.sum()))])
+    copies = calibrated.ranked([(np.repeat(scores, counts), np.ones(counts.sum()))])
     for one, two in zip(vars(found).values(), vars(copies).values(), strict=True):
         np.testing.assert_array_equal(one, two)
-    turned = ranked.ranked([(scores[::-1], counts[::-1].astype(float))])
+    turned = calibrated.ranked([(scores[::-1], counts[::-1].astype(float))])
     np.testing.assert_array_equal(turned.score, found.score)
 
 
@@ -139,7 +140,7 @@ def test_coverage_of_the_rule_is_that_of_the_beta_binomial(n, alpha):
     rng, m, n_times = np.random.default_rng(n), 50, 10_000
     scores, further = rng.exponential(size=(n_times, n)), rng.exponential(size=(n_times, m))
     position = int(np.ceil((n + 1) * (1 - alpha) - 1e-9))
-    at = np.array([ranked.ranked([(row, np.ones(n))]).quantile(0, alpha, "", "") for row in scores[:50]])
+    at = np.array([calibrated.ranked([(row, np.ones(n))]).quantile(0, alpha, "", "") for row in scores[:50]])
     np.testing.assert_array_equal(at, np.sort(scores[:50], axis=1)[:, position - 1])
     at = np.partition(scores, position - 1, axis=1)[:, position - 1]
     covered = (further <= at[:, None]).sum(axis=1)
@@ -283,7 +284,7 @@ def as_the_engine(samples):
 def test_the_spread_is_that_of_the_trees_that_have_not_drawn_a_sample(weights):
     X, Y = numbers()
     model = forest(15)
-    samples, config = model._fit(X, Y, weights, None, None)
+    samples, config = model._fit(Fit(X, Y, weights))
     unseen = unseen_by_trees(model, samples, config)
     center, n_trees, spread = model._forest.oob_spread(config, *as_the_engine(samples))
     np.testing.assert_array_equal(unseen.sum(axis=1), n_trees)
@@ -401,7 +402,7 @@ def test_outputs_of_any_unit(factor):
     X, Y = numbers(60, 2)
     one, other = (ConformalRegressor(LinearRegression(), cv=3, random_state=0).fit(X, y) for y in (Y, Y * [1, factor]))
     np.testing.assert_allclose(other.predict_region(X) / [[1], [factor]], one.predict_region(X), rtol=1e-6)
-    np.testing.assert_allclose(regions.scales(Y * factor, np.ones(60)), regions.scales(Y, np.ones(60)) * factor)
+    np.testing.assert_allclose(calibrated.scales(Y * factor, np.ones(60)), calibrated.scales(Y, np.ones(60)) * factor)
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-308, 1e-200, 1e-160, 1e160])
@@ -559,9 +560,9 @@ def plain_scores(p, method, share=1.0):
 @given(st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=1, max_size=8), st.booleans())
 def test_scores_of_classes_are_those_of_the_twin(rows, randomized):
     proba = np.array(rows, dtype=float) / 8
-    for method in class_scores.METHODS:
-        found = class_scores.scores(proba, method, 3 if randomized else None)
-        shares = class_scores.uniform(proba, 3) if randomized and method == "aps" else np.ones(len(proba))
+    for method in calibrated.CLASS_METHODS:
+        found = calibrated.class_scores(proba, method, 3 if randomized else None)
+        shares = calibrated.uniform(proba, 3) if randomized and method == "aps" else np.ones(len(proba))
         for p, share, one in zip(proba, shares, found, strict=True):
             # Probabilities of eighths are added up without rounding; shares of them are rounded once more or less.
             np.testing.assert_allclose(one, plain_scores(p, method, share), rtol=1e-14, atol=1e-16)
@@ -569,10 +570,10 @@ def test_scores_of_classes_are_those_of_the_twin(rows, randomized):
 
 def test_shares_are_uniform_and_depend_on_nothing_else():
     proba = np.random.default_rng(0).dirichlet(np.ones(3), size=20_000)
-    found = class_scores.uniform(proba, 7)
+    found = calibrated.uniform(proba, 7)
     assert stats.kstest(found, "uniform").pvalue > 1e-4
-    np.testing.assert_array_equal(class_scores.uniform(proba[::-1], 7)[::-1], found)
-    assert abs(np.corrcoef(found, class_scores.uniform(proba, 8))[0, 1]) < 0.04  # five standard errors
+    np.testing.assert_array_equal(calibrated.uniform(proba[::-1], 7)[::-1], found)
+    assert abs(np.corrcoef(found, calibrated.uniform(proba, 8))[0, 1]) < 0.04  # five standard errors
 
 
 @pytest.mark.parametrize("params", [{}, {"method": "aps", "randomized": False}, {"method": "aps"}])
@@ -591,13 +592,13 @@ def test_sets_of_classes_are_those_of_the_twin(params, cv):
             fold = clone(inner).fit(X[train], y[train])
             proba[np.ix_(test, np.searchsorted(names, fold.classes_))] = fold.predict_proba(X[test])
     method, seed = params.get("method", "lac"), model._seed
-    shares = class_scores.uniform(proba, seed) if model.randomized else np.ones(120)
+    shares = calibrated.uniform(proba, seed) if model.randomized else np.ones(120)
     place = np.searchsorted(names, y)
     scores = [plain_scores(p, method, u)[at] for p, u, at in zip(proba, shares, place, strict=True)]
     for alpha in (0.1, 0.4):
         at = plain_quantile(scores, [1] * 120, round(100 * alpha))
         new = full.predict_proba(X[:20])
-        shares_new = class_scores.uniform(new, seed) if model.randomized else np.ones(20)
+        shares_new = calibrated.uniform(new, seed) if model.randomized else np.ones(20)
         found = model.predict_sets(X[:20], alpha)
         for p, u, one in zip(new, shares_new, found, strict=True):
             for score, is_in in zip(plain_scores(p, method, u), one, strict=True):
@@ -677,21 +678,21 @@ def risk_of_recall(named, truth, weights):
 @given(st.integers(0, 2**20), st.sampled_from([0.1, 0.25, 0.5, 0.8]))
 def test_the_threshold_of_recall_is_the_largest_with_a_small_risk(seed, alpha):
     scores, truth, weights = hostile_labels(seed)
-    frequency = label_risk.frequencies(sparse.csr_array(truth), None, weights)
+    frequency = calibrated.frequencies(sparse.csr_array(truth), None, weights)
     args = sparse.csr_array(scores), sparse.csr_array(truth), weights, frequency, alpha
     n = risk_of_recall(scores > 0, truth, weights)[1]
     if (n + 1) * alpha < 1:
         with pytest.raises(ValueError, match="all labels would be predicted"):
-            label_risk.recall_thresholds(*args)
+            calibrated.recall_thresholds(*args)
         return
-    threshold, least = label_risk.recall_thresholds(*args)
+    threshold, least = calibrated.recall_thresholds(*args)
 
     def within(named):
         risk, n = risk_of_recall(named, truth, weights)
         return risk + 1 <= alpha * (n + 1) + 1e-9  # sums in another order
 
     frequent = np.flatnonzero(frequency >= least)
-    found = label_risk.named_by(args[0], threshold, frequent).toarray()
+    found = calibrated.named_by(args[0], threshold, frequent).toarray()
     expected = (scores > 0) & (scores >= threshold)
     expected[:, frequent] = True
     np.testing.assert_array_equal(found, expected)
@@ -712,7 +713,7 @@ def test_risk_control_holds_on_average(alpha):
         truth[:, 0] |= ~truth.any(axis=1)
         scores = np.clip(truth * 0.3 + rng.random(truth.shape) * 0.7, 1e-3, 1)
         own = sparse.csr_array(scores[:n]), sparse.csr_array(truth[:n])
-        threshold, least = label_risk.recall_thresholds(*own, np.ones(n), np.ones(4), alpha)
+        threshold, least = calibrated.recall_thresholds(*own, np.ones(n), np.ones(4), alpha)
         named = (scores[n:] >= threshold) | (least <= 1.0)
         risks.append(((truth[n:] & ~named).sum(axis=1) / truth[n:].sum(axis=1)).mean())
     # Four standard errors of the mean.
@@ -725,8 +726,8 @@ def test_risk_control_holds_on_average(alpha):
 @given(st.integers(0, 2**20))
 def test_false_discoveries_are_those_of_the_twin(seed):
     scores, truth, weights = hostile_labels(seed)
-    tested = label_risk.thresholds(0.1)
-    found = label_risk.false_discoveries(sparse.csr_array(scores), sparse.csr_array(truth), weights, tested)
+    tested = calibrated.tested_thresholds(0.1)
+    found = calibrated.false_discoveries(sparse.csr_array(scores), sparse.csr_array(truth), weights, tested)
     for threshold, one in zip(tested, found, strict=True):
         named = (scores > 0) & (scores >= threshold)
         wrong = (named & ~truth).sum(axis=1) / np.maximum(named.sum(axis=1), 1)
@@ -737,11 +738,11 @@ def test_p_values_are_valid():
     """Under the hypothesis at its border, a p-value is at most u with probability at most u."""
     rng = np.random.default_rng(0)
     for n, alpha in ((20, 0.1), (100, 0.3)):
-        found = np.array([label_risk.p_value(k / n, n, alpha) for k in rng.binomial(n, alpha, 4000)])
+        found = np.array([calibrated.p_value(k / n, n, alpha) for k in rng.binomial(n, alpha, 4000)])
         for u in (0.01, 0.05, 0.1, 0.3):
             assert (found <= u).mean() <= u + 4 * np.sqrt(u * (1 - u) / 4000)
-    assert label_risk.p_value(0.0, 100, 0.1) < 1e-3
-    assert label_risk.p_value(0.5, 100, 0.1) == 1.0
+    assert calibrated.p_value(0.0, 100, 0.1) < 1e-3
+    assert calibrated.p_value(0.5, 100, 0.1) == 1.0
 
 
 def test_precision_is_reached_and_what_cannot_be_is_told():
@@ -818,10 +819,10 @@ def test_many_labels_make_no_dense_array():
     )
     truth.sum_duplicates()
     scores = sparse.csr_array(truth.astype(float) * 0.5)
-    frequency = label_risk.frequencies(truth, None, np.ones(n))
-    assert label_risk.recall_thresholds(scores, truth, np.ones(n), frequency, 0.1) == (0.5, np.inf)
-    found = label_risk.precision_threshold(scores, truth, np.ones(n), 0.1, 0.1, 0.01)
-    assert found == label_risk.thresholds(0.01)[-1]
+    frequency = calibrated.frequencies(truth, None, np.ones(n))
+    assert calibrated.recall_thresholds(scores, truth, np.ones(n), frequency, 0.1) == (0.5, np.inf)
+    found = calibrated.precision_threshold(scores, truth, np.ones(n), 0.1, 0.1, 0.01)
+    assert found == calibrated.tested_thresholds(0.01)[-1]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -872,8 +873,8 @@ def test_models_of_scikit_learn_are_saved_as_archives(tmp_path):
         ("covariance_", np.ones((3, 3)) - 2 * np.eye(3)),
         ("_offset", np.zeros(3)),
         ("n_outputs_", 4),
-        ("_ranks", ranked.Ranked(np.array([0, 9]), np.ones(1), np.ones(1))),
-        ("_ranks", ranked.Ranked(np.zeros(6, dtype=np.int64), np.ones(1), np.ones(1))),
+        ("_ranks", calibrated.Ranked(np.array([0, 9]), np.ones(1), np.ones(1))),
+        ("_ranks", calibrated.Ranked(np.zeros(6, dtype=np.int64), np.ones(1), np.ones(1))),
     ],
 )
 def test_states_that_are_not_valid_are_refused(name, wrong):

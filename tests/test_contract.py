@@ -358,7 +358,7 @@ def test_sparse_predictions_by_blocks(name, labels, monkeypatch):
     X, Y = labels
     model = make(name).fit(X, Y)
     whole = model.predict(X)
-    monkeypatch.setattr("weald._ranking.best.BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("weald._ranking.ranks.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         blocks = model.predict(container(X.toarray()))
         assert (blocks != whole).nnz == 0

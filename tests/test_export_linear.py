@@ -121,7 +121,7 @@ def test_names_of_features_and_labels_are_kept():
 
 def test_a_dense_matrix_that_is_too_large_for_onnx_is_refused(monkeypatch):
     model, _ = fitted("given", "labels")
-    monkeypatch.setattr("weald.export._onnx_linear._MOST_BYTES", 100)
+    monkeypatch.setattr("weald.export._onnx._MOST_BYTES", 100)
     with pytest.raises(ValueError, match=r"to_onnx does not support linear models with weights of more than 100 bytes"):
         to_onnx(model)
 

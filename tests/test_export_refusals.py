@@ -22,7 +22,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from weald import export
-from weald.export import _columns, _ensemble
+from weald.export import _ensemble as __ensemble
 from weald.multilabel import TunedThresholds
 
 EXPORTERS = [export.to_json, export.to_c, export.to_onnx, export.to_treelite, export.to_sklearn]
@@ -205,11 +205,11 @@ def test_a_tree_for_each_column_adds_the_same():
         "RandomForestRegressor-sparse numbers-missing",
     ]:
         model, X = fitted(case)
-        ensemble = _ensemble.ensemble_of(model, "test")
+        ensemble = __ensemble.ensemble_of(model, "test")
         for tree in ensemble.trees():
             whole, parts = np.zeros((len(X), ensemble.n_scores)), np.zeros((len(X), ensemble.n_scores))
             exports.add_leaves(tree, X, whole)
-            for one in _columns.by_column(tree):
+            for one in __ensemble.by_column(tree):
                 exports.add_leaves(one, X, parts)
                 assert (one.feature >= 0).sum() + 1 == (one.feature < 0).sum()
             np.testing.assert_array_equal(parts, whole)

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.tree import export_text
 from test_export_json import any_model
-from weald._parameters.projections import REGRESSOR_CRITERIA
+from weald._parameters.growing import REGRESSOR_CRITERIA
 from weald.export import to_sklearn
 
 # A check of scikit-learn adds up all values of X, also where these are the largest floats of both signs.

@@ -12,7 +12,7 @@ from conftest import unless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from weald._labels import group_folds
+from weald import model_selection
 from weald.model_selection import (
     MultilabelStratifiedGroupKFold,
     MultilabelStratifiedKFold,
@@ -86,11 +86,13 @@ def test_groups_stay_together_and_labels_are_no_less_balanced_than_by_size_alone
 
 def test_the_loss_of_shares():
     # Each of three labels has its one group in one of two folds.
-    assert group_folds.loss(sparse.csr_array(np.eye(3)), np.array([0, 1, 1]), 2) == pytest.approx(3 * 2 * 0.25)
+    assert model_selection._loss_of_folds(sparse.csr_array(np.eye(3)), np.array([0, 1, 1]), 2) == pytest.approx(
+        3 * 2 * 0.25
+    )
     Y = (np.random.default_rng(3).random((20, 4)) < 0.4).astype(float)
     counts, fold = sparse.csr_array(np.column_stack([Y, np.ones(20)])), np.arange(20) % 3
     # The same terms in another order.
-    assert group_folds.loss(counts, fold, 3) == pytest.approx(loss(Y, fold, 3), rel=1e-12)
+    assert model_selection._loss_of_folds(counts, fold, 3) == pytest.approx(loss(Y, fold, 3), rel=1e-12)
 
 
 def test_known_positives_and_negatives_are_balanced():

@@ -26,6 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from weald._fitted.fits import Fit
 from weald._labels import label_graph
 from weald.metrics import auprc, fmax, hierarchical_f1, hierarchical_precision, hierarchical_recall
 from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
@@ -412,7 +413,7 @@ def test_blocks_of_samples_do_not_matter(monkeypatch):
     scores = np.maximum(scores, 0)
     wanted = {method: DIAMOND.consistent(scores, method) for method in METHODS}
     n_rises = DIAMOND.n_violations(scores)
-    monkeypatch.setattr("weald._labels.consistent.BLOCK_SCORES", 35)
+    monkeypatch.setattr("weald._labels.label_graph.BLOCK_SCORES", 35)
     for method in METHODS:
         assert np.array_equal(DIAMOND.consistent(scores, method), wanted[method])
         assert np.array_equal(DIAMOND.consistent(sparse.csr_array(scores), method).toarray(), wanted[method])
@@ -609,8 +610,8 @@ def test_tuned_thresholds_around_a_hierarchy_predict_closed_sets(inner, objectiv
 def test_out_of_bag_scores_of_a_hierarchy_are_those_of_its_forest():
     model = HierarchicalLabels(forest(), DIAMOND)
     labels = DIAMOND.closure(Y)
-    scores, known = clone(model)._fit_out_of_bag(X, Y, None, 0.01, None)
-    wanted, n_trees = forest()._fit_out_of_bag(X, labels, None, 0.01, None)
+    scores, known = clone(model)._fit_out_of_bag(Fit(X, Y), 0.01)
+    wanted, n_trees = forest()._fit_out_of_bag(Fit(X, labels), 0.01)
     assert np.array_equal(scores.toarray(), sparse.csr_array(wanted).toarray())
     assert np.array_equal(known, n_trees > 0)
     for bad in (HierarchicalLabels(boosting(), DIAMOND), HierarchicalLabels(FrozenEstimator(forest().fit(X, labels)))):

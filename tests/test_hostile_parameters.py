@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from weald import conformal, datasets, distribute, inspection, metrics, model_selection, projection
-from weald._input.described import described
+from weald._input.messages import described
 from weald.export import to_c, to_onnx
 from weald.inspection import export_centroids, export_rules, feature_importances
 from weald.multilabel import (

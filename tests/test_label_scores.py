@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from weald import metrics
-from weald._ranking import best
-from weald._ranking.known_entries import Weights
+from weald._ranking import ranks
+from weald._ranking.label_measures import Weights
 from weald.metrics import average_precision, brier, log_loss, make_label_scorer, roc_auc
 from weald.model_selection import check_cv, cross_validate
 from weald.multilabel import CalibratedLabels
@@ -132,8 +132,8 @@ def test_blocks_of_labels_have_no_influence(metric, monkeypatch):
     y, scores = (rng.random((20, 7)) < 0.4).astype(float), rng.random((20, 7)).astype(np.float32)
     y[rng.random(y.shape) < 0.3] = np.nan
     expected = metric(y, scores, average=None)
-    monkeypatch.setattr(best, "BLOCK_SCORES", 40)
-    monkeypatch.setattr("weald._ranking.known_entries.BLOCK_SCORES", 40)
+    monkeypatch.setattr(ranks, "BLOCK_SCORES", 40)
+    monkeypatch.setattr("weald._ranking.label_measures.BLOCK_SCORES", 40)
     np.testing.assert_array_equal(metric(y, scores, average=None), expected)
 
 

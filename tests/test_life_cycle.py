@@ -21,10 +21,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from weald import distribute
-from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BaseBoosting
-from weald._ranking.pipelines import innermost
+from weald._fit.forest import BaseBagging
+from weald._ranking.outputs import innermost
 from weald.model_selection import MultilabelStratifiedKFold, cross_validate
 from weald.multilabel import TunedThresholds
 
@@ -506,7 +506,7 @@ def test_other_warnings_point_at_the_user():
 def test_the_package_warns_in_one_way():
     sources = Path(weald.__file__).parent.rglob("*.py")
     told = {path.name for path in sources if re.search(r"warnings\.(warn|warn_explicit)\(", path.read_text())}
-    assert told == {"warned.py"}
+    assert told == {"messages.py"}
 
 
 @pytest.mark.parametrize("name", EVERY)

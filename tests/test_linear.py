@@ -19,7 +19,8 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, normalize
 from weald import _weald, inspection, model_selection
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
+from weald._fitted.fits import Fit
 from weald._labels.thresholds import Objective, tuned
 from weald._rounds import linear_start
 from weald.metrics import make_topk_scorer
@@ -504,7 +505,7 @@ def test_thresholds_are_tuned_on_the_folds_of_the_fit_itself(params, masked, mon
     inner = found.estimator_
     plain = model(**params).fit(COUNTS, LABELS, y_weight=unless(mask))
     assert inner._model == plain._model
-    samples = prepare(model(), COUNTS, LABELS, None, unless(mask))
+    samples = prepare(model(), Fit(COUNTS, LABELS, y_weight=unless(mask)))
     engine = samples.X, samples.target.engine, samples.row_weights
     folds = _weald.fold_models_of_linear(inner._model, *engine, inner._config_of_fit(), 3, 1, samples.known)
     scores, fold = linear_start.held_out(samples.X, folds).scores, folds[0]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from weald._fit.samples import prepare
+from weald._fit.base import prepare
+from weald._fitted.fits import Fit
 from weald._rounds import linear_start
 
 pytestmark = pytest.mark.quick
@@ -73,7 +74,7 @@ def test_scores_of_the_folds_of_a_fit_are_those_of_fits_to_the_other_folds(maske
     X, Y = words()
     mask = np.random.default_rng(0).random(Y.shape) < 0.2 if masked else None
     linear = weald.LinearClassifier(random_state=0)
-    samples, folds = linear._fit_with_folds(X, Y, None, mask)
+    samples, folds = linear._fit_with_folds(Fit(X, Y, y_weight=mask))
     found = linear_start.held_out(samples.X, folds)
     expected = linear_start.held_out(samples.X, linear_start.fold_models(linear, samples, linear_start.N_FOLDS, 1))
     np.testing.assert_array_equal(found.scores, expected.scores)
@@ -185,7 +186,7 @@ def test_samples_that_judge_have_no_part_in_what_they_judge() -> None:
     other = np.where(fold[:, None] == 0, 1 - Y, Y)
 
     def start(y: NDArray[np.int64]) -> NDArray[np.float64]:
-        samples = prepare(linear, X, y, None, None, None)
+        samples = prepare(linear, Fit(X, y))
         judged = linear_start.Judged.by_fold(samples, None, fold)
         assert judged is not None
         return judged.start(linear, np.zeros(Y.shape), 3, 1)

@@ -12,8 +12,7 @@ import weald
 from conftest import check_refused, model_bytes
 from scipy import sparse
 from sklearn.base import clone
-from weald import distribute
-from weald._fit import linear
+from weald import distribute, linear
 from weald.multilabel import TunedThresholds
 
 RNG = np.random.default_rng(4)

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from weald import model_selection as ours
+from weald import model_selection
 from weald.metrics import make_topk_scorer, precision_at_k
 from weald.model_selection import MultilabelStratifiedKFold
 
@@ -219,7 +219,7 @@ def test_cross_validate_of_sparse_y_is_that_of_dense_y(form, cv):
         "return_indices": True,
     }
     expected = theirs.cross_validate(FOREST, X, Y, **options)
-    found = ours.cross_validate(FOREST, X, form(Y), **options)
+    found = model_selection.cross_validate(FOREST, X, form(Y), **options)
     assert list(found) == list(expected)
     for name in set(found) - TIMES - {"estimator", "indices"}:
         assert np.array_equal(found[name], expected[name]), name
@@ -231,10 +231,12 @@ def test_cross_validate_of_sparse_y_is_that_of_dense_y(form, cv):
 
 
 def test_dense_y_is_scikit_learns():
-    found, expected = (module.cross_validate(FOREST, X, Y, cv=3) for module in (ours, theirs))
+    found, expected = (module.cross_validate(FOREST, X, Y, cv=3) for module in (model_selection, theirs))
     assert np.array_equal(found["test_score"], expected["test_score"])
     for method in ("predict", "predict_proba"):
-        found, expected = (module.cross_val_predict(FOREST, X, Y, cv=3, method=method) for module in (ours, theirs))
+        found, expected = (
+            module.cross_val_predict(FOREST, X, Y, cv=3, method=method) for module in (model_selection, theirs)
+        )
         assert np.array_equal(found, expected)
 
 
@@ -242,7 +244,9 @@ def test_dense_y_is_scikit_learns():
 def test_scores_of_sparse_y_are_those_of_dense_y(scoring):
     expected = theirs.cross_val_score(FOREST, X, Y, cv=4, scoring=scoring)
     for n_jobs in (None, 2):
-        found = ours.cross_validate(FOREST, X, sparse.csr_array(Y), cv=4, scoring=scoring, n_jobs=n_jobs)["test_score"]
+        found = model_selection.cross_validate(FOREST, X, sparse.csr_array(Y), cv=4, scoring=scoring, n_jobs=n_jobs)[
+            "test_score"
+        ]
         assert np.array_equal(found, expected)
     assert np.ptp(expected) > 0
 
@@ -252,7 +256,7 @@ def test_parameters_of_fit_are_cut_to_the_samples_and_y_stays_sparse():
     mask = sparse.csr_array(Y > 0)
     y = sparse.csr_matrix(Y)
     params = {"sample_weight": weights, "y_weight": mask}
-    found = ours.cross_validate(AsGiven(), X, y, cv=3, params=params, return_estimator=True)
+    found = model_selection.cross_validate(AsGiven(), X, y, cv=3, params=params, return_estimator=True)
     for (train, test), fitted, score in zip(
         theirs.KFold(3).split(X), found["estimator"], found["test_score"], strict=True
     ):
@@ -269,9 +273,9 @@ def test_groups():
     cv = theirs.GroupKFold(3)
     expected = theirs.cross_val_score(FOREST, X, Y, groups=groups, cv=cv)
     assert np.array_equal(
-        ours.cross_validate(FOREST, X, sparse.csr_array(Y), groups=groups, cv=cv)["test_score"], expected
+        model_selection.cross_validate(FOREST, X, sparse.csr_array(Y), groups=groups, cv=cv)["test_score"], expected
     )
-    for module, y in ((theirs, Y), (ours, sparse.csr_array(Y))):
+    for module, y in ((theirs, Y), (model_selection, sparse.csr_array(Y))):
         with pytest.raises(ValueError, match="groups"):
             module.cross_validate(FOREST, X, y, cv=cv)
 
@@ -284,27 +288,29 @@ class Failing(AsGiven):
 def test_error_score():
     y = sparse.csr_array(Y)
     with pytest.raises(RuntimeError, match="no"):
-        ours.cross_validate(Failing(), X, y, cv=3, error_score="raise")
+        model_selection.cross_validate(Failing(), X, y, cv=3, error_score="raise")
     with pytest.raises(ValueError, match="All the 3 fits failed"):
-        ours.cross_validate(Failing(), X, y, cv=3)
+        model_selection.cross_validate(Failing(), X, y, cv=3)
     bad = make_topk_scorer("precision_at_k", 99)
     with pytest.warns(UserWarning, match="Scoring failed"):
-        assert (ours.cross_validate(FOREST, X, y, cv=3, scoring=bad, error_score=-1.0)["test_score"] == -1).all()
+        assert (
+            model_selection.cross_validate(FOREST, X, y, cv=3, scoring=bad, error_score=-1.0)["test_score"] == -1
+        ).all()
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_cross_val_predict_of_sparse_y_is_that_of_dense_y(form, shuffle):
     cv = theirs.KFold(3, shuffle=shuffle, random_state=0 if shuffle else None)
-    predicted = ours.cross_val_predict(FOREST, X, form(Y), cv=cv)
+    predicted = model_selection.cross_val_predict(FOREST, X, form(Y), cv=cv)
     assert isinstance(predicted, sparse.csr_matrix if form is sparse.csr_matrix else sparse.csr_array)
     assert np.array_equal(predicted.toarray(), theirs.cross_val_predict(FOREST, X, Y, cv=cv))
     for method in ("predict_proba", "decision_function"):
         expected = theirs.cross_val_predict(FOREST, X, Y, cv=cv, method=method)
-        assert np.array_equal(ours.cross_val_predict(FOREST, X, form(Y), cv=cv, method=method), expected)
+        assert np.array_equal(model_selection.cross_val_predict(FOREST, X, form(Y), cv=cv, method=method), expected)
     with np.errstate(divide="ignore"):
         expected = np.log(theirs.cross_val_predict(FOREST, X, Y, cv=cv, method="predict_proba"))
-    found = ours.cross_val_predict(FOREST, X, form(Y), cv=cv, method="predict_log_proba")
+    found = model_selection.cross_val_predict(FOREST, X, form(Y), cv=cv, method="predict_log_proba")
     # The logarithms of the engine and of NumPy are each within one unit of the last place.
     np.testing.assert_allclose(found, expected, rtol=1e-15)
 
@@ -315,8 +321,8 @@ def test_best_labels_are_those_of_each_fold(y, k):
     cv = MultilabelStratifiedKFold(4, shuffle=True, random_state=1)
     pipeline = make_pipeline(MaxAbsScaler(), FOREST)
     for estimator in (FOREST, pipeline):
-        labels, scores = ours.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv)
-        again = ours.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv, n_jobs=2)
+        labels, scores = model_selection.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv)
+        again = model_selection.cross_val_predict(estimator, X, y, method="predict_topk", k=k, cv=cv, n_jobs=2)
         assert np.array_equal(labels, again[0])
         assert np.array_equal(scores, again[1])
         assert labels.dtype == np.int64
@@ -337,40 +343,46 @@ def test_probabilities_through_pipelines_with_weights():
     params = {"randomforestclassifier__sample_weight": np.arange(60) % 3 + 1.0}
     options = {"cv": 3, "method": "predict_proba", "params": params}
     expected = theirs.cross_val_predict(pipeline, X, Y, **options)
-    assert np.array_equal(ours.cross_val_predict(pipeline, X, sparse.csr_array(Y), **options), expected)
-    unweighted = ours.cross_val_predict(pipeline, X, sparse.csr_array(Y), cv=3, method="predict_proba")
+    assert np.array_equal(model_selection.cross_val_predict(pipeline, X, sparse.csr_array(Y), **options), expected)
+    unweighted = model_selection.cross_val_predict(pipeline, X, sparse.csr_array(Y), cv=3, method="predict_proba")
     assert not np.array_equal(unweighted, expected)
 
 
 def test_metadata_is_routed():
     weights = np.arange(60) % 3 + 1.0
     y = sparse.csr_array(Y)
-    expected = ours.cross_val_predict(FOREST, X, y, cv=3, method="predict_proba", params={"sample_weight": weights})
+    expected = model_selection.cross_val_predict(
+        FOREST, X, y, cv=3, method="predict_proba", params={"sample_weight": weights}
+    )
     with sklearn.config_context(enable_metadata_routing=True):
         asking = sklearn.base.clone(FOREST).set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
         params = {"sample_weight": weights}
-        found = ours.cross_val_predict(asking, X, y, cv=3, method="predict_proba", params=params)
+        found = model_selection.cross_val_predict(asking, X, y, cv=3, method="predict_proba", params=params)
         assert np.array_equal(found, expected)
-        scores = ours.cross_validate(asking, X, y, cv=MultilabelStratifiedKFold(3), params=params)["test_score"]
-        topk = ours.cross_validate(asking, X, y, cv=3, params=params, scoring=make_topk_scorer("precision_at_k", 1))[
+        scores = model_selection.cross_validate(asking, X, y, cv=MultilabelStratifiedKFold(3), params=params)[
             "test_score"
         ]
+        topk = model_selection.cross_validate(
+            asking, X, y, cv=3, params=params, scoring=make_topk_scorer("precision_at_k", 1)
+        )["test_score"]
     params = {"params": {"sample_weight": weights}}
     assert np.array_equal(
-        scores, ours.cross_validate(FOREST, X, y, cv=MultilabelStratifiedKFold(3), **params)["test_score"]
+        scores, model_selection.cross_validate(FOREST, X, y, cv=MultilabelStratifiedKFold(3), **params)["test_score"]
     )
     assert np.array_equal(
         topk,
-        ours.cross_validate(FOREST, X, y, cv=3, scoring=make_topk_scorer("precision_at_k", 1), **params)["test_score"],
+        model_selection.cross_validate(FOREST, X, y, cv=3, scoring=make_topk_scorer("precision_at_k", 1), **params)[
+            "test_score"
+        ],
     )
 
 
 def test_other_estimators():
     linear = OneVsRestClassifier(LogisticRegression())
     expected = theirs.cross_val_predict(linear, X, Y.astype(int), cv=3, method="predict_proba")
-    found = ours.cross_val_predict(linear, X, sparse.csr_array(Y.astype(int)), cv=3, method="predict_proba")
+    found = model_selection.cross_val_predict(linear, X, sparse.csr_array(Y.astype(int)), cv=3, method="predict_proba")
     assert np.array_equal(found, expected)
-    labels, scores = ours.cross_val_predict(
+    labels, scores = model_selection.cross_val_predict(
         linear, X, sparse.csr_array(Y.astype(int)), method="predict_topk", k=2, cv=3
     )
     assert np.array_equal(labels, np.argsort(-expected, axis=1, kind="stable")[:, :2])
@@ -380,45 +392,50 @@ def test_other_estimators():
 @pytest.mark.parametrize("d", [1, 2])
 def test_few_labels(d):
     y = sparse.csr_array(Y[:, :d])
-    assert ours.cross_val_predict(FOREST, X, y, cv=3, method="predict_proba").shape == (60, d)
-    assert ours.cross_val_predict(FOREST, X, y, cv=3).shape == (60, d)
-    assert ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=1, cv=3)[0].shape == (60, 1)
+    assert model_selection.cross_val_predict(FOREST, X, y, cv=3, method="predict_proba").shape == (60, d)
+    assert model_selection.cross_val_predict(FOREST, X, y, cv=3).shape == (60, d)
+    assert model_selection.cross_val_predict(FOREST, X, y, method="predict_topk", k=1, cv=3)[0].shape == (60, 1)
     # The accuracy of scikit-learn, which `score` computes, does not support sparse labels of one column.
     scoring = make_topk_scorer("recall_at_k", 1) if d == 1 else None
-    assert ours.cross_validate(FOREST, X, y, cv=3, scoring=scoring)["test_score"].shape == (3,)
+    assert model_selection.cross_validate(FOREST, X, y, cv=3, scoring=scoring)["test_score"].shape == (3,)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (
-            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk"),
+            lambda y: model_selection.cross_val_predict(FOREST, X, y, method="predict_topk"),
             "k must be a positive integer with method='predict_topk', got None",
         ),
         (
-            lambda y: ours.cross_val_predict(FOREST, X, y, k=3),
+            lambda y: model_selection.cross_val_predict(FOREST, X, y, k=3),
             "k must be None with method='predict', got 3; it is only used with method='predict_topk'",
         ),
-        (lambda y: ours.cross_val_predict(FOREST, X, y, method="apply"), "method must be one of .*got 'apply'"),
         (
-            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=0),
+            lambda y: model_selection.cross_val_predict(FOREST, X, y, method="apply"),
+            "method must be one of .*got 'apply'",
+        ),
+        (
+            lambda y: model_selection.cross_val_predict(FOREST, X, y, method="predict_topk", k=0),
             "k must be a positive integer, got 0",
         ),
         (
-            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=6),
+            lambda y: model_selection.cross_val_predict(FOREST, X, y, method="predict_topk", k=6),
             "k must be an integer from 1 to 5, got 6",
         ),
         (
-            lambda y: ours.cross_val_predict(FOREST, X, np.arange(60) % 2, method="predict_topk", k=1),
+            lambda y: model_selection.cross_val_predict(FOREST, X, np.arange(60) % 2, method="predict_topk", k=1),
             r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension\(s\)",
         ),
         (
-            lambda y: ours.cross_val_predict(FOREST, X, y, method="predict_topk", k=1, cv=theirs.ShuffleSplit(2)),
+            lambda y: model_selection.cross_val_predict(
+                FOREST, X, y, method="predict_topk", k=1, cv=theirs.ShuffleSplit(2)
+            ),
             "only works for partitions",
         ),
-        (lambda y: ours.cross_validate(FOREST, X[:9], y), "inconsistent numbers of samples"),
-        (lambda y: ours.cross_validate(FOREST, X, y, scoring="none")["test_score"], "none"),
-        (lambda y: ours.cross_validate(FOREST, X, y, cv=1.5)["test_score"], "cv"),
+        (lambda y: model_selection.cross_validate(FOREST, X[:9], y), "inconsistent numbers of samples"),
+        (lambda y: model_selection.cross_validate(FOREST, X, y, scoring="none")["test_score"], "none"),
+        (lambda y: model_selection.cross_validate(FOREST, X, y, cv=1.5)["test_score"], "cv"),
     ],
 )
 def test_bad_calls(call, message):
@@ -443,16 +460,18 @@ def test_searches_with_folds_of_labels_and_scorers_of_the_first_k():
                 assert np.array_equal(sparse_y.cv_results_[key], column), key
         assert sparse_y.best_params_ == dense_y.best_params_
         found[name] = sparse_y
-    best = ours.cross_validate(found["grid"].best_estimator_, X, y, cv=cv, scoring=scoring)["test_score"].mean()
+    best = model_selection.cross_validate(found["grid"].best_estimator_, X, y, cv=cv, scoring=scoring)[
+        "test_score"
+    ].mean()
     assert found["grid"].best_score_ == best
     both = theirs.GridSearchCV(FOREST, grid, cv=cv, scoring={"n": scoring, "f": "f1_micro"}, refit="n").fit(X, y)
     assert both.best_score_ == best
 
 
 def test_functions_show_the_parameters_of_scikit_learn():
-    shown, original = (inspect.signature(module.cross_validate) for module in (ours, theirs))
+    shown, original = (inspect.signature(module.cross_validate) for module in (model_selection, theirs))
     assert list(shown.parameters) == [*original.parameters, "y_weight"]
-    shown, original = (inspect.signature(module.cross_val_predict) for module in (ours, theirs))
+    shown, original = (inspect.signature(module.cross_val_predict) for module in (model_selection, theirs))
     assert list(shown.parameters) == [*original.parameters, "k", "y_weight"]
 
 

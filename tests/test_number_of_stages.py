@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from test_samples_apart import on_workers
 from weald import EarlyStopping
-from weald._rounds import folds
+from weald._rounds import held_out
 from weald.distribute import fit_part
 
 # What the defaults stand for where folds find the number for up to 1000 samples.
@@ -325,7 +325,7 @@ def test_different_samples_are_counted(layout):
     X = np.random.default_rng(0).integers(0, 2, (80, 5)).astype(np.float32)
     for weights in (None, (np.arange(80) % 3).astype(float)):
         n = len(np.unique(X if weights is None else X[weights > 0], axis=0))
-        assert len(folds.different(layout(X), weights)) == n
+        assert len(held_out.different_samples(layout(X), weights)) == n
 
 
 def test_where_rows_repeat_the_search_learns_what_repeats():

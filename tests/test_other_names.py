@@ -8,7 +8,7 @@ import re
 import pytest
 import weald
 from sklearn.base import clone
-from weald._parameters import other_names
+from weald._input import messages
 
 CLASSES = [
     weald.DecisionTreeClassifier,
@@ -23,7 +23,7 @@ CLASSES = [
 @pytest.mark.parametrize("cls", CLASSES)
 def test_names_of_other_libraries_are_answered_with_ours(cls):
     known = list(inspect.signature(cls).parameters)
-    for name, ours in other_names._OURS.items():
+    for name, ours in messages._OTHER_NAMES.items():
         has = [one for one in ours if one in known]
         if name in known or not has:
             continue

@@ -18,7 +18,7 @@ from weald import EarlyStopping
 from weald._input.checks import draw_seed
 from weald._input.masks import KnownCells
 from weald._input.targets import Target
-from weald._rounds import folds
+from weald._rounds import held_out
 from weald.distribute import fit_part
 from weald.projection import Projected
 
@@ -39,7 +39,7 @@ def of_one_fold(params: dict[str, Any], X: np.ndarray, Y: np.ndarray) -> weald.G
     engine = np.where(known, Y, 0.0)
     told = None if known.all() else KnownCells(~known)
     target = Target(kind="numbers", engine=engine, n_outputs=Y.shape[1], classes=[], original=engine, known=told)
-    train, test = folds.of(3, X.astype(np.float32), target, None, draw_seed(0))[0]
+    train, test = held_out.folds_of(3, X.astype(np.float32), target, None, draw_seed(0))[0]
     of_rest = boosting(**params | {"n_estimators": 200}).fit(X[train], Y[train])
     held, of_held = X[test], known[test]
 

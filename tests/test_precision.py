@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
-from weald._input import precision
+from weald._input import checks
 from weald.projection import Projected
 
 EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *LABEL_TREES, *COMPRESSED, *INDUCED]
@@ -188,7 +188,7 @@ large = st.integers(2**24 - 4, 2**24 + 40) | st.integers(2**53 - 2, 2**53 + 8) |
 
 @given(st.lists(large.map(float) | st.floats(width=64, min_value=-1e38, max_value=1e38) | st.just(np.nan), max_size=30))
 def test_the_rule_against_sets(values):
-    assert precision._lost(np.array(values, dtype=np.float64)) == plainly(values)
+    assert checks._lost(np.array(values, dtype=np.float64)) == plainly(values)
 
 
 @given(
@@ -200,7 +200,7 @@ def test_columns_that_are_looked_at_in_every_layout(rows):
     X = np.array(rows, dtype=np.float32).reshape(-1, 4)
     expected = np.flatnonzero([(np.abs(column[~np.isnan(column)]) >= 2**24).any() for column in X.T])
     for form in (X, np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
-        np.testing.assert_array_equal(precision._large_columns(form), expected)
+        np.testing.assert_array_equal(checks._large_columns(form), expected)
 
 
 def test_estimators_named_by_the_package_are_covered():

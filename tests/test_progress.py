@@ -15,7 +15,7 @@ import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LABEL_TREES, LINEAR, TREES, make, make_data, model_bytes
 from every import public_classes
 from sklearn.linear_model import Ridge
-from weald._rounds.progress import Progress
+from weald._rounds.rounds import Progress
 
 ESTIMATORS = [name for name in ALL + CENTROIDS + BOOSTING + COMPRESSED + LINEAR + LABEL_TREES if name not in TREES]
 
@@ -135,7 +135,7 @@ class Terminal(io.StringIO):
     def __init__(self, monkeypatch, columns):
         super().__init__()
         monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setattr("weald._rounds.progress._columns", lambda stream: columns)
+        monkeypatch.setattr("weald._rounds.rounds._columns", lambda stream: columns)
         monkeypatch.setattr("sys.stderr", self)
 
     def isatty(self):
@@ -175,7 +175,7 @@ def test_lines_off_a_terminal_and_nothing_for_zero(kind, capfd):
 def test_a_bar_on_a_terminal_fits_into_its_line(kind, monkeypatch, capsys):
     work, name, unit, total = WORKS[kind]
     terminal = Terminal(monkeypatch, 100)
-    monkeypatch.setattr("weald._rounds.progress._BETWEEN_BARS", 0.0)
+    monkeypatch.setattr("weald._rounds.rounds._BETWEEN_BARS", 0.0)
     work(1)
     assert without_plan(capsys.readouterr().out, unit) == ""
     assert terminal.getvalue().endswith("\n")
@@ -227,7 +227,7 @@ def test_terminals_that_cannot_draw_a_line_again_get_lines(monkeypatch, capsys):
 
 def test_after_an_error_the_next_text_has_a_line_of_its_own(monkeypatch):
     terminal = Terminal(monkeypatch, 80)
-    monkeypatch.setattr("weald._rounds.progress._BETWEEN_BARS", 0.0)
+    monkeypatch.setattr("weald._rounds.rounds._BETWEEN_BARS", 0.0)
 
     def fail():
         with Progress("RandomForestClassifier", "tree", 100, 1) as progress:
@@ -313,7 +313,7 @@ def test_closed_descriptors_and_broken_pipes_end_no_fit(how):
 class Clock:
     def __init__(self, monkeypatch):
         self.now = 0.0
-        monkeypatch.setattr("weald._rounds.progress.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("weald._rounds.rounds.time.monotonic", lambda: self.now)
 
 
 def test_several_units_at_once_have_one_line(monkeypatch, capsys):

@@ -22,7 +22,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from weald import model_selection as ours
+from weald import model_selection
 from weald.metrics import coverage_error, make_topk_scorer, ndcg_at_k, precision_at_k
 
 TEXT = (real_data.REPOSITORY / "docs" / "sparse-labels.md").read_text()
@@ -67,7 +67,7 @@ BOTH = {
     '`cross_val_predict(method="predict")`': of_same_name("cross_val_predict", method="predict"),
     '`cross_val_predict(method="predict_proba")`': of_same_name("cross_val_predict", method="predict_proba"),
     '`cross_val_predict(method="predict_topk")`': lambda module, y: module.cross_val_predict(
-        FOREST, X, y, method="predict_topk", **({"k": 2} if module is ours else {})
+        FOREST, X, y, method="predict_topk", **({"k": 2} if module is model_selection else {})
     ),
 }
 CALLS = {
@@ -154,7 +154,7 @@ def test_what_works_and_what_is_refused(name):
 def test_the_same_functions_of_weald_take_sparse_labels(name):
     verdict, use = ROWS[name]
     assert (verdict != "works") == use.startswith("the same")
-    BOTH[name](ours, Y)
+    BOTH[name](model_selection, Y)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -173,10 +173,10 @@ def test_what_is_refused_for_being_sparse_takes_dense_labels(name):
 
 
 def test_what_is_said_to_take_the_place_of_others_does():
-    train, test = next(ours.MultilabelStratifiedKFold(4).split(X, Y))
+    train, test = next(model_selection.MultilabelStratifiedKFold(4).split(X, Y))
     assert len(train) + len(test) == 60
     pipeline = make_pipeline(MaxAbsScaler(), FOREST).fit(X, Y)
-    labels, scores = ours.cross_val_predict(pipeline, X, Y, method="predict_topk", k=2)
+    labels, scores = model_selection.cross_val_predict(pipeline, X, Y, method="predict_topk", k=2)
     for metric in (ndcg_at_k, precision_at_k):
         assert metric(Y, (labels, scores), 2) > 0
         assert make_topk_scorer(metric, 2)(pipeline, X, Y) > 0
@@ -186,9 +186,12 @@ def test_what_is_said_to_take_the_place_of_others_does():
     for n in (20, 40):
         cv = theirs.ShuffleSplit(2, train_size=n, random_state=0)
         assert [
-            len(train) for train in ours.cross_validate(FOREST, X, Y, cv=cv, return_indices=True)["indices"]["train"]
+            len(train)
+            for train in model_selection.cross_validate(FOREST, X, Y, cv=cv, return_indices=True)["indices"]["train"]
         ] == [n, n]
-    assert ours.cross_validate(FOREST, X, Y[np.random.default_rng(0).permutation(60)])["test_score"].shape == (5,)
+    assert model_selection.cross_validate(FOREST, X, Y[np.random.default_rng(0).permutation(60)])[
+        "test_score"
+    ].shape == (5,)
     assert coverage_error(Y, FITTED.predict_proba(X)) == metrics.coverage_error(Y.toarray(), FITTED.predict_proba(X))
 
 
@@ -202,5 +205,5 @@ def test_one_column():
 
 
 def test_cv_of_a_number_is_kfold():
-    found = ours.cross_validate(FOREST, X, Y, cv=3, return_indices=True)["indices"]["test"]
+    found = model_selection.cross_validate(FOREST, X, Y, cv=3, return_indices=True)["indices"]["test"]
     assert all(map(np.array_equal, found, (test for _, test in theirs.KFold(3).split(X))))

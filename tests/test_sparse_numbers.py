@@ -228,7 +228,7 @@ def test_results_in_blocks_are_those_at_once(monkeypatch):
     X, y = ratings(100)
     model = weald.ExtraTreesRegressor(5, random_state=0).fit(X, sparse.csr_array(y))
     whole, score = model.predict(X), model.score(X, y)
-    monkeypatch.setattr("weald._ranking.best.BLOCK_SCORES", 7 * N_OUTPUTS)
+    monkeypatch.setattr("weald._ranking.ranks.BLOCK_SCORES", 7 * N_OUTPUTS)
     monkeypatch.setattr("weald._input.sparse._CELLS", 7 * N_OUTPUTS)
     assert (model.predict(X) != whole).nnz == 0
     assert (model.predict(sparse.csc_array(X)) != whole).nnz == 0

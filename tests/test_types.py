@@ -15,15 +15,15 @@ ROOT = Path(__file__).parents[1]
 # declares the attribute.
 TYPOS = [
     ("_fit/base.py", "self._forest.predict(", "self._forrest.predict("),
-    ("_fit/bagging.py", "draws != self._draws", "draws != self._drows"),
+    ("_fit/forest.py", "draws != self._draws", "draws != self._drows"),
     ("_fit/boosting.py", "self._start_margins(", "self._start_margin("),
     ("_fit/compression.py", "self.estimator_._row_weights", "self.estimater_._row_weights"),
-    ("_fit/linear.py", "samples.target", "samples.taget"),
+    ("linear.py", "samples.target", "samples.taget"),
     ("_fitted/fits.py", "final._validate_params()", "final._validate_parms()"),
     ("_fit/memory.py", "estimator._multi_label()", "estimator._multi_labell()"),
-    ("_around/conformal.py", "self._calibrate(", "self._cal_typo("),
+    ("conformal.py", "self._calibrate(", "self._cal_typo("),
     ("_around/labels.py", '(self.estimator_, "predict_proba"', '(self.estimater_, "predict_proba"'),
-    ("_around/voting.py", "zip([name for name, is_kept in self._names", "zip([name for name, is_kept in self._nanes"),
+    ("voting.py", "zip([name for name, is_kept in self._names", "zip([name for name, is_kept in self._nanes"),
     ("multilabel.py", "self.toward", "self.towards"),
     ("export/_ensemble.py", "forest.n_trees_of_an_output", "forest.n_trees_of_output"),
 ]

@@ -22,9 +22,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, KFold, RandomizedSearchCV
-from weald import inspection, metrics
-from weald import model_selection as ours
-from weald._ranking.known_scorers import _OF_LABELS, _OF_NUMBERS, KnownScorer
+from weald import inspection, metrics, model_selection
+from weald._ranking.scorers import _OF_LABELS, _OF_NUMBERS, KnownScorer
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
 NAN = np.nan
@@ -98,14 +97,16 @@ def of_validation(name: str, pick: Callable[[Any], Any] = np.asarray, **options:
         given = {"cv": 2, "error_score": "raise", **options}
         if "predict" in name:
             del given["error_score"]
-        return pick(getattr(ours, name)(forest(kind), X, y, y_weight=unless(y_mask), **given))
+        return pick(getattr(model_selection, name)(forest(kind), X, y, y_weight=unless(y_mask), **given))
 
     return door
 
 
 def of_scikit_learn(name: str, pick: Callable[[Any], Any] = np.asarray, **options: Any) -> Door:
     """A function of scikit-learn, to which unknown values are NaN, with folds that are made beforehand."""
-    return lambda kind, X, y, _: pick(getattr(validation, name)(forest(kind), X, y, cv=ours.check_cv(2, y), **options))
+    return lambda kind, X, y, _: pick(
+        getattr(validation, name)(forest(kind), X, y, cv=model_selection.check_cv(2, y), **options)
+    )
 
 
 def of_score(scoring: str | Callable[..., float]) -> Door:
@@ -118,7 +119,7 @@ def of_search(search: Any, **options: Any) -> Door:
     def door(kind: str, X: np.ndarray, y: Any, _: Any) -> Any:
         given = {"cv": KFold(2), "error_score": "raise", **options}
         if given["cv"] == "checked":
-            given["cv"] = ours.check_cv(2, y, classifier=True)
+            given["cv"] = model_selection.check_cv(2, y, classifier=True)
         return search(forest(kind), {"max_depth": [2, 3]}, **given).fit(X, y).cv_results_["mean_test_score"]
 
     return door
@@ -227,7 +228,9 @@ DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
     "MultilabelStratifiedKFold": (
         ("labels",),
         False,
-        lambda _, X, y, m: [test for _, test in ours.MultilabelStratifiedKFold(3).split(X, y, y_weight=unless(m))],
+        lambda _, X, y, m: [
+            test for _, test in model_selection.MultilabelStratifiedKFold(3).split(X, y, y_weight=unless(m))
+        ],
     ),
     "MultilabelStratifiedGroupKFold": (
         ("labels",),
@@ -235,7 +238,9 @@ DOORS: dict[str, tuple[tuple[str, ...], bool, Door]] = {
         lambda _, X, y, m: np.concatenate(
             [
                 test
-                for _, test in ours.MultilabelStratifiedGroupKFold(3).split(X, y, np.arange(N) // 4, y_weight=unless(m))
+                for _, test in model_selection.MultilabelStratifiedGroupKFold(3).split(
+                    X, y, np.arange(N) // 4, y_weight=unless(m)
+                )
             ]
         ),
     ),
@@ -477,14 +482,14 @@ def test_searches_and_scorers_of_scikit_learn_refuse_NaN_in_y() -> None:
     with pytest.raises(
         ValueError, match=r"^scoring must be one of \['accuracy', .* for y with unknown values, got 'f1_sam"
     ):
-        ours.cross_validate(forest("labels"), X, gaps, cv=2, scoring="f1_samples")
+        model_selection.cross_validate(forest("labels"), X, gaps, cv=2, scoring="f1_samples")
     with pytest.raises(ValueError, match=r"^scoring must be one of \['neg_mean_abs.* got 'max_error'$"):
-        ours.cross_validate(forest("numbers"), X, gaps, cv=2, scoring={"error": "max_error"})
+        model_selection.cross_validate(forest("numbers"), X, gaps, cv=2, scoring={"error": "max_error"})
     # One column of y has no unknown values: such samples are left out. Names of classes cannot be NaN.
     with pytest.raises(ValueError, match="samples with unknown y must be left out"):
-        ours.cross_validate(forest("classes"), X, y[:, 0], cv=2, y_weight=unless(mask[:, 0]))
+        model_selection.cross_validate(forest("classes"), X, y[:, 0], cv=2, y_weight=unless(mask[:, 0]))
     with pytest.raises(ValueError, match="names of classes must be replaced by numbers"):
-        ours.cross_validate(forest("classes"), X, y.astype(str), cv=2, y_weight=unless(mask))
+        model_selection.cross_validate(forest("classes"), X, y.astype(str), cv=2, y_weight=unless(mask))
 
 
 def test_scores_by_name_are_those_of_known_values() -> None:

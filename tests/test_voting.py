@@ -30,7 +30,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from weald._ranking import best
+from weald._fitted.fits import Fit
+from weald._ranking import ranks
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
 
@@ -252,7 +253,7 @@ def test_layouts_threads_and_blocks(kind, monkeypatch):
         methods += [lambda m: m.predict_sparse(X, 0.1), lambda m: m.predict_topk(X, 2, exclude=pattern)]
         methods += [lambda m: m.predict_topk(X, 1, exclude=[1], scores="margin", min_score=-0.2)]
     whole = [method(expected) for method in methods]
-    monkeypatch.setattr(best, "BLOCK_SCORES", 21)
+    monkeypatch.setattr(ranks, "BLOCK_SCORES", 21)
     for method, wanted in zip(methods, whole, strict=True):
         found = method(expected)
         pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
@@ -418,7 +419,7 @@ def test_out_of_bag_scores_are_the_mean_of_those_of_forests(y_kind):
     tuned = TunedThresholds(both, cv="oob", min_score=0.05).fit(X, y)
     scores = [clone(part).set_params(oob_score=True).fit(X, y).oob_decision_function_ for part in parts[:2]]
     wanted = averaged(scores, [1, 0.5])
-    found, known = both._fit_out_of_bag(X, y, None, 0.05)
+    found, known = both._fit_out_of_bag(Fit(X, y), 0.05)
     np.testing.assert_allclose(found.toarray(), np.where(wanted >= 0.05, wanted, 0), rtol=1e-15)
     assert known.all()
     assert found.has_canonical_format
@@ -429,8 +430,8 @@ def test_out_of_bag_scores_are_the_mean_of_those_of_forests(y_kind):
     piped = mean(make_pipeline(MaxAbsScaler(), parts[0]), parts[1])
     assert CalibratedLabels(piped, cv="oob", min_positives=1).fit(X, y).predict_proba(X).shape == y.shape
     with_linear = mean(parts[0], weald.LinearClassifier(random_state=0))
-    linear = weald.LinearClassifier(random_state=0)._fit_out_of_bag(X, y, None, 0.0)[0].toarray()
-    found, known = with_linear._fit_out_of_bag(X, y, None, 0.0)
+    linear = weald.LinearClassifier(random_state=0)._fit_out_of_bag(Fit(X, y), 0.0)[0].toarray()
+    found, known = with_linear._fit_out_of_bag(Fit(X, y), 0.0)
     np.testing.assert_allclose(found.toarray(), averaged([scores[0], linear], [1, 1]), rtol=1e-15)
     assert known.all()
     again = weald.loads(weald.dumps(tuned))
@@ -440,8 +441,8 @@ def test_out_of_bag_scores_are_the_mean_of_those_of_forests(y_kind):
 
 def test_samples_without_out_of_bag_scores_in_one_forest_have_none():
     X, y = problem("labels")
-    _, known = mean(forest(n_estimators=1), forest(n_estimators=40)).fit(X, y)._fit_out_of_bag(X, y, None, 0.0)
-    alone = forest(n_estimators=1)._fit_out_of_bag(X, y, None, 0.0)[1] > 0
+    _, known = mean(forest(n_estimators=1), forest(n_estimators=40)).fit(X, y)._fit_out_of_bag(Fit(X, y), 0.0)
+    alone = forest(n_estimators=1)._fit_out_of_bag(Fit(X, y), 0.0)[1] > 0
     assert np.array_equal(known > 0, alone)
     assert 0 < known.sum() < len(X)
 

@@ -31,12 +31,10 @@ ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
     "_input.checks": ["inputs", "hostile_parameters", "label_names"],
     "_input.targets": ["targets", "labels", "label_names", "sparse_labels", "sparse_numbers", "masked_outputs"],
-    "_input.y_columns": ["targets", "labels", "label_names", "sparse_labels", "sparse_numbers", "masked_outputs"],
     "_input.masks": ["masked_outputs", "masked_boosting", "masked_compression"],
     "_input.schema": ["schema", "categories", "frames"],
-    "_input.categories": ["schema", "categories", "frames"],
-    "_input.columns": ["schema", "categories", "frames", "constraints"],
-    "_rounds.progress": ["progress"],
+    "_input.frames": ["schema", "categories", "frames", "constraints"],
+    "_rounds.rounds": ["progress"],
 }
 OTHER: dict[type, type] = {
     ast.Eq: ast.NotEq,

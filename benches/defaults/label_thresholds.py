@@ -101,17 +101,18 @@ def lines_of(X: Any, y: Any, X_test: Any, y_test: Any, n_trees: int, seed: int) 
 
 def kept(forest: Any, X: Any, y: Any) -> Any:
     """A forest that is fitted once, and whose out-of-bag scores every tuner uses."""
+    from weald._fitted.fits import Fit
 
     class KeptForest(type(forest)):  # type: ignore[misc]
         def __sklearn_clone__(self) -> Any:
             return self
 
-        def _fit_out_of_bag(self, X: Any, y: Any, weights: Any, min_score: float) -> Any:
+        def _fit_out_of_bag(self, given: Any, min_score: float) -> Any:
             return self.scores, self.n_trees
 
     found = KeptForest(**forest.get_params())
     found.model = forest
-    found.scores, found.n_trees = forest._fit_out_of_bag(X, y, None, 0.01)
+    found.scores, found.n_trees = forest._fit_out_of_bag(Fit(X, y), 0.01)
     return found
 
 

@@ -59,8 +59,8 @@ from weald import (
     projection,
 )
 from weald._files.model_file import dumps, inspect_model, load, loads, save
-from weald._rounds.early_stopping import EarlyStopping
-from weald._tools.memory import estimate_fit_memory
+from weald._fit.memory import estimate_fit_memory
+from weald._rounds.held_out import EarlyStopping
 from weald._tools.merge import merge
 from weald._tools.predictor import Predictor
 from weald._tools.topk import topk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,22 +14,21 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import stored_samples
-from weald._fit.base import keep
-from weald._fit.boosted import columns_of
-from weald._fit.boosting import BaseBoosting
-from weald._fit.named_outputs import has_labels
+from weald._fit import updates
+from weald._fit.base import has_labels, keep
+from weald._fit.boosting import BaseBoosting, columns_of
 from weald._fit.predictions import BaseClassifier, BaseRegressor, known_target, label_probabilities
 from weald._fitted.at_once import of_one_fit
+from weald._fitted.fits import Fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import HasMethods, StrOptions
 from weald._input.sparse import has_nan
 from weald._input.targets import Target
-from weald._parameters import label_weight as _label_weight
-from weald._parameters import output_scaling as _output_scaling
-from weald._parameters.projections import derived_seed
+from weald._parameters import growing as _growing
+from weald._parameters import weighting as _weighting
+from weald._parameters.growing import derived_seed
 from weald._parameters.types import (
     CategoricalFeatures,
     ClassWeight,
@@ -43,15 +43,15 @@ from weald._parameters.types import (
     RandomState,
     available_if,
 )
-from weald._ranking import best, outputs, ranks
+from weald._ranking import outputs, ranks
 from weald._rounds import linear_start
-from weald._rounds.early_stopping import EarlyStopping
+from weald._rounds.held_out import EarlyStopping
 from weald.linear import LinearClassifier
 from weald.projection import Projected
 from weald.tree import DecisionTreeRegressor
 
 if TYPE_CHECKING:
-    from weald._fit.samples import Samples
+    from weald._fit.base import Samples
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
@@ -233,7 +233,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
         "loss": [StrOptions(set(losses.names("numbers"))), HasMethods(["loss", "gradient_hessian"])],
-        **_output_scaling.CONSTRAINTS,
+        **_growing.OUTPUT_FACTORS,
     }
 
     output_scaling: OutputScaling
@@ -352,7 +352,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         """
         check_fitted(self)
         fitted = np.array(self._loss._levels)
-        levels = fitted if q is None else stored_samples.check_quantiles(q)
+        levels = fitted if q is None else updates.check_quantiles(q)
         distances = np.abs(np.atleast_1d(levels)[:, np.newaxis] - fitted)
         if len(missing := np.atleast_1d(levels)[distances.min(axis=1) > losses.SAME_LEVEL]):
             raise ValueError(f"q must be among the fitted quantiles {fitted.tolist()}, got {missing[0]:g}")
@@ -381,7 +381,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         return self._model.to_predictions(scores) if self._model.has_log_link else scores
 
     def _in_columns(self, target: Target) -> Target:
-        return target.with_levels(len(losses.get(self.loss)._levels) or 1)
+        levels = losses.get(self.loss)._levels
+        return target.with_levels(len(levels)) if len(levels) > 1 else target
 
     def _known_target(self) -> Target:
         return known_target(self).with_levels(len(self._loss._levels) or 1)
@@ -544,7 +545,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         "loss": [StrOptions(set(losses.names("labels"))), HasMethods(["loss", "gradient_hessian"])],
         "init": [StrOptions({"linear", "auto"}), HasMethods(["fit", "predict"]), None],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
-        **_label_weight.CONSTRAINTS,
+        **_weighting.LABEL_WEIGHT,
         **BaseClassifier._parameter_constraints,
     }
 
@@ -751,9 +752,15 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _at_least(self, X: Matrix, floor: float) -> Matrix:
         def of_block(rows: Matrix) -> sparse.csr_array:
-            return best.at_least(self._probabilities(self._scores_of(rows)), floor)
+            return ranks.at_least(self._probabilities(self._scores_of(rows)), floor)
 
-        return best.stacked(X, self.n_outputs_, of_block)
+        return ranks.stacked(X, self.n_outputs_, of_block)
+
+    def _counted(self, target: Target) -> Target:
+        return _weighting.that_count(self, target)
+
+    def _of_labels(self, target: Target, weights: Float | None) -> Float | None:
+        return _weighting.of_labels(self, target, weights)
 
     def _has_probabilities(self) -> bool:
         return self._loss.link == "half_logit"
@@ -762,14 +769,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         n_threads, width = self._n_threads(X), self.n_classes_
         if self._label_format is None:
             of_scores = self._decisions if as_margins else self._probabilities
-            of_block = lambda rows: best.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
-            return best.ranked_blocks(X, k, width, marked, n_threads, of_block)
+            parts = (ranks.by_class(of_scores(self._scores_of(rows)), width) for rows in ranks.blocks_of(X, width))
+            return ranks.ranked_parts(parts, k, marked, n_threads)
         if self._has_scores():
             indices, scores = ranks.k_best(self._scores(X), k, marked, n_threads=n_threads)
         elif self._weak is None and self._init is None:
             indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
         else:
-            indices, scores = best.ranked_blocks(X, k, width, marked, n_threads, self._scores_of)
+            indices, scores = ranks.ranked_parts(map(self._scores_of, ranks.blocks_of(X, width)), k, marked, n_threads)
         return indices, self._of_ranked(scores, as_margins=as_margins)
 
     def _of_ranked(self, scores: Float, *, as_margins: bool) -> Float:
@@ -850,7 +857,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return LinearClassifier(strategy="one_vs_rest", loss="squared_hinge", random_state=seed, **same)
 
     def _linear_init(
-        self, samples: Samples, y: Any, sample_weight: Any, y_weight: Any, *, base_margin: object
+        self, samples: Samples, given: Fit, base_margin: object
     ) -> tuple[LinearClassifier | None, linear_start.HeldOut | None]:
         """The linear model that stages start from, None if "auto" finds that there cannot be one, and held-out scores."""
         has_log_odds, has_categories = self._loss.link == "half_logit", self.is_categorical_ is not None
@@ -863,7 +870,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             raise ValueError("init='linear' does not support categorical features: encode them, or pass init=None")
         linear = self._linear_model(derived_seed(self._seed, (1,)))
         with checks.named("init"):
-            own, folds = linear._fit_with_folds(samples.X, y, sample_weight, y_weight)
+            own, folds = linear._fit_with_folds(replace(given, X=samples.X))
             return linear, linear_start.held_out(own.X, folds)
 
     def _linear_start(

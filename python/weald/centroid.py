@@ -9,33 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from weald import _weald
-from weald._fit import memory, stored_samples
-from weald._fit.bagging import (
-    BAGGING_CONSTRAINTS,
-    BaggedProof,
-    BaseBagging,
-    BaseBaggingClassifier,
-    BaseBaggingRegressor,
-)
-from weald._fit.base import Members, as_size, keep
+from weald._fit import memory, updates
+from weald._fit.base import Members, Samples, as_size, keep
+from weald._fit.forest import BAGGING_CONSTRAINTS, BaggedProof, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.predictions import Absent, BaseClassifier, OfFiniteX
-from weald._fit.samples import Samples
+from weald._fitted.fits import Fit
 from weald._fitted.proof import check_fitted
 from weald._input.checks import Float, Number
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.targets import Target
-from weald._parameters import label_weight as _label_weight
-from weald._parameters import output_scaling, projections
-from weald._parameters.projections import Growth
+from weald._parameters import growing
+from weald._parameters import weighting as _weighting
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
     Estimator,
     ForestClassWeight,
+    LabelNames,
     LabelWeight,
     MatrixLike,
     MultiLabel,
@@ -43,13 +38,12 @@ from weald._parameters.types import (
     OobScore,
     OutputProjection,
     RandomState,
+    SampleWeight,
+    YWeight,
     fit_context,
 )
-from weald._rounds import callbacks as _callbacks
-from weald.projection import count_projections
-
-if TYPE_CHECKING:
-    from weald._weald import _CentroidForestConfig
+from weald._rounds import rounds as _rounds
+from weald.projection import CONSTRAINTS, count_projections
 
 __all__ = ["CentroidForestClassifier", "CentroidForestRegressor"]
 
@@ -88,7 +82,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         **BAGGING_CONSTRAINTS,
         "n_children": [Interval(Integral, 2, 2**15, closed="both")],
         "max_leaf_samples": [Interval(Integral, 1, None, closed="left")],
-        **projections.CONSTRAINTS,
+        **CONSTRAINTS,
         "projection_scope": [StrOptions({"node", "tree", "forest"})],
         "max_centroid_features": [Interval(Integral, 1, None, closed="left"), None],
         "min_centroid_weight": [Number(Real, 0.0, 1.0, closed="left")],
@@ -132,16 +126,16 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
     decision_path = Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
     prune_reduced_error = Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
 
-    @_callbacks.with_callbacks
+    @_rounds.with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         trees: range | None = None,
     ) -> Self:
         """Fit the forest to training samples.
@@ -182,10 +176,10 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         self : object
             The fitted estimator.
         """
-        self._fit_as_task(X, y, sample_weight, y_weight, label_names, trees)
+        self._fit_as_task(Fit(X, y, sample_weight, y_weight, label_names), trees)
         return self
 
-    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:
+    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _weald._CentroidForestConfig:
         target, weights = samples.target, samples.row_weights[0]
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         n_projections = self.n_projections
@@ -193,7 +187,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
             # This is the default, and some families have at most as many directions as there are outputs.
             n_projections = min(_N_PROJECTIONS, target.n_columns)
         given = self.output_projection, n_projections
-        projection = projections.to_engine(*given, target, growth, default=n_projections)
+        projection = growing.projection_to_engine(*given, target, growth, default=n_projections)
         clustering, center = self._clustering
         return {
             "trees": trees,
@@ -239,7 +233,11 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         return None
 
     def _grow(
-        self, samples: Samples, config: _CentroidForestConfig, n_threads: int, progress: Callable[[int], object] | None
+        self,
+        samples: Samples,
+        config: _weald._CentroidForestConfig,
+        n_threads: int,
+        progress: Callable[[int], object] | None,
     ) -> _weald.CentroidForest:
         data = samples.X, samples.target.engine, samples.row_weights
         return _weald.fit_centroid_forest(*data, config, n_threads, progress, samples.known)
@@ -257,7 +255,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         member = self._twin()
         member._forest = self._forest.only(index)
         member.set_params(n_estimators=1, oob_score=False, keep_rows=False, warm_start=False)
-        for name in (*self._oob_attributes, *stored_samples.ATTRIBUTES):
+        for name in (*self._oob_attributes, *updates.OF_ROWS):
             member.__dict__.pop(name, None)
         return member
 
@@ -267,7 +265,7 @@ class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
-        **_label_weight.CONSTRAINTS,
+        **_weighting.LABEL_WEIGHT,
         "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
         **BaseClassifier._parameter_constraints,
     }
@@ -277,7 +275,7 @@ class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
     label_weight: LabelWeight
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
-        found = _label_weight.of_labels(self, target, weights)
+        found = _weighting.of_labels(self, target, weights)
         return None if found is None else found.tolist()
 
 
@@ -286,14 +284,14 @@ class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
-        "output_weights": output_scaling.CONSTRAINTS["output_weights"],
+        "output_weights": growing.OUTPUT_FACTORS["output_weights"],
     }
     _clustering = ("euclidean", True)
 
     output_weights: ArrayLike | None
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
-        return output_scaling.numbers("output_weights", self.output_weights)
+        return growing.numbers("output_weights", self.output_weights)
 
 
 class CentroidForestClassifier(BaseCentroidForestClassifier):

@@ -7,20 +7,29 @@ budget is spent. `compact_leaves` stores the leaves of any model in fewer bytes.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from weald._compress.classifier import BaseCompressedClassifier
-from weald._compress.induced import BaseInducedForest
-from weald._compress.path import BaseCompressedForest
-from weald._fit.base import keep
+from weald import _weald
+from weald._fit.base import as_size, keep
 from weald._fit.compact import CompactReport as CompactReport
 from weald._fit.compact import compact_leaves
 from weald._fit.compression import BaseCompressed as BaseCompressed
-from weald._fit.predictions import BaseRegressor
-from weald._parameters.types import LabelWeight, MultiLabel, RandomState
+from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fitted.at_once import of_one_fit
+from weald._fitted.proof import check_fitted, compressing
+from weald._input.checks import Float, Matrix, Number, integer, number
+from weald._input.sklearn_private import Interval, StrOptions
+from weald._parameters import weighting as _weighting
+from weald._parameters.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
+from weald._ranking import ranks
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
+from weald.loss import LOSSES, Loss
 from weald.tree import DecisionTreeRegressor
 
 __all__ = [
@@ -30,6 +39,203 @@ __all__ = [
     "InducedForestRegressor",
     "compact_leaves",
 ]
+
+
+class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
+    """What compressed forests and induced forests for classes and labels share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(set(compressing(classifier=True))), Loss],
+        **_weighting.LABEL_WEIGHT,
+        **BaseClassifier._parameter_constraints,
+    }
+
+    @of_one_fit
+    def predict(self, X: MatrixLike) -> Prediction:
+        return super().predict(X)
+
+    @of_one_fit
+    def predict_proba(self, X: MatrixLike) -> Prediction:
+        checked = self._check_predict(X)
+        return self._by_output(self._model.predict(checked, self._n_threads(checked)))
+
+    @of_one_fit
+    def decision_function(self, X: MatrixLike) -> Prediction:
+        return self._decisions(self._check_predict(X))
+
+    def _decisions(self, X: Matrix) -> Prediction:
+        if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
+            return self._model.predict(X, self._n_threads(X))[:, 1] - self._threshold
+        scores = self._by_output(self._scores_of(X) - self._threshold)
+        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ == 2
+        return scores[:, 0] if is_single else scores
+
+    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        n_threads = self._n_threads(X)
+        if not as_margins:
+            return self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
+        margins = (
+            ranks.by_class(self._decisions(rows), self.n_classes_) for rows in ranks.blocks_of(X, self.n_classes_)
+        )
+        return ranks.ranked_parts(margins, k, marked, n_threads)
+
+    def _at_least(self, X: Matrix, floor: float) -> Matrix:
+        def of_block(rows: Matrix) -> sparse.csr_array:
+            return ranks.at_least(self._model.predict(rows, self._n_threads()), floor)
+
+        return ranks.stacked(X, self.n_outputs_, of_block)
+
+    def _multi_label(self) -> str | bool:
+        said, given = super()._multi_label(), self._given()
+        if said == "auto" and given is not None:
+            said = given._multi_label()
+        return said
+
+    @property
+    def _threshold(self) -> float:  # type: ignore[override]
+        # Scores with the identity as their link estimate 0 and 1.
+        return 0.5 if LOSSES[self._loss].link == "identity" else 0.0
+
+
+class BaseInducedForest(BaseCompressed):
+    """What induced forests for all kinds of y share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseCompressed._parameter_constraints,
+        "learning_rate": [Number(Real, 0.0, 1.0, closed="right")],
+        "candidate_window": [Interval(Integral, 1, None, closed="left"), None],
+        "n_nodes": [StrOptions({"cv"}), Interval(Integral, 0, None, closed="left"), None],
+        "max_nodes": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _end = "n_nodes"
+
+    learning_rate: float
+    candidate_window: int | None
+    n_nodes: Literal["cv"] | int | None
+    max_nodes: int | None
+
+    n_nodes_: int
+
+    def _steps(self) -> dict[str, Any]:
+        return {
+            "method": "grow",
+            "learning_rate": float(self.learning_rate),
+            "candidate_window": as_size(self.candidate_window),
+        }
+
+    def _max_steps(self) -> int | None:
+        limits = [int(n) for n in (self.n_nodes, self.max_nodes) if n is not None and not isinstance(n, str)]
+        return max(1, as_size(min(limits)) or 0) if limits else None
+
+    def _refuses_masks(self) -> str | None:
+        return type(self).__name__
+
+    def _at(self, end: float) -> _weald.Compressed:
+        # Each step gives a weight to one node.
+        step = int(np.searchsorted(self._path.n_nonzero(), end, side="right")) - 1
+        return self._path.at_step(max(step, 0))
+
+    def _set_model(self, model: _weald.Compressed) -> None:
+        super()._set_model(model)
+        self.n_nodes_ = int(self._path.n_nonzero()[self.step_])
+
+    @of_one_fit
+    def at(self, n_nodes: int) -> Self:
+        """Return the model that the same growth had with fewer nodes.
+
+        Parameters
+        ----------
+        n_nodes : int
+            Number of nodes with a weight, not negative. Beyond the end of the growth, the model at the end is returned.
+
+        Returns
+        -------
+        InducedForestRegressor or InducedForestClassifier
+            A new fitted estimator with this parameter `n_nodes`, which shares the candidates. This estimator does not
+            change.
+
+        Notes
+        -----
+        Nothing is grown: it takes O(nodes of the full forest · width). Limits of size do not apply.
+        """
+        check_fitted(self)
+        return self._ending_at(integer("n_nodes", n_nodes, 0))
+
+
+# For the lasso: penalties from the largest with a nonzero solution to its thousandth, as in scikit-learn's
+# `lasso_path`.
+_N_ALPHAS, _LEAST_ALPHA = 100, 1e-3
+# For the lasso: it stops when the optimality conditions hold to a ten-thousandth of the penalty, or after this number
+# of sweeps.
+_TOL = 1e-4
+_MAX_ITER = 1000
+
+
+class BaseCompressedForest(BaseCompressed):
+    """What compressed forests for all kinds of y share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseCompressed._parameter_constraints,
+        "solver": [StrOptions({"stagewise", "lasso"})],
+        "step_size": [Number(Real, 0.0, None, closed="neither")],
+        "step_outputs": [Interval(Integral, 1, None, closed="left"), None],
+        "l1_norm": [StrOptions({"cv"}), Number(Real, 0.0, None, closed="left"), None],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "standardize": ["boolean"],
+    }
+    _end = "l1_norm"
+
+    solver: Literal["stagewise", "lasso"]
+    step_size: float
+    step_outputs: int | None
+    l1_norm: Literal["cv"] | float | None
+    max_steps: int | None
+    standardize: bool
+
+    def _steps(self) -> dict[str, Any]:
+        return {
+            "method": self.solver,
+            "standardize": bool(self.standardize),
+            "step_size": float(self.step_size),
+            "step_outputs": as_size(self.step_outputs),
+            "n_alphas": _N_ALPHAS,
+            "eps": _LEAST_ALPHA,
+            "tol": _TOL,
+            "max_iter": _MAX_ITER,
+        }
+
+    def _max_steps(self) -> int | None:
+        return as_size(self.max_steps)
+
+    def _refuses_masks(self) -> str | None:
+        return 'solver="lasso"' if self.solver == "lasso" else None
+
+    def _at(self, end: float) -> _weald.Compressed:
+        return self._path.at(float(end))
+
+    @of_one_fit
+    def at(self, l1_norm: float) -> Self:
+        """Return the model at another ℓ1 norm of the same path.
+
+        Parameters
+        ----------
+        l1_norm : float
+            Sum of the lengths of the coefficients, not negative. Beyond the end of the path, the model at the end is
+            returned.
+
+        Returns
+        -------
+        CompressedForestRegressor or CompressedForestClassifier
+            A new fitted estimator with this parameter `l1_norm`, which shares the path. This estimator does not change.
+
+        Notes
+        -----
+        Nothing is grown: it takes O(nodes of the full forest · width). Limits of size do not apply. With
+        solver="lasso", the penalty with this norm is searched for.
+        """
+        check_fitted(self)
+        accepted = "a finite number of at least 0"
+        return self._ending_at(number("l1_norm", l1_norm, lambda norm: 0 <= norm < np.inf, accepted))
 
 
 class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):

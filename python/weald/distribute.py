@@ -26,7 +26,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import BaseCrossValidator
@@ -40,12 +40,12 @@ from weald._fit.base import BaseModel
 from weald._fitted.at_once import FittedAsOne, fitted_at_once
 from weald._input import frames, targets
 from weald._input.checks import check_has_fit, count_samples, named, shown
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
-from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import apart
-from weald._rounds.progress import Progress, check_verbose
+from weald._parameters.types import MatrixLike, SampleWeight, YWeight
+from weald._ranking.outputs import apart
+from weald._rounds.rounds import Progress, check_verbose
 from weald._tools.merge import MERGED
 from weald._tools.topk import by_sample, topk
 
@@ -62,7 +62,7 @@ def fit(
     executor: object,
     *,
     n_parts: int | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     timeout: float | None = None,
     max_retries: int = 2,
     **fit_params: Any,
@@ -139,7 +139,7 @@ def fit(
                 f"y must have a column for each label, since parts are ranges of labels, got the shape {shape}"
             )
         y_weight = fit_params.pop("y_weight", None)
-        merged = fits.fit_parts(estimator, what, n, X, y, sample_weight, y_weight, fit_params)
+        merged = fits.start_parts(estimator, what, n, Fit(X, y, sample_weight, y_weight), None, fit_params)()[0]
     with fitted_at_once(estimator) as new:
         new._become(merged)
     return estimator
@@ -255,7 +255,7 @@ def cross_validate(
     settings: Sequence[dict[str, Any]] = ({},),
     cv: int | BaseCrossValidator | Iterable[Any] | None = None,
     scoring: str | Callable[..., float] | None = None,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     timeout: float | None = None,
     max_retries: int = 2,
     verbose: int = 0,

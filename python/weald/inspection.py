@@ -7,41 +7,197 @@ the pipeline; X is passed as to the pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal, overload
 
 import numpy as np
 import sklearn.inspection
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Bunch
+from sklearn.inspection import permutation_importance as of_dense
+from sklearn.metrics import check_scoring
+from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._fit import stored_samples
-from weald._fit.bagging import BaseBagging
+from weald._fit import updates
 from weald._fit.base import BaseModel
-from weald._input import frames
+from weald._fit.forest import BaseBagging
+from weald._input import checks, frames
 from weald._input import schema as _schema
-from weald._input.checks import Float, Matrix, integer, is_integer, named, shown
-from weald._input.columns import Columns
-from weald._input.described import described, kind_of
+from weald._input.checks import (
+    Float,
+    Matrix,
+    canonical,
+    check_has_fit,
+    check_jobs,
+    check_names_of_scorers,
+    check_real,
+    generator,
+    integer,
+    is_integer,
+    named,
+    shown,
+)
+from weald._input.frames import Columns
+from weald._input.messages import cut, described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import Raw, is_sparse
-from weald._inspect.curve_display import BoostingCurveDisplay
-from weald._inspect.linear_weights import weights_of
-from weald._inspect.path_display import CompressionPathDisplay
-from weald._inspect.permutation import permutation_importance
-from weald._inspect.readable import check_tests_features, check_trees, fitted, named_twin
+from weald._input.targets import check_array_of_y, with_gaps
+from weald._inspect.displays import BoostingCurveDisplay, CompressionPathDisplay
 from weald._inspect.shap import Explanation as Explanation
-from weald._inspect.shap import shap_interaction_values, shap_values
-from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import innermost, names_of_features, transformed
+from weald._inspect.shap import (
+    check_tests_features,
+    check_trees,
+    fitted,
+    named_twin,
+    shap_interaction_values,
+    shap_values,
+)
+from weald._parameters.types import Estimator, MatrixLike, RandomState, SampleWeight, YWeight
+from weald._ranking.outputs import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
 from weald.linear import LinearClassifier
 from weald.tree import DecisionTreeRegressor
+
+__all__ = ["permutation_importance"]
+
+
+def permutation_importance(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: MatrixLike,
+    *,
+    scoring: str | Callable[..., float] | Collection[str] | Mapping[str, Callable[..., float]] | None = None,
+    n_repeats: int = 5,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    sample_weight: SampleWeight = None,
+    y_weight: YWeight = None,
+) -> Bunch | dict[str, Bunch]:
+    """Compute permutation importances of features, without making sparse X dense.
+
+    The importance of a feature is the decrease of the score when its values are randomly permuted among samples
+    (Fisher, Rudin and Dominici, JMLR 2019, after Breiman 2001). This is `sklearn.inspection.permutation_importance`,
+    extended to sparse X, with the same result; features without stored entries are not scored. The cost is that of
+    `n_repeats` scores, and a copy of the stored entries, for each other feature.
+
+    >>> import weald, numpy as np
+    >>> X = np.random.default_rng(0).random((200, 6))
+    >>> forest = weald.RandomForestRegressor(n_estimators=10, random_state=0).fit(X, X[:, 2])
+    >>> int(weald.inspection.permutation_importance(forest, X, X[:, 2], random_state=0).importances_mean.argmax())
+    2
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator of weald, or any other estimator that supports X.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples. Anything that is not a sparse matrix is passed to the function of scikit-learn.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, in any form that the scorer supports.
+    scoring : str, callable, list, tuple, set, dict or None, default=None
+        One or several scorers, as in `sklearn.metrics.check_scoring`. If None, `estimator.score` is used.
+    n_repeats : int, default=5
+        Number of times that each feature is permuted.
+    n_jobs : int or None, default=None
+        Number of threads, each of which scores one feature at a time. Each thread needs memory for a copy of X.
+    random_state : int, RandomState instance or None, default=None
+        Controls the permutations.
+    sample_weight, y_weight : as in the scorer, or None, default=None
+        Sample weights, and unknown values of several columns of y, for which the scorer gets NaN.
+
+    Returns
+    -------
+    Bunch or dict of Bunch
+        `importances`, a float64 ndarray of shape (n_features, n_repeats), and its `importances_mean` and
+        `importances_std` of shape (n_features,). With several scorers, a dict of them.
+    """
+    n_repeats = integer("n_repeats", n_repeats, 1, sys.maxsize)
+    if n_jobs is not None:
+        # More jobs than processors would be idle.
+        most = os.cpu_count() or 1
+        n_jobs = max(-most, min(integer("n_jobs", n_jobs, -sys.maxsize, also=" or None"), most))
+    check_has_fit(estimator)
+    check_jobs(n_jobs)
+    check_names_of_scorers(scoring)
+    if sample_weight is not None:
+        check_real(sample_weight, "sample_weight")
+    check_array_of_y(y, "y")
+    y = with_gaps(y, y_weight)
+    if isinstance(scoring, Mapping) and not (scoring and all(map(callable, scoring.values()))):
+        raise ValueError(f"scoring must have callables as values, got {described(scoring)}")
+    if not is_sparse(X):
+        if not hasattr(X, "iloc"):
+            with named("X"):
+                X = check_array(X, ensure_all_finite="allow-nan", dtype=None)
+        # The decorator of scikit-learn's function refuses sparse y.
+        function = inspect.unwrap(of_dense) if is_sparse(y) else of_dense
+        options: dict[str, Any] = {"scoring": scoring, "n_repeats": n_repeats, "n_jobs": n_jobs}
+        found: Bunch = function(estimator, X, y, random_state=random_state, sample_weight=sample_weight, **options)
+        return found
+    matrix: Matrix = X
+    if matrix.shape[0] == 0:
+        raise ValueError("X must have at least one sample, got none")
+    columns = sparse.csc_array(canonical(X, "X"))
+    columns.sum_duplicates()
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    with named("scoring"):
+        scorer = check_scoring(estimator, scoring=scoring)
+    # As in scikit-learn, there is one seed for all features.
+    seed = generator(random_state).randint(np.iinfo(np.int32).max + 1)
+    baseline = scorer(estimator, X, y, **weights)
+
+    def shuffled(j: int) -> list[Any]:
+        return [scorer(estimator, of_repeat, y, **weights) for of_repeat in _shuffled(columns, j, seed, n_repeats)]
+
+    with_entries = np.flatnonzero(np.diff(columns.indptr)).tolist()
+    scores = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(shuffled)(j) for j in with_entries)
+    if isinstance(baseline, dict):
+        names = list(baseline)
+        parts = {name: [[score[name] for score in of_feature] for of_feature in scores] for name in names}
+        return {name: _bunch(columns, with_entries, baseline[name], parts[name], n_repeats) for name in names}
+    return _bunch(columns, with_entries, baseline, scores, n_repeats)
+
+
+def _shuffled(columns: sparse.csc_array, j: int, seed: int, n_repeats: int) -> Matrix:
+    """The matrix with the entries of column j permuted, for each repeat.
+
+    Each repeat permutes the result of the one before, as in scikit-learn.
+    """
+    rng = check_random_state(seed)
+    own = slice(columns.indptr[j], columns.indptr[j + 1])
+    rows, values = columns.indices[own], columns.data[own]
+    taken = np.arange(columns.shape[0])
+    place = np.empty_like(taken)
+    for _ in range(n_repeats):
+        rng.shuffle(taken)
+        # Sample i gets the value of sample taken[i].
+        place[taken] = np.arange(len(taken))
+        rows = place[rows].astype(rows.dtype)
+        order = np.argsort(rows)
+        rows, values = rows[order], values[order]
+        indices, data = columns.indices.copy(), columns.data.copy()
+        indices[own], data[own] = rows, values
+        yield sparse.csc_array((data, indices, columns.indptr), shape=columns.shape)
+
+
+def _bunch(
+    columns: sparse.csc_array, with_entries: list[int], baseline: float, scores: list[Any], n_repeats: int
+) -> Bunch:
+    importances: NDArray[np.float64] = np.zeros((columns.shape[1], n_repeats))
+    if with_entries:
+        importances[with_entries] = baseline - np.array(scores, dtype=np.float64)
+    return Bunch(
+        importances_mean=importances.mean(axis=1), importances_std=importances.std(axis=1), importances=importances
+    )
+
 
 __all__ = [
     "BoostingCurveDisplay",
@@ -56,6 +212,45 @@ __all__ = [
     "similar_rows",
     "top_features",
 ]
+
+
+def weights_of(model: Estimator, label: object) -> tuple[NDArray[np.int64], Float]:
+    """The features with a weight for a label or class of a fitted model, in ascending order, and these weights."""
+    column, factor = _column_of_label(model, label)
+    row = model.coef_[[column]]
+    return row.indices.astype(np.int64), row.data * factor
+
+
+def _column_of_label(model: Estimator, label: object) -> tuple[int, float]:
+    """The column of `coef_` of a label or class, and the factor of its weights."""
+    names = getattr(model, "target_names_in_", None)
+    if model._label_format is not None:
+        return _position("label", label, model.n_outputs_, names), 1.0
+    if model.n_outputs_ == 1:
+        at = _class_at("label", label, model.classes_)
+        return (0, 1.0 if at else -1.0) if model.n_classes_ == 2 else (at, 1.0)
+    if not isinstance(label, tuple) or len(label) != 2:
+        raise ValueError(f"label must be a tuple of an output and a class, got {shown(label)}")
+    output = _position("the output in label", label[0], model.n_outputs_, names)
+    return sum(model.n_classes_[:output]) + _class_at("the class in label", label[1], model.classes_[output]), 1.0
+
+
+def _position(what: str, given: object, n: int, names: NDArray[np.object_] | None) -> int:
+    known = [] if names is None else names.tolist()
+    if isinstance(given, str) and given in known:
+        return known.index(given)
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and 0 <= int(given) < n:
+        return int(given)
+    named = " or a name in target_names_in_" if known else ""
+    raise ValueError(f"{what} must be an integer from 0 to {n - 1}{named}, got {shown(given)}")
+
+
+def _class_at(what: str, given: Any, classes: NDArray[Any]) -> int:
+    for at, known in enumerate(classes.tolist()):
+        # True is no class 1, nor is "1".
+        if isinstance(given, bool | np.bool_) == isinstance(known, bool) and np.ndim(given) == 0 and known == given:
+            return at
+    raise ValueError(f"{what} must be one of the classes {cut(str(classes.tolist()))}, got {shown(given)}")
 
 
 @overload
@@ -110,8 +305,7 @@ def feature_importances(
     """
     model, _ = fitted(estimator)
     check_trees(model)
-    if not isinstance(kind, str) or kind not in ("gain", "count"):
-        raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
+    checks.choice("kind", kind, "gain", "count")
     if kind == "count":
         if outputs is not None:
             raise ValueError(
@@ -331,10 +525,10 @@ def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) ->
         accepted = "a random forest, extra-trees or a centroid forest of weald"
         raise TypeError(f"estimator must be {accepted}, got a {type(model).__name__}")
     check_is_fitted(model)
-    most = stored_samples.check_k(k)
+    most = updates.checked_k(k)
     model = model._twin()
-    stored_samples.check_kept(model)
-    return stored_samples.weights_of(model, model.apply(transformed(before, X)), most)
+    updates.check_kept(model)
+    return updates.weights_of_rows(model, model.apply(transformed(before, X)), most)
 
 
 def export_rules(
@@ -522,8 +716,7 @@ def top_features(
         raise TypeError(f"estimator must be a linear model of weald, got {got}; see shap_values")
     model = named_twin(model, estimator)
     integer("n", n, 1)
-    if not isinstance(sign, str) or sign not in ("positive", "negative", "both"):
-        raise ValueError(f"sign must be 'positive', 'negative' or 'both', got {shown(sign)}")
+    checks.choice("sign", sign, "positive", "negative", "both")
     if feature_names is None:
         feature_names = names_of_features(model, before)
     names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")

@@ -58,10 +58,9 @@ from numpy.typing import ArrayLike
 from weald import _weald
 from weald._input import registry
 from weald._input.checks import Float, floats, is_float, shown
-from weald._input.sklearn_private import did_you_mean
+from weald._input.messages import did_you_mean
 
 if TYPE_CHECKING:
-    from weald._weald import _LossParameter, _LossRow
 
     def __getattr__(name: str) -> Any: ...
 
@@ -150,7 +149,7 @@ class Loss:
 class EngineLoss(registry.Value, Loss):
     """Base class of the losses of the engine, whose classes are made from its table."""
 
-    _row: ClassVar[_LossRow]
+    _row: ClassVar[_weald._LossRow]
 
     if TYPE_CHECKING:
 
@@ -249,7 +248,7 @@ class CustomLoss(registry.Value, Loss):
         given = self.functions
         if isclass(given):
             raise ValueError(f"functions must be an instance, got the class {given.__name__}")
-        if given is not None and not has_methods(given):
+        if given is not None and not all(callable(getattr(given, method, None)) for method in _METHODS):
             raise TypeError(f"functions must have the methods {' and '.join(_METHODS)}, got {shown(given)}")
         if given is None and self.name is None:
             raise TypeError("functions must have the methods loss and gradient_hessian, got None")
@@ -313,10 +312,6 @@ def _broadcast(y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
     return one, other
 
 
-def has_methods(loss: object) -> bool:
-    return all(callable(getattr(loss, method, None)) for method in _METHODS)
-
-
 def get(loss: object) -> Loss:
     """Return a loss as an object.
 
@@ -362,7 +357,7 @@ def supporting(what: str) -> list[str]:
     return [name for name, cls in LOSSES.items() if cls._row[what]]  # type: ignore[literal-required]
 
 
-def _checked(parameter: _LossParameter, value: Any) -> float | tuple[float, ...]:
+def _checked(parameter: _weald._LossParameter, value: Any) -> float | tuple[float, ...]:
     """The value of a parameter: a number in its range, or a tuple with one for each output."""
 
     def fits(one: Any) -> bool:
@@ -389,7 +384,7 @@ def _increasing(levels: tuple[float, ...]) -> tuple[float, ...]:
     return found
 
 
-def _made(row: _LossRow) -> type[EngineLoss]:
+def _made(row: _weald._LossRow) -> type[EngineLoss]:
     """The class of a row of the engine's table."""
     parameter = row["parameter"]
     about = _text(row["about"])

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.model_selection import BaseCrossValidator, GroupKFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_array, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -31,6 +31,7 @@ from weald._around.labels import LabelsAround
 from weald._fit.predictions import BaseClassifier
 from weald._input import registry, targets
 from weald._input.checks import (
+    Float,
     check_has_fit,
     check_jobs,
     check_names_of_scorers,
@@ -39,15 +40,14 @@ from weald._input.checks import (
     integer,
     named,
 )
-from weald._input.described import described
 from weald._input.masks import KnownCells
+from weald._input.messages import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import Raw, is_sparse
-from weald._input.y_columns import check_array_of_y
-from weald._labels import group_folds
-from weald._parameters.types import MatrixLike, Prediction, RandomState
-from weald._ranking import known_scorers, scorers
-from weald._rounds.progress import check_verbose
+from weald._input.targets import check_array_of_y
+from weald._parameters.types import MatrixLike, Prediction, RandomState, YWeight
+from weald._ranking import scorers
+from weald._rounds.rounds import check_verbose
 
 __all__ = [
     "MultilabelStratifiedGroupKFold",
@@ -56,6 +56,106 @@ __all__ = [
     "cross_val_predict",
     "cross_validate",
 ]
+
+
+# Passes over the groups in which a group changes its fold where that is better. Few groups still do after the first.
+_MOST_PASSES = 10
+
+
+class _Shares:
+    """The share that each group has of each count, and the shares that the folds have so far.
+
+    The loss is the sum over counts and folds of the squared difference between the share of the fold and that of a fold
+    of equal ones.
+    """
+
+    def __init__(self, counts: sparse.csr_array, n_splits: int) -> None:
+        totals = counts.sum(axis=0)
+        self.ptr, self.columns = counts.indptr, counts.indices.astype(np.intp)
+        self.of_groups = counts.data / totals[counts.indices]
+        self.of_folds = np.zeros((n_splits, counts.shape[1]))
+        self.n_groups = np.zeros(n_splits, dtype=np.int64)
+
+    def of(self, group: int) -> tuple[NDArray[np.intp], Float]:
+        """The counts that a group has a share of, and these shares."""
+        there = slice(self.ptr[group], self.ptr[group + 1])
+        return self.columns[there], self.of_groups[there]
+
+    def norms(self) -> Float:
+        """The sum of the squared shares of each group."""
+        return np.asarray(np.add.reduceat(self.of_groups**2, self.ptr[:-1]))
+
+    def put(self, group: int, fold: int, sign: int = 1) -> None:
+        """Put a group into a fold, or with the sign -1 take it out."""
+        columns, shares = self.of(group)
+        self.of_folds[fold, columns] += sign * shares
+        self.n_groups[fold] += sign
+
+    def best(self, group: int) -> int:
+        """The fold that the group, which is in none, makes the loss smallest in; the first of several."""
+        columns, shares = self.of(group)
+        # The loss grows by 2 Σ share (share of the fold) and a term that is the same for all folds.
+        return int(np.argmin((self.of_folds[:, columns] * shares).sum(axis=1)))
+
+
+def _loss_of_folds(counts: sparse.csr_array, fold: NDArray[np.int64], n_splits: int) -> float:
+    """The loss of folds of groups: see `_Shares`."""
+    member = sparse.csr_array((np.ones(len(fold)), (fold, np.arange(len(fold)))), shape=(n_splits, len(fold)))
+    shares = (member @ counts).toarray() / counts.sum(axis=0)
+    return float(((shares - 1 / n_splits) ** 2).sum())
+
+
+def folds_of_groups(
+    labels: sparse.csr_array, group: NDArray[np.intp], n_groups: int, n_splits: int, priority: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """The fold of each group, of which there are at least as many as folds.
+
+    Groups are put into folds in the order of the largest shares, each into the fold where the loss is smallest then;
+    `priority` is their order where shares are equal. Then groups are moved while that makes the loss smaller. If folds
+    of equal numbers of samples have a smaller loss still, these are returned.
+    """
+    n = labels.shape[0]
+    member = sparse.csr_array((np.ones(n), (group, np.arange(n))), shape=(n_groups, n))
+    of_labels = sparse.csr_array(member @ labels.astype(np.float64))
+    some = np.flatnonzero(of_labels.sum(axis=0))
+    # The last count is that of samples, of which every group has some.
+    sizes = np.bincount(group, minlength=n_groups).astype(np.float64)
+    counts = sparse.csr_array(sparse.hstack([of_labels[:, some], sparse.csr_array(sizes[:, None])], format="csr"))
+    counts.sort_indices()
+    shares = _Shares(counts, n_splits)
+    order = np.lexsort((priority, -shares.norms()))
+    fold = np.empty(n_groups, dtype=np.int64)
+    for one in order:
+        # A fold without groups has no shares, so that it comes before all others.
+        fold[one] = shares.best(one)
+        shares.put(one, fold[one])
+    for _ in range(_MOST_PASSES):
+        if not _moved(shares, fold, order):
+            break
+    equal = np.empty(n_groups, dtype=np.int64)
+    for j, (_, test) in enumerate(GroupKFold(n_splits).split(np.zeros(n), groups=group)):
+        equal[group[test]] = j
+    return equal if _loss_of_folds(counts, equal, n_splits) < _loss_of_folds(counts, fold, n_splits) else fold
+
+
+def _moved(shares: _Shares, fold: NDArray[np.int64], order: NDArray[np.intp]) -> bool:
+    """Move each group to the fold where the loss is smallest, if that is not its own, and tell whether any was moved."""
+    n_moved = 0
+    for group in order:
+        own = fold[group]
+        if shares.n_groups[own] == 1:
+            continue
+        columns, of_group = shares.of(group)
+        shares.put(group, own, -1)
+        costs = (shares.of_folds[:, columns] * of_group).sum(axis=1)
+        best = int(np.argmin(costs))
+        # Sums in another order may differ by rounding, by which a group would move back and forth.
+        if costs[best] < costs[own] - 1e-12:
+            fold[group] = best
+            n_moved += 1
+        shares.put(group, fold[group])
+    return n_moved > 0
+
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -139,12 +239,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         return self.n_splits
 
     def split(
-        self,
-        X: MatrixLike | None,
-        y: MatrixLike,
-        groups: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_weight: YWeight = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -180,7 +275,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         for j in range(self.n_splits):
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
-    def _folds(self, y: MatrixLike | None, y_weight: MatrixLike | None = None) -> NDArray[np.int64]:
+    def _folds(self, y: MatrixLike | None, y_weight: YWeight = None) -> NDArray[np.int64]:
         labels = _known_and_unknown(y, y_weight)
         n, n_labels = labels.shape
         if n < self.n_splits:
@@ -194,7 +289,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):
         return fold
 
 
-def _known_and_unknown(y: MatrixLike | None, y_weight: MatrixLike | None) -> sparse.csr_array:
+def _known_and_unknown(y: MatrixLike | None, y_weight: YWeight) -> sparse.csr_array:
     """The labels, and columns of the unknown entries of those labels that have any.
 
     Unknown entries are distributed like those of a label, so that known negatives are as well.
@@ -258,12 +353,7 @@ class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
     __metadata_request__split: ClassVar[dict[str, object]] = {"groups": True}
 
     def split(
-        self,
-        X: MatrixLike | None,
-        y: MatrixLike,
-        groups: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_weight: YWeight = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -316,7 +406,7 @@ class MultilabelStratifiedGroupKFold(MultilabelStratifiedKFold):
         if len(found) < self.n_splits:
             raise ValueError(f"n_splits must be at most the number of groups, {len(found)}, got {self.n_splits}")
         priority = generator(self.random_state).permutation(len(found)) if self.shuffle else np.arange(len(found))
-        return group_folds.folds(labels, group, len(found), self.n_splits, priority)[group]
+        return folds_of_groups(labels, group, len(found), self.n_splits, priority)[group]
 
 
 def _folds(labels: sparse.csr_array, n_splits: int, priority: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -384,7 +474,7 @@ def check_cv(
 
 
 def _prepared(
-    estimator: BaseEstimator, y: Raw, y_weight: MatrixLike | None, options: dict[str, Any]
+    estimator: BaseEstimator, y: Raw, y_weight: YWeight, options: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
@@ -401,8 +491,8 @@ def _prepared(
     y = targets.with_gaps(y, known)
     if is_sparse(y):
         y = y.tocsr()
-    if options.get("scoring") is not None and known_scorers.has_gaps(y):
-        options = {**options, "scoring": known_scorers.scoring_of_known(options["scoring"], estimator)}
+    if options.get("scoring") is not None and scorers.has_gaps(y):
+        options = {**options, "scoring": scorers.scoring_of_known(options["scoring"], estimator)}
     return y, {**options, "cv": check_cv(options.get("cv"), y, classifier=is_classifier(estimator))}
 
 
@@ -416,12 +506,7 @@ def _called(
 
 @_signed_as(theirs.cross_validate, y_weight=None)
 def cross_validate(
-    estimator: BaseEstimator,
-    X: Raw,
-    y: MatrixLike | None = None,
-    *,
-    y_weight: MatrixLike | None = None,
-    **options: Any,
+    estimator: BaseEstimator, X: Raw, y: MatrixLike | None = None, *, y_weight: YWeight = None, **options: Any
 ) -> dict[str, Any]:
     """Fit and score an estimator on each fold.
 
@@ -474,7 +559,7 @@ def cross_val_predict(
     *,
     method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk"] = "predict",
     k: int | None = None,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
     **options: Any,
 ) -> Prediction:
     """Predict each sample by a model that was fitted on the other folds.

@@ -43,7 +43,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._input import checks, registry, targets
 from weald._input.checks import Float, Matrix
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from weald._parameters.types import MatrixLike, NProjections, RandomState
-    from weald._weald import _ProjectionFamily
 
 __all__ = [
     "GaussianProjection",
@@ -83,7 +82,7 @@ def count_projections(n_projections: object, n_outputs: int) -> int:
 class Projection:
     """Base class of the projection families. Instances are immutable and hashable, and compare by their parameters."""
 
-    def _family(self) -> _ProjectionFamily:
+    def _family(self) -> _weald._ProjectionFamily:
         raise TypeError(
             f"output_projection must be a projection of weald, a callable or a matrix, got {type(self).__name__}"
         )
@@ -136,7 +135,7 @@ class GaussianProjection(Projection):
     (7, 1000)
     """
 
-    def _family(self) -> _ProjectionFamily:
+    def _family(self) -> _weald._ProjectionFamily:
         return {"name": "gaussian", "sparsity": None, "replacement": False}
 
 
@@ -176,7 +175,7 @@ class RademacherProjection(Projection):
                 f"{checks.shown(s)}"
             )
 
-    def _family(self) -> _ProjectionFamily:
+    def _family(self) -> _weald._ProjectionFamily:
         s = None if isinstance(self.sparsity, str) else float(self.sparsity)
         return {"name": "rademacher", "sparsity": s, "replacement": False}
 
@@ -201,7 +200,7 @@ class SubsampleProjection(Projection):
         if not isinstance(self.replacement, bool):
             raise ValueError(f"replacement must be True or False, got {self.replacement!r}")
 
-    def _family(self) -> _ProjectionFamily:
+    def _family(self) -> _weald._ProjectionFamily:
         return {"name": "subsample", "sparsity": None, "replacement": self.replacement}
 
 
@@ -218,7 +217,7 @@ class HadamardProjection(Projection):
     (2, 8)
     """
 
-    def _family(self) -> _ProjectionFamily:
+    def _family(self) -> _weald._ProjectionFamily:
         return {"name": "hadamard", "sparsity": None, "replacement": False}
 
 
@@ -279,7 +278,7 @@ class PCAProjection(Projection):
             raise ValueError(f"n_outputs must be {target.n_outputs}, the number of outputs of y, got {n_outputs!r}")
         return self._draw(n_outputs, n_projections, random_state, target.engine, weights)
 
-    def _family(self) -> _ProjectionFamily:
+    def _family(self) -> _weald._ProjectionFamily:
         return {"name": "pca", "sparsity": None, "replacement": False}
 
 

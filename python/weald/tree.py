@@ -11,9 +11,9 @@ from weald._fit.base import keep
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.tree import BaseTree
 from weald._input.sklearn_private import StrOptions
-from weald._parameters import label_weight as _label_weight
-from weald._parameters import output_scaling as _output_scaling
-from weald._parameters.projections import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA
+from weald._parameters import growing as _growing
+from weald._parameters import weighting as _weighting
+from weald._parameters.growing import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA
 from weald._parameters.types import (
     CategoricalFeatures,
     ClassifierCriterion,
@@ -132,7 +132,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTree._parameter_constraints,
         "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
-        **_label_weight.CONSTRAINTS,
+        **_weighting.LABEL_WEIGHT,
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **BaseClassifier._parameter_constraints,
     }
@@ -281,7 +281,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTree._parameter_constraints,
         "criterion": [StrOptions(REGRESSOR_CRITERIA)],
-        **_output_scaling.CONSTRAINTS,
+        **_growing.OUTPUT_FACTORS,
     }
 
     output_scaling: OutputScaling

@@ -56,17 +56,14 @@ ESTIMATORS = {
 
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
-    "_fit/arrays.py": {
-        "LeafIndicators.transform": "X_as_in_predict",
-    },
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
+        "BaseEnsemble.transform": "X_as_in_predict",
         "WithPaths.decision_path": "X_as_in_predict node_indicator",
-    },
-    "_fit/boosted.py": {
-        "BoostedModel.apply": "X_as_in_predict",
+        "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
     },
     "_fit/boosting.py": {
+        "BoostedModel.apply": "X_as_in_predict",
         "BaseBoosting.fit": "errors_of_fit X_of_fit y sample_weight y_weight_of_boosting label_names fitted_self",
     },
     "_fit/compression.py": {
@@ -75,9 +72,6 @@ SHARED_TEXTS = {
     "_fit/forest.py": {
         "BaseForest.fit": "errors_of_fit X_of_fit y sample_weight y_weight label_names trees fitted_self",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
-    },
-    "_fit/named_outputs.py": {
-        "BestLabels.predict_topk": "X_as_in_predict how_to_rank ranked_labels",
     },
     "_tools/predictor.py": {
         "Predictor.predict_topk": "how_to_rank",
@@ -130,6 +124,9 @@ SHARED_TEXTS = {
         "label_coverage_at_k": "unless_known",
         "micro_f1": "y_true_and_pred y_weight_of_metrics",
         "coverage_error": "y_weight_of_metrics",
+        "hierarchical_precision": "closed_labels y_weight_of_metrics",
+        "fmax": "y_weight_of_metrics",
+        "auprc": "y_weight_of_metrics",
     },
     "conformal.py": {
         "ConformalRegressor.fit": "sample_weight_of_calibration label_names groups",
@@ -157,21 +154,14 @@ SHARED_TEXTS = {
         "CalibratedLabels.predict": "X_of_estimator",
         "CalibratedLabels.score": "scored",
         "CalibratedLabels.decision_function": "X_of_estimator",
-    },
-    "tree.py": {
-        "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
-    },
-    "_labels/hierarchical_metrics.py": {
-        "hierarchical_precision": "closed_labels y_weight_of_metrics",
-        "fmax": "y_weight_of_metrics",
-        "auprc": "y_weight_of_metrics",
-    },
-    "_around/hierarchical.py": {
         "HierarchicalLabels.predict_proba": "X_of_estimator",
         "HierarchicalLabels.decision_function": "X_of_estimator",
         "HierarchicalLabels.predict_sparse": "X_of_estimator",
         "HierarchicalLabels.predict": "X_of_estimator",
         "HierarchicalLabels.score": "scored",
+    },
+    "tree.py": {
+        "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
     },
     "_around/labels.py": {
         "WithScores.predict_proba": "X_of_estimator",
@@ -179,10 +169,8 @@ SHARED_TEXTS = {
         "WithScores.predict_sparse": "X_of_estimator",
         "LabelsAround.predict_log_proba": "X_of_estimator",
     },
-    "_around/voting.py": {
-        "BaseVoting.fit": "label_names",
-    },
     "voting.py": {
+        "BaseVoting.fit": "label_names",
         "VotingClassifier.predict": "X_of_estimators",
         "VotingClassifier.predict_proba": "X_of_estimators probabilities",
         "VotingClassifier.predict_log_proba": "X_of_estimators",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeGuard, cast
 
 import numpy as np
@@ -19,36 +18,20 @@ from sklearn.utils import Tags
 
 from weald._fit.base import BaseModel, check_parameters
 from weald._fitted.at_once import FittedAsOne, fitted_at_once, of_one_fit
-from weald._fitted.fits import HERE, Fits
+from weald._fitted.fits import Fit as Fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, registry
 from weald._input.checks import Float
-from weald._input.described import described
 from weald._input.frames import CONTAINERS, OUTPUT
+from weald._input.messages import described
 from weald._input.sklearn_private import HasMethods
 from weald._input.targets import Target
 from weald._parameters.types import RandomState
-from weald._ranking.pipelines import apart
+from weald._ranking.outputs import apart
 
 # Raises unless a value of an estimator is what it must be: the error is a sentence about it.
 Claim = Callable[[Any, Any], None]
 Claims = dict[str, Claim]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The arguments of `fit`, and where its fits are carried out. Checks replace them by what the estimator is fitted to."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    y_weight: Any = None
-    label_names: Any = None
-    groups: Any = None
-    fits: Fits = HERE
-    # Checked y, and where predictions of unseen samples come from.
-    target: Any = None
-    cv: Any = None
 
 
 class Checked(HasMethods):  # type: ignore[misc]

@@ -16,19 +16,18 @@ from sklearn.utils import Tags
 
 from weald._around import unseen
 from weald._around.base import AroundOne, Checked, Claims, Fit, is_own, need
-from weald._fit.linear import BaseLinear
-from weald._fit.named_outputs import BestLabels, NamedOutputs
-from weald._fit.predictions import BaseClassifier
+from weald._fit.base import BestLabels, NamedOutputs
+from weald._fit.predictions import BaseClassifier, known_target
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, elementary, masks, targets
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat, Target, label_classes
-from weald._parameters.types import MatrixLike, Prediction, Scores, available_if
-from weald._ranking import best, ranks
-from weald._ranking.outputs import of_labels
-from weald._ranking.pipelines import apart, transformed
+from weald._parameters.types import MatrixLike, Prediction, Scores, YWeight, available_if
+from weald._ranking import ranks
+from weald._ranking.outputs import apart, of_labels, transformed
+from weald.linear import BaseLinear
 
 # Binary digits of whole numbers that float64 holds, with one to spare, and its least power of two.
 _DIGITS = 52
@@ -109,17 +108,15 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
         y = (target.original if is_sparse else target.original.toarray()).astype(form.dtype)
         return replace(given, y=y, y_weight=target.known, target=target)
 
-    def _read(self, y: MatrixLike | None, y_weight: MatrixLike | None, n_samples: int) -> tuple[sparse.csr_array, Any]:
+    def _read(self, y: MatrixLike | None, y_weight: YWeight, n_samples: int) -> tuple[sparse.csr_array, Any]:
         """The known labels of other samples, and the pattern of unknown ones."""
-        names = getattr(self, "target_names_in_", None)
-        target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
-        return target.read_plain(y, n_samples, type(self).__name__, "scores of labels", y_weight)
+        return known_target(self).read_plain(y, n_samples, type(self).__name__, "scores of labels", y_weight)
 
     @abstractmethod
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         """The labels that are predicted, as CSR."""
 
-    def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: MatrixLike | None) -> Any:
+    def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: YWeight) -> Any:
         """The known labels that are predicted, those that are true, the pattern of unknown ones, and sample weights."""
         named = self._named(X)
         truth, mask = self._read(y, y_weight, named.shape[0])
@@ -196,7 +193,7 @@ class LabelsOnUnseen(LabelsAround):
         """Fit the estimator. Returns scores of samples by models that were not fitted on them, and sample weights."""
         target, weights, floor = given.target, given.sample_weight, self._floor()
         read = partial(unseen.scores_at_least, floor=floor, n_labels=target.n_outputs)
-        oob = lambda final, rows: unseen.fit_out_of_bag(final, rows, given, floor)  # noqa: E731
+        oob = partial(unseen.fit_out_of_bag, floor=floor)
         self.estimator_, scores, known = unseen.unseen(self, given, read, unseen.stacked, oob)
         scores = without(scores, target.mask)
         own = np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
@@ -262,7 +259,7 @@ class WithScores(LabelsOnUnseen):
             The scores, as of `RandomForestClassifier.predict_sparse`.
         """
         check_fitted(self)
-        floor = best.checked_min_score(min_score)
+        floor = ranks.checked_min_score(min_score)
         return unseen.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
     def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:

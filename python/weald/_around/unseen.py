@@ -6,7 +6,8 @@ Sparse scores of labels are those of any classifier, in blocks of samples.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,29 +18,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 
 from weald._around.base import Fit
-from weald._fit.bagging import BaseBagging
+from weald._fit.forest import BaseBagging
 from weald._fitted.fits import Read, fitted_last, with_folds
-from weald._input.checks import Float, Matrix, check_is_instance, count_samples, draw_seed, folds_of
-from weald._input.described import kind_of
+from weald._input.checks import Float, check_is_instance, draw_seed, folds_of
 from weald._input.elementary import expit
 from weald._input.frames import different
-from weald._input.sklearn_private import safe_indexing
+from weald._input.messages import kind_of
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking import best, outputs
-from weald._ranking.outputs import of_labels
-from weald._ranking.pipelines import apart
-from weald._rounds.folds import Dealt
-from weald._rounds.progress import Progress
-
-
-def blocks_of(X: Matrix, width: int) -> Iterator[Any]:
-    """Blocks of samples with about 2**23 scores."""
-    n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), count_samples(X)
-    if is_sparse(X) and n > n_rows:
-        X = X.tocsr()
-    for start in range(0, max(1, n), n_rows):
-        yield X if n <= n_rows else safe_indexing(X, slice(start, min(start + n_rows, n)))
+from weald._ranking import outputs, ranks
+from weald._ranking.outputs import apart, of_labels
+from weald._rounds.held_out import Dealt
+from weald._rounds.rounds import Progress
 
 
 def check_scores(estimator: BaseEstimator) -> None:
@@ -82,7 +72,7 @@ def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_lab
         found = sparse.csr_array(final.predict_sparse(X, min_score=floor))
         outputs.check_values(found.data, outputs.called(final, "predict_sparse"), is_proba=True)
     else:
-        parts = [best.at_least(_dense_probabilities(final, rows), floor) for rows in blocks_of(X, n_labels)]
+        parts = [ranks.at_least(_dense_probabilities(final, rows), floor) for rows in ranks.blocks_of(X, n_labels)]
         found = stacked(parts)
     if found.shape[1] != n_labels:
         raise ValueError(
@@ -99,16 +89,15 @@ def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     return expit(of_labels(estimator, "decision_function", X))
 
 
-def fit_out_of_bag(final: Any, X: Any, given: Fit, floor: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+def fit_out_of_bag(final: Any, given: Fit, floor: float) -> tuple[sparse.csr_array, NDArray[np.intp]]:
     """Fit to labels; return out-of-bag scores of at least `floor`, and by how many models each sample has such scores."""
-    scores, n_models = final._fit_out_of_bag(X, given.y, given.sample_weight, floor, given.y_weight, given.fits)
+    scores, n_models = final._fit_out_of_bag(given, floor)
     return sparse.csr_array(scores), n_models
 
 
 def out_of_bag(estimator: BaseEstimator, given: Fit, floor: float) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted clone, out-of-bag scores of at least `floor` as CSR, and a mask of the samples with such scores."""
-    fit = lambda final, rows: fit_out_of_bag(final, rows, given, floor)  # noqa: E731
-    model, (scores, n_models) = fitted_last(estimator, given.X, given.y, fit)
+    model, (scores, n_models) = fitted_last(estimator, given, partial(fit_out_of_bag, floor=floor))
     return model, scores, n_models > 0
 
 
@@ -194,22 +183,20 @@ def unseen(
 
     `given` is what checks have made of the arguments. `joined` makes one table
     of what `read` returns for blocks of samples; it is told the model that was fitted to all samples. `read_out_of_bag` fits
-    the last step of a pipeline to X, and returns predictions and for how many trees each sample was unseen.
+    the last step of a pipeline, and returns predictions and for how many trees each sample was unseen.
     """
     cv = given.cv
     _check_groups(given.groups, cv)
-    estimator, fits, X, y = around._given(), given.fits, given.X, given.y
-    n = y.shape[0]
+    estimator, n = around._given(), given.y.shape[0]
     if isinstance(cv, str) and cv == "given":
-        return estimator, joined(fits.read(estimator, X, read), estimator), np.ones(n, dtype=np.bool_)
+        return estimator, joined(given.fits.read(estimator, given.X, read), estimator), np.ones(n, dtype=np.bool_)
     parts = [] if isinstance(cv, str) else _folds(cv, given)
     with Progress(type(around).__name__, "fit", len(parts) + 1, around.verbose) as progress:
         if isinstance(cv, str):
-            model, (found, n_trees) = fitted_last(estimator, X, y, read_out_of_bag)
+            model, (found, n_trees) = fitted_last(estimator, given, read_out_of_bag)
             progress(1)
             return model, found, n_trees > 0
-        args = estimator, X, y, given.sample_weight, given.y_weight, parts, read, progress
-        model, blocks, order = with_folds(fits, *args)
+        model, blocks, order = with_folds(estimator, given, parts, read, progress)
     at = np.full(n, len(order))
     at[order] = np.arange(len(order))
     return model, _in_order(joined(blocks, model), at), at < len(order)

@@ -16,16 +16,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from weald._around.base import Around, Fit
+from weald._around.base import Around
 from weald._fit import updates
 from weald._fit.base import BaseModel
-from weald._fitted.fits import Fits, Fold, Read, fitted, fitted_last, of_fold
+from weald._fitted.fits import Fit, Fits, Fold, Read, fitted, fitted_last, of_fold
 from weald._input.checks import count_samples, integer, is_integer, number, shown
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import apart, innermost
-from weald._rounds.progress import Progress
+from weald._ranking.outputs import apart, innermost
+from weald._rounds.rounds import Progress
 from weald._tools.merge import merge
 
 # Errors due to data and parameters, which would occur again on any other worker.
@@ -137,36 +137,22 @@ class OnExecutor(Fits):
 
     # --- fits --------------------------------------------------------------------------------------------------------
 
-    def fit_parts(
-        self, model: Any, what: str, n: int, X: Any, y: Any, weights: Any, y_weight: Any, others: dict[str, Any]
-    ) -> Any:
-        """The fit of a model whose parts are `n` trees or labels; `others` are further arguments of its `fit`."""
-        return self._start_parts(model, what, n, X, y, weights, y_weight, None, others)()[0]
-
     def in_parts(
-        self,
-        model: Any,
-        X: MatrixLike,
-        y: Any,
-        weights: Any,
-        y_weight: Any,
-        fit_part: Callable[..., Any] | None = None,
+        self, model: Any, given: Fit, fit_part: Callable[..., Any] | None = None
     ) -> tuple[Any, list[Any]] | None:
-        found = _parts_of(model, X, y, weights, y_weight)
-        return None if found is None else self._start_parts(*found, X, y, weights, y_weight, fit_part, {})()
+        found = _parts_of(model, given)
+        return None if found is None else self.start_parts(*found, given, fit_part, {})()
 
-    def _start_parts(
+    def start_parts(
         self,
         model: Any,
         what: str,
         n: int,
-        X: Any,
-        y: Any,
-        weights: Any,
-        y_weight: Any,
+        given: Fit,
         fit_part: Callable[..., Any] | None,
         others: dict[str, Any],
     ) -> Callable[[], tuple[Any, list[Any]]]:
+        """The fit of a model whose parts are `n` trees or labels; `others` are further arguments of its `fit`."""
         ranges = [range(start, stop) for start, stop in _cuts(n, self.n_parts)]
         updates.checked_range(model, what, ranges[0], n)
         silent = clone(model).set_params(verbose=0)
@@ -178,45 +164,37 @@ class OnExecutor(Fits):
         ]
         progress = Progress(type(model).__name__, what[:-1], n, int(model.verbose))
         told = lambda i: progress(progress.n_done + len(ranges[i]))  # noqa: E731
-        wait_for_all = self.submit(calls, (X, y, weights, y_weight), told)
+        wait_for_all = self.submit(calls, given.data, told)
 
         def result() -> tuple[Any, list[Any]]:
             with progress:
                 found = wait_for_all()
+            X, y, weights, y_weight = given.data
             merged = merge([part for part, _ in found], X, y, weights, y_weight=y_weight)
             return merged, [more for _, more in found]
 
         return result
 
     def start(
-        self,
-        estimator: BaseEstimator,
-        X: MatrixLike,
-        y: Any,
-        weights: Any,
-        y_weight: Any = None,
-        told: Callable[[], object] = lambda: None,
+        self, estimator: BaseEstimator, given: Fit, told: Callable[[], object] = lambda: None
     ) -> Callable[[], Any]:
         final: Any = apart(estimator)[0]
         if isinstance(estimator, FrozenEstimator):
-            return super().start(estimator, X, y, weights, y_weight, told)
-        is_around, parts = isinstance(final, Around) and final._fits_apart, _parts_of(final, X, y, weights, y_weight)
+            return super().start(estimator, given, told)
+        is_around, parts = isinstance(final, Around) and final._fits_apart, _parts_of(final, given)
         if not is_around and parts is None:
             call: Call = ("the fit to all samples", (_fit_whole, estimator))
-            found = self.submit([call], (X, y, weights, y_weight), lambda _: told())
+            found = self.submit([call], given.data, lambda _: told())
             return lambda: found()[0]
         if isinstance(estimator, Pipeline):
-
-            def fit_last(last: Any, rows: MatrixLike) -> None:
-                last._become(self.start(last, rows, y, weights, y_weight)())
-
-            fit: Callable[[], Any] = lambda: fitted_last(estimator, X, y, fit_last)[0]  # noqa: E731
+            fit_last = lambda last, rows: last._become(self.start(last, rows)())  # noqa: E731
+            fit: Callable[[], Any] = lambda: fitted_last(estimator, given, fit_last)[0]  # noqa: E731
         elif is_around:
             model = clone(final)
-            fit = lambda: model._run(Fit(X, y, weights, y_weight, fits=self))  # noqa: E731
+            fit = lambda: model._run(Fit(*given.data, fits=self))  # noqa: E731
         else:
             assert parts is not None
-            model, merged = clone(final), self._start_parts(*parts, X, y, weights, y_weight, None, {})
+            model, merged = clone(final), self.start_parts(*parts, given, None, {})
             fit = lambda: model._become(merged()[0]) or model  # noqa: E731
 
         def result() -> Any:
@@ -227,20 +205,12 @@ class OnExecutor(Fits):
         return result
 
     def start_folds(
-        self,
-        estimator: BaseEstimator,
-        X: Any,
-        y: Any,
-        weights: Any,
-        y_weight: Any,
-        folds: list[Fold],
-        read: Read,
-        told: Callable[[], object],
+        self, estimator: BaseEstimator, given: Fit, folds: list[Fold], read: Read, told: Callable[[], object]
     ) -> Callable[[], list[Any]]:
         calls: list[Call] = [
             (f"the fit without fold {i}", (_fit_fold, estimator, *fold, read)) for i, fold in enumerate(folds)
         ]
-        return self.submit(calls, (X, y, weights, y_weight), lambda _: told())
+        return self.submit(calls, given.data, lambda _: told())
 
     def read(self, model: BaseEstimator, X: MatrixLike, read: Read) -> list[Any]:
         inside, before = innermost(model)
@@ -271,21 +241,21 @@ def _fit_part(
     fit_part: Callable[..., Any] | None,
     others: dict[str, Any],
 ) -> tuple[Any, Any]:
-    X, y, weights, y_weight = data
     if fit_part is not None:
-        return model, fit_part(model, X, y, weights, y_weight, part)
-    return model.fit(X, y, weights, **{what: part}, **_if_given(y_weight=y_weight), **others), None
+        return model, fit_part(model, Fit(*data), part)
+    X, y, weights, y_weight = data
+    told = {} if y_weight is None else {"y_weight": y_weight}
+    return model.fit(X, y, weights, **{what: part}, **told, **others), None
 
 
 def _fit_whole(data: tuple[Any, ...], estimator: BaseEstimator) -> BaseEstimator:
-    return fitted(estimator, *data)
+    return fitted(estimator, Fit(*data))
 
 
 def _fit_fold(
     data: tuple[Any, ...], estimator: BaseEstimator, train: NDArray[Any], test: NDArray[Any], read: Read
 ) -> Any:
-    X, y, weights, y_weight = data
-    return of_fold(estimator, X, y, weights, y_weight, train, test, read)
+    return of_fold(estimator, Fit(*data), train, test, read)
 
 
 def _read_rows(data: tuple[Any, ...], rows: Any) -> Any:
@@ -296,13 +266,9 @@ def _read_rows(data: tuple[Any, ...], rows: Any) -> Any:
 # --- in the calling process ------------------------------------------------------------------------------------------
 
 
-def _if_given(**arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
-
-
-def _parts_of(model: Any, X: MatrixLike, y: Any, weights: Any, y_weight: Any) -> tuple[Any, str, int] | None:
+def _parts_of(model: Any, given: Fit) -> tuple[Any, str, int] | None:
     """A clone of a model inside a meta-estimator that can be fitted in parts, what these are, and of how many; or None."""
-    found = model._parts_for(count_columns(y)) if isinstance(model, BaseModel) else None
+    found = model._parts_for(count_columns(given.y)) if isinstance(model, BaseModel) else None
     if found is None:
         return None
     what, n = found
@@ -311,7 +277,7 @@ def _parts_of(model: Any, X: MatrixLike, y: Any, weights: Any, y_weight: Any) ->
     if getattr(model, "warm_start", False):
         model.set_params(warm_start=False)
     if what == "labels":
-        target = model._check_y(y, weights, count_samples(X), y_weight)
+        target = model._check_y(given.y, given.sample_weight, count_samples(given.X), given.y_weight)
         if target.kind != "labels":
             return None
         n = target.n_outputs

@@ -14,13 +14,13 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import boosting_checks
+from weald._fit import boosting
 from weald._fit.boosting import BaseBoosting
 from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
@@ -29,11 +29,9 @@ from weald._input.frames import names_of
 from weald._input.schema import Schema
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
-from weald._input.targets import Target
-from weald._input.y_columns import check_one_kind
-from weald._parameters import label_weight
-from weald._parameters.types import MatrixLike
-from weald._rounds import folds
+from weald._input.targets import Target, check_one_kind
+from weald._parameters.types import MatrixLike, SampleWeight
+from weald._rounds import held_out
 
 if TYPE_CHECKING:
     from weald._fit.base import BaseModel
@@ -61,7 +59,7 @@ def fit_part(
     all_reduce: AllReduce,
     *,
     n_samples: int,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     keep_stages: bool = False,
 ) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over several workers.
@@ -166,7 +164,7 @@ def fit_part(
 
 def _n_different(workers: _Workers, checked: _Checked, most: int) -> int:
     """The number of different samples of all workers, or of one of them that alone has more than counts."""
-    own = folds.different(checked.X, checked.weights)
+    own = held_out.different_samples(checked.X, checked.weights)
     workers.agree(lambda: own, lambda own: _Told(len(own), {}, [own if len(own) <= most else own[:0]]))
     of_all = [told.classes[0] for told in workers.told if told.classes]
     return max(*(told.n_given for told in workers.told), len(np.unique(np.concatenate(of_all))))
@@ -356,7 +354,7 @@ def _check_supported(model: BaseBoosting) -> None:
 class _Part:
     """The samples of a worker as passed, without those of weight zero."""
 
-    def __init__(self, model: BaseBoosting, X: Raw, y: Raw, sample_weight: ArrayLike | None) -> None:
+    def __init__(self, model: BaseBoosting, X: Raw, y: Raw, sample_weight: SampleWeight) -> None:
         model._validate_params()
         model._check_parameters()
         _check_supported(model)
@@ -474,9 +472,9 @@ class _Checked:
         new._plan = self.plan = _weald.plan_of_boosting(self.asked, (0, 0, 0, True, False))
         shared = new._describe(self.target)
         if grown is not None:
-            boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
+            boosting.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared
-        boosting_checks.check_effects(new, new._n_columns(self.target), has_validation=False)
+        boosting.check_effects(new, new._n_columns(self.target), has_validation=False)
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and _has_softmax(new)
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(
@@ -485,7 +483,7 @@ class _Checked:
             )
         there = np.count_nonzero(part.weights) if part.weights is not None else n
         weights = part.weights if there else None
-        self.of_labels = label_weight.of_labels(new, self.target, weights)
+        self.of_labels = new._of_labels(self.target, weights)
         by_row = _weald.weights_by_row(self.target.engine, new._row_weights(self.target, weights))
         self.weights = by_row if there else np.zeros(n)
         self._n_there = n if self.weights is None else int(np.count_nonzero(self.weights))

@@ -25,11 +25,12 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +38,122 @@ from scipy import sparse
 
 from weald import loss, projection
 from weald._files.archives import ELSEWHERE, is_of_others
-from weald._files.texts import DTYPE, KINDS, TENSOR_TYPES, dtype_of, list_of, only_item, shape_of, to_text
 from weald._input import registry
 from weald._input.checks import Matrix
-from weald._input.described import cut, described
+from weald._input.messages import cut, described
 from weald._input.sparse import is_sparse
 from weald._input.targets import LabelFormat
 from weald._labels.hierarchy import LabelHierarchy
-from weald._rounds.early_stopping import EarlyStopping
+from weald._rounds.held_out import EarlyStopping
 
-__all__ = ["Decoder", "Encoder"]
+# The maximum numbers of lists and objects of a text, which take far more memory than their text. Brackets are counted
+# before decoding, including those within strings.
+_MOST_BRACKETS = {"[": 1 << 22, "{": 1 << 20}
+# The dtypes of tensors; arrays of other types are stored as bytes.
+TENSOR_TYPES = {"|b1", "|u1", "<i4", "<i8", "<u4", "<u8", "<f4", "<f8"}
+DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|[US][1-9][0-9]{0,8})")
+# The kinds of dtypes that arrays may have.
+KINDS = "biufUS"
+
+
+def to_text(encoded: object) -> str:
+    """The JSON of an encoded value as ASCII, which does not depend on the order of keys."""
+    return json.dumps(encoded, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def prove_size(text: str) -> None:
+    """Check that a text does not contain too many lists and objects."""
+    for bracket, most in _MOST_BRACKETS.items():
+        what = "lists" if bracket == "[" else "objects"
+        if (n := text.count(bracket)) > most:
+            raise ValueError(f"the parameters and attributes must have at most {most} {what} as JSON, got {n}")
+
+
+def arrays_of(encoded: object) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
+    """Name, type and shape of each tensor that a text refers to, as stated in the text."""
+    to_come = [encoded]
+    while to_come:
+        part = to_come.pop()
+        if isinstance(part, dict):
+            array = part.get("array")
+            if isinstance(array, dict) and "tensor" in array:
+                yield array["tensor"], dtype_of(array.get("dtype"), KINDS), shape_of(array.get("shape"))
+            to_come.extend(part.values())
+        elif isinstance(part, list):
+            to_come.extend(part)
+
+
+def prove_arrays(encoded: object, arrays: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+    """Check, before any array is read, that a text uses each array once, with its type and shape."""
+    left = dict(arrays)
+    for name, dtype, shape in arrays_of(encoded):
+        array = left.pop(name, None) if isinstance(name, str) else None
+        if array is None:
+            raise ValueError(f"a tensor must be an array of the file that is not used elsewhere, got {described(name)}")
+        _prove_tensor(name, dtype, shape, *array)
+    if left:
+        raise ValueError(f"the array {min(left)!r} must be part of an attribute, got an array that is not used")
+
+
+def _prove_tensor(
+    name: str, dtype: np.dtype[Any], shape: list[int], found_dtype: str, found_shape: tuple[int, ...]
+) -> None:
+    """Check that an array of the file has the type and the shape that the text states."""
+    little, n_bytes = dtype.newbyteorder("<"), math.prod(shape) * dtype.itemsize
+    if little.str in TENSOR_TYPES:
+        if found_dtype != little.str or list(found_shape) != shape:
+            raise ValueError(
+                f"the array {name!r} must have dtype {little.str} and shape {shape}, as stated in the text, got dtype "
+                f"{found_dtype} and shape {list(found_shape)}"
+            )
+    elif found_dtype != "|u1" or found_shape != (n_bytes,):
+        raise ValueError(
+            f"the array {name!r} must be {n_bytes} bytes, for dtype {dtype.str} and shape {shape}, got dtype "
+            f"{found_dtype} and shape {list(found_shape)}"
+        )
+
+
+def shape_of(value: object) -> list[int]:
+    shape = list_of(value)
+    if len(shape) > 32 or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+        raise ValueError(f"the shape of an array must be a list of at most 32 sizes, got {cut(str(shape))}")
+    return shape
+
+
+def list_of(value: object, length: int | None = None) -> list[Any]:
+    if not isinstance(value, list) or length not in (None, len(value)):
+        of_length = "" if length is None else f" of length {length}"
+        raise ValueError(f"the content must be a list{of_length}, got {described(value)}")
+    return value
+
+
+def dtype_of(text: object, kinds: str) -> np.dtype[Any]:
+    if not isinstance(text, str) or not DTYPE.fullmatch(text):
+        raise ValueError(f"a dtype must be a string such as '<f8', got {described(text)}")
+    dtype = np.dtype(text)
+    if dtype.kind not in kinds:
+        raise ValueError(f"a dtype must be of kind {', '.join(kinds)}, got {dtype.str}")
+    return dtype
+
+
+def from_text(text: str) -> object:
+    """Parse the JSON of a text, after checks of its size and for duplicate keys."""
+
+    def no_constant(name: str) -> Never:
+        raise ValueError(f"numbers must be JSON, got {name}")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("an object must have distinct names, got a name twice")
+        return found
+
+    prove_size(text)
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+    except RecursionError as error:
+        raise ValueError("values must be nested less deeply, got more levels than can be read") from error
+
 
 _VALUES = {
     cls.__name__: cls
@@ -60,6 +167,7 @@ _VALUES = {
         EarlyStopping,
     )
 }
+_LOSSES = {name: cls for name, cls in registry.PARTS.items() if issubclass(cls, loss.Loss)}
 _SPARSE = {
     f"{name}_{kind}": getattr(sparse, f"{name}_{kind}") for name in ("csc", "csr") for kind in ("array", "matrix")
 }
@@ -228,7 +336,9 @@ class Decoder:
             return encoded
         if isinstance(encoded, list):
             return [self.decode(item) for item in encoded]
-        tag, content = only_item(encoded)
+        if not isinstance(encoded, dict) or len(encoded) != 1:
+            raise ValueError(f"an object must have a single key, its tag, got {described(encoded)}")
+        [(tag, content)] = encoded.items()
         known: dict[str, Callable[[Any], Any]] = {
             "float": self._float,
             "int": self._int,
@@ -239,12 +349,20 @@ class Decoder:
             "scalar": self._scalar,
             "array": self._array,
             "sparse": self._sparse,
-            "value": self._value,
-            "loss": self._loss,
+            "value": lambda content: self._made(
+                content, _VALUES, f"a value must be one of {', '.join(_VALUES)} with its parameters"
+            ),
+            "loss": lambda content: self._made(
+                content,
+                _LOSSES,
+                "a loss must be a class of weald.loss with its parameters",
+            ),
             "random_state": self._random_state,
             "label_format": self._label_format,
             "hierarchy": self._hierarchy,
-            "part": self._part,
+            "part": lambda content: self._made(
+                content, registry.PARTS, "a part must be of a known class with its fields"
+            ),
             **{tag: partial(decode, self) for tag, decode in self._objects.items()},
         }
         if tag not in known:
@@ -368,34 +486,20 @@ class Decoder:
         matrix.check_format(full_check=True)
         return matrix
 
-    def _value(self, content: object) -> object:
+    def _made(self, content: object, classes: Mapping[str, Any], what: str) -> Any:
+        """An object of one of these classes with these fields; `what` it must be is for messages."""
         name, fields = list_of(content, 2)
-        cls = _VALUES.get(name) if isinstance(name, str) else None
+        cls: Any = classes.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
-        if cls is None or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
-            raise ValueError(
-                f"a value must be one of {', '.join(_VALUES)} with its parameters, got {described(name)} "
-                f"with {described(fields)}"
-            )
-        return cls(**fields)
-
-    def _loss(self, content: object) -> loss.Loss:
-        name, fields = list_of(content, 2)
-        cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
-        fields = self.decode(fields)
-        is_loss = isinstance(cls, type) and issubclass(cls, loss.Loss)
-        if not is_loss or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
-            raise ValueError(
-                f"a loss must be a class of weald.loss with its parameters, got {described(name)} with "
-                f"{described(fields)}"
-            )
+        known = {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else None
+        if type(fields) is not dict or fields.keys() != known:
+            raise ValueError(f"{what}, got {described(name)} with {described(fields)}")
         if cls is loss.CustomLoss and fields["functions"] is not None:
             raise ValueError(f"a custom loss must have no methods, got {described(fields['functions'])}")
         try:
-            made: loss.Loss = cls(**fields)
+            return cls(**fields)
         except TypeError as error:
             raise ValueError(str(error)) from error
-        return made
 
     def _random_state(self, content: object) -> np.random.RandomState:
         keys, pos, has_gauss, cached = map(self.decode, list_of(content, 4))
@@ -420,17 +524,6 @@ class Decoder:
         found = object.__new__(LabelHierarchy)
         found.__setstate__(self.decode(content))
         return found
-
-    def _part(self, content: object) -> object:
-        name, fields = list_of(content, 2)
-        cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
-        fields = self.decode(fields)
-        known = {f.name for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else None
-        if type(fields) is not dict or fields.keys() != known:
-            raise ValueError(
-                f"a part must be of a known class with its fields, got {described(name)} with {described(fields)}"
-            )
-        return cls(**fields)
 
 
 def _plain(array: NDArray[Any]) -> list[Any]:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import Tags, TransformerTags
 
 from weald import _weald
-from weald._fitted.at_once import of_one_fit
-from weald._fitted.proof import check_fitted
-from weald._input import frames
-from weald._input.checks import Float, Matrix, as_float32, check_rows, relative, shown
+from weald._input.checks import Float, Matrix, as_float32, check_rows, relative
 from weald._input.sparse import csr_of
-from weald._parameters.types import MatrixLike, available_if
 
 _ARRAYS = (
     "children_left",
@@ -165,7 +159,7 @@ def leaf_indicator(forest: _weald.Forest | _weald.CentroidForest, nodes: NDArray
     n, n_trees = nodes.shape
     columns = np.empty((n, n_trees), dtype=np.int64)
     n_columns = 0
-    for tree, leaves in enumerate(_leaves(forest)):
+    for tree, leaves in enumerate(leaves_of(forest)):
         columns[:, tree] = n_columns + np.searchsorted(leaves, nodes[:, tree])
         n_columns += len(leaves)
     # CSR has one dtype for columns and for offsets.
@@ -175,7 +169,7 @@ def leaf_indicator(forest: _weald.Forest | _weald.CentroidForest, nodes: NDArray
     return sparse.csr_matrix(parts, shape=(n, n_columns))
 
 
-def _leaves(forest: _weald.Forest | _weald.CentroidForest) -> Iterator[NDArray[np.intp]]:
+def leaves_of(forest: _weald.Forest | _weald.CentroidForest) -> Iterator[NDArray[np.intp]]:
     """The leaves of each tree, in ascending order."""
     for i in range(forest.n_trees):
         tree = forest.tree(i)
@@ -184,114 +178,3 @@ def _leaves(forest: _weald.Forest | _weald.CentroidForest) -> Iterator[NDArray[n
             yield np.flatnonzero(start[1:] == start[:-1])
         else:
             yield np.flatnonzero(tree.children_left() < 0)
-
-
-class LeafIndicators:
-    """Ensembles of trees that transform samples to indicators of the leaves that they reach."""
-
-    _forest: _weald.Forest
-    n_features_in_: int
-
-    @abstractmethod
-    def _grows_trees(self) -> bool:
-        """True, or an AttributeError for models of other estimators."""
-
-    @available_if(lambda self: self._grows_trees())
-    @of_one_fit
-    def transform(self, X: MatrixLike) -> sparse.csr_matrix:
-        """Return indicators of the leaves that samples reach, which are features for other estimators.
-
-        The columns are those of scikit-learn's `RandomTreesEmbedding`, with trees that know y, and so fit their
-        training samples better than others. It takes the time of `apply`, and 12 bytes for each sample and tree. If
-        `set_output` or scikit-learn's configuration asks for frames, a ValueError is raised.
-
-        >>> from sklearn.datasets import load_iris
-        >>> import weald
-        >>> X, y = load_iris(return_X_y=True)
-        >>> weald.ExtraTreesClassifier(10, max_leaf_nodes=4, random_state=0).fit(X, y).transform(X).shape
-        (150, 40)
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-
-        Returns
-        -------
-        CSR matrix of shape (n_samples, n_leaves), float64
-            A column for each leaf of each tree, tree by tree and in the order of the nodes. Each row has a 1 for each
-            tree, in the column of the leaf that the sample reaches there.
-        """
-        estimator: Any = self
-        if (container := frames.transform_container(estimator)) != "default":
-            raise ValueError(
-                f"transform={container!r} is not supported by {type(self).__name__}, whose transform returns a sparse "
-                f'matrix with a column for each leaf: call set_output(transform="default") of the {type(self).__name__}'
-            )
-        checked = estimator._check_predict(X)
-        return leaf_indicator(self._forest, self._forest.apply(checked, estimator._n_threads(checked)))
-
-    @available_if(lambda self: self._grows_trees())
-    def fit_transform(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, **fit_params: Any
-    ) -> sparse.csr_matrix:
-        """Fit to training samples, and return the leaves that they reach.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as in `fit`
-            The training samples.
-        **fit_params
-            Other parameters of `fit`.
-
-        Returns
-        -------
-        CSR matrix of shape (n_samples, n_leaves), float64
-            The result of `transform` for X.
-        """
-        estimator: Any = self
-        found: sparse.csr_matrix = estimator.fit(X, y, sample_weight, **fit_params).transform(X)
-        return found
-
-    @available_if(lambda self: self._grows_trees())
-    @of_one_fit
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return the names of the columns of `transform`.
-
-        Parameters
-        ----------
-        input_features : array-like of shape (n_features,) of str or None, default=None
-            Only for compatibility with scikit-learn: the names of the features of `fit`, which are no part of the
-            result.
-
-        Returns
-        -------
-        ndarray of shape (n_leaves,), of strings as objects
-            The class in lower case, the index of the tree and that of the node, as in "randomforestclassifier_0_2".
-        """
-        check_fitted(self)
-        if input_features is not None:
-            self._check_names(np.asarray(input_features, dtype=object))
-        name = type(self).__name__.lower()
-        pairs = ((tree, node) for tree, leaves in enumerate(_leaves(self._forest)) for node in leaves.tolist())
-        return np.array([f"{name}_{tree}_{node}" for tree, node in pairs], dtype=object)
-
-    def _check_names(self, given: NDArray[np.object_]) -> None:
-        known = getattr(self, "feature_names_in_", None)
-        if given.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"input_features must have length {self.n_features_in_}, the number of features of fit, got an array "
-                f"of shape {given.shape}"
-            )
-        if known is not None and not np.array_equal(given, known):
-            first = int(np.flatnonzero(given != known)[0])
-            raise ValueError(
-                f"input_features is not equal to feature_names_in_: it must have {known[first]!r} at position {first}, "
-                f"got {shown(given[first])}"
-            )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()  # type: ignore[misc]
-        if hasattr(self, "transform"):  # whose result is always float64
-            tags.transformer_tags = TransformerTags(preserves_dtype=[])
-        return tags

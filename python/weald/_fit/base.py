@@ -6,6 +6,7 @@ import os
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -14,26 +15,24 @@ import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
-from sklearn.utils import Tags
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone, is_classifier
+from sklearn.utils import Tags, TransformerTags
 
 from weald import _weald
-from weald._fit.arrays import LeafIndicators, Tree, decision_path
-from weald._fit.named_outputs import NamedOutputs
-from weald._fit.samples import Samples
+from weald._fit.arrays import Tree, decision_path, leaf_indicator, leaves_of
 from weald._fitted.at_once import FittedAsOne, of_one_fit
+from weald._fitted.fits import Fit
 from weald._fitted.proof import Proof, check_fitted
-from weald._input import checks, frames, masks, registry
+from weald._input import checks, frames, masks, messages, registry, schema, targets
 from weald._input import schema as _schema
-from weald._input.checks import Float, Matrix, Number, RowWeights
+from weald._input.checks import Float, Matrix, Number, RowWeights, boolean, count_samples
+from weald._input.messages import telling_names
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from weald._input.sparse import Raw
-from weald._input.targets import Target
-from weald._parameters import constraints, label_weight, output_scaling, projections
-from weald._parameters.max_features import n_drawn_features
-from weald._parameters.other_names import telling_names
-from weald._parameters.projections import Growth
+from weald._input.targets import LabelFormat, Target
+from weald._parameters import growing, weighting
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
     CategoricalFeatures,
     Estimator,
@@ -44,13 +43,247 @@ from weald._parameters.types import (
     NProjections,
     OutputProjection,
     RandomState,
+    SampleWeight,
+    Scores,
+    YWeight,
+    available_if,
 )
-from weald._ranking import best
+from weald._ranking import ranks
 from weald._rounds.linear_start import Added
+from weald.projection import CONSTRAINTS
 
 if TYPE_CHECKING:
     from weald._fit.tree import BaseTree
-    from weald._weald import _Model, _TreeConfig
+
+
+class NamedOutputs:
+    """Estimators whose predictions can be frames."""
+
+    n_outputs_: int
+    # After a fit on classes or labels.
+    n_classes_: Any
+    classes_: Any
+    _label_format: LabelFormat | None
+
+    def set_output(
+        self,
+        *,
+        transform: Literal["default", "pandas", "polars"] | None = None,
+        predict: Literal["default", "pandas", "polars"] | None = None,
+    ) -> Self:
+        """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
+
+        A frame has a column for each output, named as in `target_names_in_` or "y0", "y1" and so on; scores of one
+        output of classes have one for each class, those of several are a list of frames, and a single column is a
+        Series. pandas keeps the index of X and sparse labels; polars has no sparse columns, and raises a ValueError for
+        them. Copies, pickles and model files keep the setting; `sklearn.base.clone` does not keep that of `predict`, as
+        scorers need arrays.
+
+        >>> from sklearn.datasets import load_linnerud
+        >>> import weald
+        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
+        >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
+        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
+        ['Weight', 'Waist', 'Pulse']
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            The container of the result of `transform`, if there is one: only "default", a sparse matrix, is supported;
+            with the others, which a pipeline may set, `transform` raises a ValueError. None: no change.
+        predict : {"default", "pandas", "polars"} or None, default=None
+            The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
+            "default": arrays, which other methods always return. None: no change.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+        """
+        chosen: dict[str, Any] = {}
+        if transform is not None and hasattr(self, "transform"):
+            chosen[frames.TRANSFORM] = {"transform": frames.check_name(transform, "transform")}
+        elif transform is not None and not (isinstance(transform, str) and transform == "default"):
+            raise ValueError(
+                f"transform must be None, since {type(self).__name__} has no method transform, got {transform!r}; "
+                "use predict=... for predictions as frames"
+            )
+        if predict is not None:
+            frames.check_predict(predict)
+            chosen[frames.OUTPUT] = str(predict)
+        self.__dict__.update(chosen)
+        if predict == "default":
+            del self.__dict__[frames.OUTPUT]
+        return self
+
+
+def has_labels(estimator: NamedOutputs) -> bool:
+    check_fitted(estimator)
+    return estimator._label_format is not None
+
+
+def ranks_columns(estimator: NamedOutputs) -> bool:
+    """Whether columns of scores can be ranked: after a fit on labels or on one output of classes."""
+    check_fitted(estimator)
+    return is_classifier(estimator) and (estimator.n_outputs_ == 1 or estimator._label_format is not None)
+
+
+class BestLabels:
+    """Classifiers that rank their labels, or the classes of one output."""
+
+    n_outputs_: int
+    n_classes_: Any
+    classes_: Any
+    _label_format: Any
+
+    @available_if(ranks_columns)
+    @of_one_fit
+    def predict_topk(
+        self,
+        X: MatrixLike,
+        k: int,
+        *,
+        names: bool = False,
+        scores: Scores = "auto",
+        min_score: float | None = None,
+        exclude: MatrixLike | None = None,
+    ) -> tuple[NDArray[Any], Float]:
+        """Predict the `k` labels, or classes of one output, with the largest scores.
+
+        The scores of all labels are never held at once. Thresholds are not used.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        k : int
+            Number of labels to return, from 1 to the number of labels or classes.
+        names : bool, default=False
+            Whether names are returned in place of indices: those in `target_names_in_`, or classes of one output.
+        scores : {"auto", "probability", "margin"}, default="auto"
+            The scores that are returned: those of `predict_proba` or of `decision_function`, which for the first of two
+            classes is the negative one of the second. "auto" are probabilities if there are any.
+        min_score : float or None, default=None
+            Labels with a lower score, in the unit of the scores, are not returned. None returns all.
+        exclude : {array-like, sparse matrix} of shape (n_samples, n_labels), list of int or None, default=None
+            Labels that are not returned, such as those that a sample has already: True or 1 in a matrix, or entries of
+            a sparse one that are not zero; or a list of labels for all samples. Classes of one output are given by
+            positions.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
+            Indices of labels, positions in `classes_`, or their names, in decreasing order of the score; of equal ones,
+            the lower index comes first. If `min_score` and `exclude` leave fewer than `k`, the last places are -1, or
+            None for names.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their scores. Where there is no label, the probability 0 or the margin minus infinity.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `k` or `min_score` is out of range, if there are no such `scores` or names, or if `exclude` does not have a valid
+            shape, type or values.
+        """
+        check_fitted(self)
+        X, n_samples = self._to_rank(X)
+        width = self.n_classes_ if self._label_format is None else self.n_outputs_
+        has_probabilities, has_margins = hasattr(self, "predict_proba"), hasattr(self, "decision_function")
+        as_margins = ranks.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
+        k, floor = ranks.checked_k(k, width), ranks.checked_floor(min_score, as_margins)
+        of_columns = self._names_to_rank() if boolean("names", names) else None
+        given = None if exclude is None else frames.names_of(exclude, "exclude")
+        if (where := frames.different(given, getattr(self, "target_names_in_", None))) is not None:
+            raise ValueError(f"exclude must have {where}: its columns must be the labels, in the order of y")
+        marked = ranks.excluded(exclude, n_samples, width)
+        indices, found = self._k_best(X, k, marked, as_margins=as_margins)
+        labels, found = ranks.padded_by_floor(indices, found, floor, are_margins=as_margins)
+        return labels if of_columns is None else ranks.named_labels(labels, of_columns), found
+
+    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
+        """Samples as `_k_best` takes them, and their number."""
+        return X, count_samples(X)
+
+    @abstractmethod
+    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        """The `k` best labels or classes of samples, without the marked ones, and their scores."""
+
+    def _names_to_rank(self) -> NDArray[Any]:
+        """What columns of scores are: the classes, or the names of the labels."""
+        if self._label_format is None:
+            return np.asarray(self.classes_)
+        found: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
+        if found is None:
+            raise ValueError(
+                "names must be False for labels without names: label_names must be passed to fit, or y must be a frame "
+                "with column names"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a fit is made of: X, y and the weights, after their checks."""
+
+    X: Matrix
+    target: Target
+    # Sample weights, which are zero for samples without a known value of y; None if all are one.
+    weights: Float | None
+    # The same with the rule of class weights, or weights by class: see `weights_by_row` of the engine.
+    row_weights: RowWeights
+    # What is known of y in the engine's form; None if all is known.
+    known: Any
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        n: int = self.X.shape[0]
+        return n
+
+    @property
+    def n_positive(self) -> int:
+        """The number of samples with positive weight."""
+        weights = self.row_weights[0]
+        return self.n if weights is None else int(np.count_nonzero(weights))
+
+    def of(self, estimator: BaseModel, target: Target | None = None) -> Samples:
+        """The same samples for an estimator with other class weights, or with another form of y."""
+        target = self.target if target is None else target
+        row_weights = estimator._row_weights(target, self.weights)
+        return replace(self, target=target, row_weights=row_weights, known=target.known_in_engine)
+
+
+def prepare(estimator: BaseModel, given: Fit, *, goes_on: bool = False) -> Samples:
+    """Check the arguments of a fit, and set the attributes of `estimator` that describe X.
+
+    Samples without a known value of y get the weight zero. Categories are those of the samples with positive weight. A
+    fit that goes on, as it does with `warm_start`, keeps the features of the fit before.
+    """
+    name, y, y_weight = type(estimator).__name__, given.y, given.y_weight
+    checks.check_is_given(y, name)
+    kept = estimator._kept_schema(given.X, goes_on)
+    X = estimator._check_X(given.X, reset=True, kept=kept)
+    n = X.shape[0]
+    weights = None if given.sample_weight is None else checks.check_weights(given.sample_weight, n)
+    target = estimator._check_y(y, weights, n, y_weight)
+    if given.label_names is not None:
+        target = targets.with_label_names(target, given.label_names, y_weight)
+    if y_weight is not None and not estimator._masks_y:
+        masks.check_nothing(y_weight, target.original.shape, name, y)
+    if target.known is not None:
+        weights = masks.weights_of_known(target.known, weights, target.names)
+    if target.known is not None and target.n_outputs == 1:
+        # The weights of one output are those of samples.
+        if target.known.is_graded:
+            own = masks.dense(target.known.weights, np.float64)[:, 0]
+            weights = own if weights is None else own * weights
+        target = replace(target, known=masks.KnownCells(target.mask) if target.kind == "numbers" else None)
+    if weights is not None and not weights.all() and (kept is None or kept.n_features == X.shape[1]):
+        X = schema.of_samples(estimator, given.X, X, weights > 0, learned=kept is None)
+    if weights is not None and not goes_on:
+        messages.of_tiny_weights(weights, estimator._least_weights(int(np.count_nonzero(weights))))
+    return Samples(X, target, weights, estimator._row_weights(target, weights), target.known_in_engine)
+
 
 # The results do not depend on the number of threads, and more threads than processors would be idle.
 _MOST_THREADS = max(256, os.cpu_count() or 1)
@@ -151,7 +384,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
-        **projections.CONSTRAINTS,
+        **CONSTRAINTS,
     }
     # How thresholds are chosen, for estimators without the parameter `splitter`.
     _splitter: ClassVar[str] = "best"
@@ -187,6 +420,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     max_leaf_nodes: int | Literal["auto"] | None
     min_impurity_decrease: float
     monotonic_cst: MonotonicCst
+    interaction_cst: InteractionCst
 
     n_features_in_: int
     target_names_in_: NDArray[np.object_]
@@ -203,7 +437,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         explained: _weald.Forest | _weald.Boosted = self._engine
         return explained
 
-    def _with_engine(self, model: _Model) -> Self:
+    def _with_engine(self, model: _weald._Model) -> Self:
         """A copy with another model of the engine."""
         other: Self = self._twin()
         other.__dict__[self._proof.attribute] = self._proof.holding(model)
@@ -266,14 +500,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     # Whether sparse numerical y stays sparse, as do predictions then.
     _keeps_sparse_y: ClassVar[bool] = False
 
-    def _reads_sparse_y(self, y_weight: MatrixLike | None) -> bool:
+    def _reads_sparse_y(self, y_weight: YWeight) -> bool:
         """Whether a fit reads sparse numerical y as it is."""
         return self._keeps_sparse_y
 
     @abstractmethod
-    def _check_y(
-        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None
-    ) -> Target:
+    def _check_y(self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: YWeight = None) -> Target:
         """Check y and convert it to the engine's form."""
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
@@ -322,11 +554,8 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
             X = schema.with_codes(X)
         elif kept is None:
             asked = self._asked_categories()
-            if (
-                checks.is_floats(X)
-                and X.ndim == 2
-                and (asked is None or (isinstance(asked, str) and asked == "from_dtype"))
-            ):
+            are_floats = type(X) is np.ndarray and X.dtype.kind == "f" and X.ndim == 2
+            if are_floats and (asked is None or (isinstance(asked, str) and asked == "from_dtype")):
                 # Nothing is to be learned of the columns.
                 for name in (_schema.CATEGORIES, _schema.LABELS):
                     self.__dict__.pop(name, None)
@@ -359,12 +588,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         """The schema of a model that this one is fitted to, if there is one."""
         return None
 
-    def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
-        """The same parameters without output projections."""
+    def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _weald._TreeConfig:
+        """The parameters of trees in the engine's form, but for their features, leaves, bins and projections."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
-        found: _TreeConfig = {
+        found: _weald._TreeConfig = {
             "criterion": criterion,
             "splitter": getattr(self, "splitter", self._splitter),
             "max_depth": as_size(self.max_depth),
@@ -372,12 +601,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
             "min_samples_leaf": min(int(leaf), sys.maxsize),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "min_weight_leaf": float(getattr(self, "min_weight_leaf", 0.0)),
-            "max_features": n_drawn_features(self.max_features, self.n_features_in_),
-            "max_leaf_nodes": self._most_leaves(),
+            "max_features": self.n_features_in_,
+            "max_leaf_nodes": None,
             "min_impurity_decrease": float(self.min_impurity_decrease),
             "seed": seed,
             "output_projection": None,
-            "max_bins": self._bins_of_trees(),
+            "max_bins": None,
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
             "categories": None,
             "monotonic_cst": None,
@@ -388,20 +617,12 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         if hasattr(self, _schema.CATEGORIES):
             found["categories"] = _schema.to_engine(self)
         if getattr(self, "monotonic_cst", None) is not None:
-            found["monotonic_cst"] = constraints.monotonic_to_engine(self, n_outputs)
+            found["monotonic_cst"] = growing.monotonic_to_engine(self, n_outputs)
         if getattr(self, "interaction_cst", None) is not None:
-            found["interaction_cst"] = constraints.groups_to_engine(self)
-        if output_scaling.are_given(self):
-            found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
+            found["interaction_cst"] = growing.groups_to_engine(self)
+        if any(getattr(self, name, None) is not None for name in growing.OUTPUT_FACTORS):
+            found.update(growing.factors_to_engine(self, criterion))  # type: ignore[typeddict-item]
         return found
-
-    def _most_leaves(self) -> int | None:
-        """`max_leaf_nodes` in the engine's form; boosting chooses it by default."""
-        return as_size(self.max_leaf_nodes)
-
-    def _bins_of_trees(self) -> int | None:
-        """The bins that the engine makes for trees; boosting has a parameter of its own."""
-        return None
 
     def _check_predict(self, X: MatrixLike) -> Matrix:
         check_fitted(self)
@@ -416,7 +637,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
         """The description of y at fit, without its samples."""
 
     def _reduced_error_pruned(
-        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None, y_weight: MatrixLike | None
+        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: SampleWeight, y_weight: YWeight
     ) -> _weald.Forest:
         """The model after reduced-error pruning of each tree on validation samples."""
         with checks.renamed(X="X_val", y="y_val"):
@@ -431,7 +652,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
 
     def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Matrix:
         """CSR of the results of `build` for blocks of checked samples."""
-        return best.stacked(self._check_predict(X), self.n_outputs_, build)
+        return ranks.stacked(self._check_predict(X), self.n_outputs_, build)
 
     def _scores(self, X: MatrixLike) -> Float:
         """Raw scores of samples, of shape (n_samples, n_columns)."""
@@ -520,29 +741,27 @@ class TreeParameters(BaseModel):
     n_projections: NProjections
     ccp_alpha: float
     categorical_features: CategoricalFeatures
-    interaction_cst: InteractionCst
 
-    def _tree_config(self, samples: Samples, growth: Growth) -> _TreeConfig:
+    def _tree_config(self, samples: Samples, growth: Growth) -> _weald._TreeConfig:
         """Parameters of trees that are grown on these samples, in the engine's form."""
         target = samples.target
-        criterion = projections.check_criterion(self.criterion, self.output_projection, target.kind)
+        criterion = growing.check_criterion(self.criterion, self.output_projection, target.kind)
         config = self._growth_config(samples.n_positive, criterion, growth.seed, target.n_outputs)
-        if getattr(self, "label_weight", None) is not None:
-            config.update(label_weight.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
-        if self.output_projection is not None or isinstance(self.n_projections, bool):
-            given = self.output_projection, self.n_projections
-            config["output_projection"] = projections.to_engine(*given, target, growth)
-        return config
-
-    def _bins_of_trees(self) -> int | None:
-        """The maximum number of bins of a feature, which extra-trees do not have."""
-        max_bins = getattr(self, "max_bins", None)
+        config["max_features"] = n_drawn_features(self.max_features, self.n_features_in_)
+        config["max_leaf_nodes"] = as_size(self.max_leaf_nodes)
+        max_bins = getattr(self, "max_bins", None)  # extra-trees have none
         if max_bins is not None and getattr(self, "splitter", "best") == "random":
             raise ValueError(f'max_bins must be None with splitter="random", got {max_bins!r}')
-        return as_size(max_bins)
+        config["max_bins"] = as_size(max_bins)
+        if getattr(self, "label_weight", None) is not None:
+            config.update(weighting.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
+        if self.output_projection is not None or isinstance(self.n_projections, bool):
+            given = self.output_projection, self.n_projections
+            config["output_projection"] = growing.projection_to_engine(*given, target, growth)
+        return config
 
 
-class BaseEnsemble(LeafIndicators, BaseModel):
+class BaseEnsemble(BaseModel):
     """What ensembles share: access to their members, and the leaves that samples reach."""
 
     _warn_column: ClassVar[bool] = True
@@ -595,7 +814,105 @@ class BaseEnsemble(LeafIndicators, BaseModel):
         return self._forest.apply(checked, self._n_threads(checked)).astype(np.int64)
 
     def _grows_trees(self) -> bool:
+        """True, or an AttributeError for models of other estimators."""
         return True
+
+    @available_if(lambda self: self._grows_trees())
+    @of_one_fit
+    def transform(self, X: MatrixLike) -> sparse.csr_matrix:
+        """Return indicators of the leaves that samples reach, which are features for other estimators.
+
+        The columns are those of scikit-learn's `RandomTreesEmbedding`, with trees that know y, and so fit their
+        training samples better than others. It takes the time of `apply`, and 12 bytes for each sample and tree. If
+        `set_output` or scikit-learn's configuration asks for frames, a ValueError is raised.
+
+        >>> from sklearn.datasets import load_iris
+        >>> import weald
+        >>> X, y = load_iris(return_X_y=True)
+        >>> weald.ExtraTreesClassifier(10, max_leaf_nodes=4, random_state=0).fit(X, y).transform(X).shape
+        (150, 40)
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples, n_leaves), float64
+            A column for each leaf of each tree, tree by tree and in the order of the nodes. Each row has a 1 for each
+            tree, in the column of the leaf that the sample reaches there.
+        """
+        if (container := frames.transform_container(self)) != "default":
+            raise ValueError(
+                f"transform={container!r} is not supported by {type(self).__name__}, whose transform returns a sparse "
+                f'matrix with a column for each leaf: call set_output(transform="default") of the {type(self).__name__}'
+            )
+        checked = self._check_predict(X)
+        return leaf_indicator(self._forest, self._forest.apply(checked, self._n_threads(checked)))
+
+    @available_if(lambda self: self._grows_trees())
+    def fit_transform(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, **fit_params: Any
+    ) -> sparse.csr_matrix:
+        """Fit to training samples, and return the leaves that they reach.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            The training samples.
+        **fit_params
+            Other parameters of `fit`.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples, n_leaves), float64
+            The result of `transform` for X.
+        """
+        found: sparse.csr_matrix = self.fit(X, y, sample_weight, **fit_params).transform(X)
+        return found
+
+    @available_if(lambda self: self._grows_trees())
+    @of_one_fit
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Return the names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of shape (n_features,) of str or None, default=None
+            Only for compatibility with scikit-learn: the names of the features of `fit`, which are no part of the
+            result.
+
+        Returns
+        -------
+        ndarray of shape (n_leaves,), of strings as objects
+            The class in lower case, the index of the tree and that of the node, as in "randomforestclassifier_0_2".
+        """
+        check_fitted(self)
+        if input_features is not None:
+            self._check_names(np.asarray(input_features, dtype=object))
+        name = type(self).__name__.lower()
+        pairs = ((tree, node) for tree, leaves in enumerate(leaves_of(self._forest)) for node in leaves.tolist())
+        return np.array([f"{name}_{tree}_{node}" for tree, node in pairs], dtype=object)
+
+    def _check_names(self, given: NDArray[np.object_]) -> None:
+        known = getattr(self, "feature_names_in_", None)
+        if given.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"input_features must have length {self.n_features_in_}, the number of features of fit, got an array "
+                f"of shape {given.shape}"
+            )
+        if known is not None and not np.array_equal(given, known):
+            first = int(np.flatnonzero(given != known)[0])
+            raise ValueError(
+                f"input_features is not equal to feature_names_in_: it must have {known[first]!r} at position {first}, "
+                f"got {checks.shown(given[first])}"
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])  # the result is always float64
+        return tags
 
 
 class WithPaths(BaseEnsemble):
@@ -624,3 +941,18 @@ class WithPaths(BaseEnsemble):
 def as_size(value: Any) -> int | None:
     """An integer parameter as the engine's size; a value beyond that is as good as the largest size."""
     return None if value is None else min(int(value), sys.maxsize)
+
+
+def n_drawn_features(max_features: MaxFeatures | Literal["auto"], n_features: int) -> int:
+    """The number of features that each node draws; all for "auto", in whose place boosting puts its choice."""
+    if max_features is None or max_features == "auto":
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "half":
+        return min(max(4, -(-n_features // 2)), n_features)
+    if max_features == "log2":
+        return max(1, n_features.bit_length() - 1)
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))

@@ -1,64 +1,950 @@
-"""Fits of boosting, for all kinds of y."""
+"""Boosting for all kinds of y: the fitted model, the parameters and their checks, and the fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from inspect import isclass, signature
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import boosting_checks
-from weald._fit.boosted import grows_trees
-from weald._fit.boosting_parameters import BoostingParameters
-from weald._fit.samples import Samples, prepare
-from weald._fitted.at_once import fitted_at_once
-from weald._fitted.proof import check_fitted
-from weald._input import checks, masks, warned
-from weald._input.checks import Float, Matrix, draw_seed
+from weald._fit import memory
+from weald._fit.base import (
+    BINS_CONSTRAINTS,
+    BaseEnsemble,
+    BaseModel,
+    Members,
+    Samples,
+    as_size,
+    n_drawn_features,
+    prepare,
+    unfitted,
+)
+from weald._fit.tree import BaseTree
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import Fit
+from weald._fitted.proof import PLANNED, BoostedProof, check_fitted
+from weald._input import checks, elementary, masks, messages
+from weald._input.checks import MOST, Float, Matrix, Number, draw_seed, shown
+from weald._input.messages import telling_names
+from weald._input.schema import Schema
+from weald._input.sklearn_private import HasMethods, Interval, StrOptions
+from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters import label_weight
-from weald._parameters.max_features import n_drawn_features
-from weald._parameters.other_names import telling_names
+from weald._parameters import growing
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
+    CategoricalFeatures,
+    InteractionCst,
+    LabelNames,
     MatrixLike,
+    RandomState,
+    SampleWeight,
+    YWeight,
     available_if,
     fit_context,
 )
-from weald._ranking.known_scorers import has_gaps
-from weald._rounds import callbacks as _callbacks
-from weald._rounds import cross_validated as _cross_validated
-from weald._rounds import eval_sets as _eval_sets
+from weald._ranking.scorers import has_gaps
+from weald._rounds import held_out, linear_start, rounds
 from weald._rounds import held_out as _held_out
-from weald._rounds import linear_start, weak_models
 from weald._rounds import rounds as _rounds
-from weald._rounds.eval_sets import EvalSet
-from weald._rounds.held_out import Held
-from weald._rounds.progress import Progress
+from weald._rounds.held_out import EarlyStopping, EvalSet, Held
+from weald._rounds.rounds import Progress
+from weald.loss import CustomLoss, Loss, get
+from weald.projection import Projected, RademacherProjection
 
 if TYPE_CHECKING:
-    from weald._weald import _BoostConfig
     from weald.linear import LinearClassifier
+
+
+def grows_trees(estimator: BoostedModel) -> bool:
+    if getattr(estimator, "_weak", estimator.estimator) is not None:
+        raise AttributeError(
+            f"{type(estimator).__name__} with estimator= has no trees, but models of another estimator"
+        )
+    return True
+
+
+class BoostedModel(BaseEnsemble):
+    """What fitted boosting models for all kinds of y share."""
+
+    _proof = BoostedProof
+    _memory_of_fit = staticmethod(memory.of_boosting)
+
+    n_estimators: int | Literal["auto"]
+    categorical_features: CategoricalFeatures
+    estimator: BaseEstimator | None
+    init: BaseEstimator | Literal["auto", "linear"] | None
+
+    n_estimators_: int
+    max_features_: int
+    max_leaf_nodes_: int | None
+    _model: _weald.Boosted
+    # Weak models that are not trees of the engine, one for each stage.
+    _weak: list[Any] | None
+    # Parameters of the stages so far.
+    _shared: dict[str, Any]
+    # Losses and scores after each round, including rounds that were not kept.
+    _curves: dict[str, Float]
+    # For each of the `eval_sets`: its name, and losses and scores after each stage that was kept.
+    _eval_curves: tuple[tuple[str, Float, Float | None], ...]
+    # The fitted model that stages start from.
+    _init: BaseEstimator | None = None
+
+    @property
+    def _has_trees(self) -> bool:  # type: ignore[override]
+        return self._weak is None
+
+    @property
+    def _scored_by_engine(self) -> bool:  # type: ignore[override]
+        return self._weak is None and self._init is None
+
+    @property
+    def _forest(self) -> _weald.Forest:  # type: ignore[override]
+        forest = self._model.forest
+        if forest is None:
+            raise AttributeError(f"{type(self).__name__} has no trees with estimator={self.estimator!r}")
+        return forest
+
+    def _asked_categories(self) -> object:
+        # Weak models of scikit-learn have no categories.
+        return None if self.estimator is not None else self.categorical_features
+
+    def _to_matrix(self, X: MatrixLike, *, reset: bool, fitting: bool) -> Matrix:
+        weak = self.estimator if reset or fitting else self._weak
+        if weak is None:
+            return checks.check_X(self, X, reset=reset)
+        model = weak[0] if isinstance(weak, list) and weak else self.estimator
+        return checks.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags.allow_nan = checks.tags_of(self.estimator).input_tags.allow_nan
+        if getattr(self, "_weak", self.estimator) is not None:
+            tags.transformer_tags = None
+        return tags
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        if "_model" in state:
+            # Fits clone both, unless `init` is frozen.
+            state |= {name: unfitted(state[name]) for name in ("estimator", "init")}
+        return state
+
+    def _n_columns(self, target: Target) -> int:
+        """The number of columns of scores, which is one for two classes."""
+        single = target.kind == "classes" and target.n_outputs == 1
+        return 1 if single and len(target.classes[0]) <= 2 else target.n_columns
+
+    # --- initial scores ----------------------------------------------------------------------------------------------
+
+    def _model_of_start(self) -> BaseEstimator | None:
+        """The model that stages start from, unfitted; None if it needs no fit."""
+        return None if isinstance(self.init, FrozenEstimator | str) else self.init
+
+    def _fitted_init(self, X: Matrix, y: MatrixLike, weights: Float | None) -> BaseEstimator | None:
+        """The model that stages start from, which is fitted unless it is frozen."""
+        if self.init is None or isinstance(self.init, str):
+            return None
+        if isclass(self.init):
+            raise ValueError(f"init must be an instance, got the class {self.init.__name__}")
+        if isinstance(self.init, FrozenEstimator):
+            check_takes_codes(self.init)
+            return self.init
+        X, y, weights = checks.without_absent(X, y, weights)
+        with checks.named("init"):
+            estimator = clone(self.init)
+            if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+                name = type(estimator).__name__
+                raise ValueError(f"init must support sample_weight in fit, since samples have weights, got {name}")
+            estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+        return estimator
+
+    def _start_margins(self, X: Matrix, margins: object, name: str, target: Target | None = None) -> Float | None:
+        """Initial scores of samples, of shape (n_samples, n_columns), in the engine's unit."""
+        width = self._n_columns(target) if target is not None else self._model.width
+        if margins is not None:
+            if self._init is not None:
+                raise ValueError(f"{name} is not supported with init: one of them must be None")
+            margins = checks.floats(margins, name)
+            margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
+            if margins.shape != (X.shape[0], width):
+                raise ValueError(f"{name} must have shape {(X.shape[0], width)}, got an array of shape {margins.shape}")
+            if not np.isfinite(margins).all():
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
+            found = margins / self._unit()
+        elif self._init is None:
+            return None
+        else:
+            found = self._margins_of_init(self._init, X, width)
+        return np.ascontiguousarray(found, dtype=np.float64)
+
+    def _margins_of_init(self, init: BaseEstimator, X: Matrix, width: int) -> Float:
+        with checks.named("init"):
+            found = np.repeat(self._margins_of(init, X), len(self._loss._levels) or 1, axis=1)
+        if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
+            raise ValueError(
+                f"init must predict finite numbers of shape {(X.shape[0], width)}, got an array of shape "
+                f"{found.shape} from {type(init).__name__}"
+            )
+        return found
+
+    def _margins_of(self, estimator: BaseEstimator, X: Matrix) -> Float:
+        """Scores of another model, in the engine's unit."""
+        found = columns_of(estimator.predict(X), X.shape[0])
+        if self._loss.link != "log":
+            return found
+        if not (found > 0).all():
+            raise ValueError(
+                f"init must predict positive numbers, since the scores of loss={self._loss.name!r} are "
+                f"logarithms of predictions, got other numbers from {type(estimator).__name__}"
+            )
+        return elementary.log(found)
+
+    @property
+    def _loss(self) -> Loss:
+        """The loss of the stages, without the methods of a loss of the user."""
+        return losses.get(self._shared["loss"])
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: MatrixLike, *, n_stages: object = None, base_margin: object = None) -> Float:
+        if (scores := self.__dict__.get("_scores_at_stage")) is not None:
+            return np.asarray(scores)
+        X = self._check_predict(X)
+        return self._scores_of(X, n_stages=n_stages, base_margin=base_margin)
+
+    def _scores_of(self, X: Matrix, *, n_stages: object = None, base_margin: object = None) -> Float:
+        """Raw scores of checked X, of shape (n_samples, width)."""
+        margins = self._start_margins(X, base_margin, "base_margin")
+        if self._weak is None:
+            model = self._model if n_stages is None else self._model.truncated(self._check_stages(n_stages))
+            scores = model.predict_scores(X, self._n_threads(X))
+        else:
+            n_stages = self.n_estimators_ if n_stages is None else self._check_stages(n_stages)
+            scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
+            for _, scores in zip(range(n_stages), self._staged_weak(X), strict=False):  # noqa: B007
+                pass
+        return scores if margins is None else scores + margins
+
+    def _check_stages(self, n_stages: object, *, least: int = 0) -> int:
+        return checks.integer("n_stages", n_stages, least, self.n_estimators_)
+
+    def _staged(self, X: MatrixLike) -> Iterator[Float]:
+        """Raw scores after each stage, each a new array."""
+        return self._staged_of(self._check_predict(X))
+
+    def _staged_of(self, X: Matrix) -> Iterator[Float]:
+        """The same for checked X."""
+        X = X.tocsr() if is_sparse(X) and self._weak is None else X
+        margins = self._start_margins(X, None, "base_margin")
+        staged = self._staged_weak(X) if self._weak is not None else self._model.staged_scores(X, self._n_threads())
+        for scores in staged:
+            yield scores if margins is None else scores + margins
+
+    def _staged_weak(self, X: Matrix) -> Iterator[Float]:
+        scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
+        assert self._weak is not None
+        for estimator, step in zip(self._weak, self._shared["learning_rate"] * self._model.step_sizes(), strict=True):
+            direction = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+            scores = scores + step * direction
+            yield scores
+
+    # --- attributes of the stages ------------------------------------------------------------------------------------
+
+    def _fitted(self, attribute: str) -> _weald.Boosted:
+        """The engine's model. Before a fit, `attribute` does not exist, as for any estimator of scikit-learn."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
+        return self._model
+
+    @property
+    def start_(self) -> Float:
+        """The constant initial scores: a copy, of shape (n_columns,)."""
+        return self._fitted("start_").start()
+
+    @property
+    def learning_rate_(self) -> float:
+        """The factor of the contribution of every stage: `learning_rate`, or what "auto" stands for."""
+        self._fitted("learning_rate_")
+        return float(self._shared["learning_rate"])
+
+    @property
+    def step_sizes_(self) -> Float:
+        """The factor of each stage for each column of scores, before `learning_rate_`: a copy, (`n_estimators_`, n_columns).
+
+        It is 1 if the leaves hold the values that they add, and 0 if a stage adds nothing to a column.
+        """
+        return self._fitted("step_sizes_").step_sizes()
+
+    @property
+    @of_one_fit
+    def train_score_(self) -> Float:
+        """The loss on the training samples after each round: a copy, of shape (n_rounds,).
+
+        After an early stop there are more rounds than stages that were kept. See
+        `docs/boosting.md#losses-of-several-outputs`.
+        """
+        losses = self._fitted("train_score_").train_score()
+        return self._curve("train", losses)
+
+    @property
+    @of_one_fit
+    def validation_score_(self) -> Float:
+        """The loss on the validation samples after each round, with folds their mean: a copy, of shape (n_rounds,)."""
+        losses = self._curve("validation", self._fitted("validation_score_").validation_score())
+        if not len(losses):
+            raise AttributeError(
+                f"{type(self).__name__} has no validation_score_, since it was fitted without validation samples"
+            )
+        return losses
+
+    @property
+    @of_one_fit
+    def oob_scores_(self) -> Float:
+        """The loss after each round on the samples that the round did not draw: a copy, of shape (n_rounds,).
+
+        It exists only if every round left out samples with known y: with `subsample` below 1, and not after
+        `refit_leaves`.
+        """
+        losses = self._curve("out_of_bag", self._fitted("oob_scores_").oob_score())
+        if not len(losses):
+            raise AttributeError(
+                f"{type(self).__name__} has no oob_scores_, oob_score_ and oob_improvement_, since some rounds left "
+                "out no samples; set subsample below 1"
+            )
+        return losses
+
+    @property
+    @of_one_fit
+    def oob_score_(self) -> float:
+        """The last of `oob_scores_`."""
+        return float(self.oob_scores_[-1])
+
+    @property
+    @of_one_fit
+    def oob_improvement_(self) -> Float:
+        """By how much each round improves the loss on its out-of-bag samples: a copy, of shape (n_rounds,)."""
+        losses = self.oob_scores_
+        first = self._model.oob_improvement()[:1]
+        return np.concatenate([first, losses[:-1] - losses[1:]])
+
+    @property
+    @of_one_fit
+    def validation_metric_(self) -> Float:
+        """The score of the validation samples after each round, with `scoring`: a copy, of shape (n_rounds,)."""
+        self._fitted("validation_metric_")
+        if "score" not in self.__dict__.get("_curves", {}):
+            raise AttributeError(
+                f"{type(self).__name__} has no validation_metric_, since it was fitted without scoring"
+            )
+        return self._curves["score"].copy()
+
+    @property
+    @of_one_fit
+    def eval_results_(self) -> dict[str, dict[str, Float]]:
+        """The loss and the score on each of the `eval_sets` after each stage that was kept.
+
+        A dict from the name of each set to a dict of copies of shape (`n_estimators_`,): "loss", a mean like that of
+        `validation_score_`, and with `scoring` the "score". After `warm_start`, it has all stages, on the sets of the
+        last fit.
+        """
+        self._fitted("eval_results_")
+        if "_eval_curves" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no eval_results_, since it was fitted without eval_sets")
+        return {
+            name: {"loss": loss.copy()} | ({} if score is None else {"score": score.copy()})
+            for name, loss, score in self._eval_curves
+        }
+
+    def _curve(self, name: str, kept: Float) -> Float:
+        """The losses of all rounds, which begin with those of the stages that were kept."""
+        whole: Float | None = self.__dict__.get("_curves", {}).get(name)
+        return kept if whole is None else whole.copy()
+
+    def truncated(self, n_stages: int) -> Self:
+        """Return the model of the first stages as a new estimator, which shares the trees.
+
+        Parameters
+        ----------
+        n_stages : int
+            Number of stages to keep, from 1 to `n_estimators_`.
+
+        Returns
+        -------
+        estimator of the same class
+            It has the same parameters except `n_estimators`.
+        """
+        check_fitted(self)
+        fitted = self._twin()
+        n_stages = fitted._check_stages(n_stages, least=1)
+        fitted.__dict__.pop("_curves", None)
+        if "_eval_curves" in fitted.__dict__:
+            fitted._eval_curves = tuple(
+                (name, loss[:n_stages].copy(), None if score is None else score[:n_stages].copy())
+                for name, loss, score in fitted._eval_curves
+            )
+        fitted._model = fitted._model.truncated(n_stages)
+        fitted._weak = None if fitted._weak is None else fitted._weak[:n_stages]
+        fitted.n_estimators_ = n_stages
+        fitted.n_estimators = n_stages
+        shorter: Self = fitted
+        return shorter
+
+    @property
+    @of_one_fit
+    def feature_importances_(self) -> Float:
+        """Importance of each feature: its fraction of the total decrease of impurity over all trees, computed at each access.
+
+        The impurity is that of the gradients, which shrink, so that early stages count more. Not available with
+        `estimator`.
+        """
+        check_fitted(self)
+        grows_trees(self)
+        return self._model.feature_importances()
+
+    def _means_at(self, features: list[int], points: NDArray[np.float32]) -> Float:
+        return self._model.partial_dependence(features, points, self._n_threads())
+
+    @property
+    @of_one_fit
+    def estimators_(self) -> Sequence[Any]:
+        """The weak models in the order of the stages, one tree after the other for each column with "single_target".
+
+        Trees are created when they are accessed, share the memory of the model, and predict what the stage adds to the
+        scores; with `relabel_leaves=False`, a number that is multiplied by `learning_rate_ * step_sizes_[stage]`.
+        """
+        check_fitted(self)
+        fitted = self._twin()
+        return Members(fitted) if fitted._weak is None else list(fitted._weak)
+
+    def _member(self, index: int) -> BaseTree:
+        shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
+        shared -= {"random_state"}
+        params = {name: getattr(self, name) for name in shared}
+        params["max_leaf_nodes"] = self.max_leaf_nodes_
+        if params["max_features"] == "auto":
+            params["max_features"] = None if self.max_features_ == self.n_features_in_ else "half"
+        return self._as_member(index, params, self.max_features_)
+
+    def _grows_trees(self) -> bool:
+        return grows_trees(self)
+
+    @available_if(grows_trees)
+    @of_one_fit
+    def apply(self, X: MatrixLike) -> NDArray[np.int64]:
+        """Return the index of the leaf that each sample reaches in each tree. Not available with `estimator`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees)
+            Indices of nodes, with a column for each tree, in the order of the stages.
+        """
+        return super().apply(X)
+
+
+def check_takes_codes(init: FrozenEstimator) -> None:
+    """Raise for a fitted `init` that knows categories by value, since it receives codes."""
+    inner: BaseEstimator = init
+    while isinstance(inner, FrozenEstimator | Pipeline):
+        inner = inner.estimator if isinstance(inner, FrozenEstimator) else inner[-1]
+    if not isinstance(inner, BaseModel):
+        return
+    for category in Schema.of(inner).categories().values():
+        if not category.are_codes:
+            raise ValueError(
+                f"init must not have categories by value if it is frozen, since it receives their codes, got "
+                f"{type(inner).__name__} with categories like {category.values.tolist()[:1]} in feature {category.name}"
+            )
+
+
+def columns_of(values: Any, n_samples: int) -> Float:
+    found: Float = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
+    return found.reshape(n_samples, -1)
+
+
+# A leaf adds nothing to a column of scores if its second derivatives sum to less than this share of `min_weight_leaf`: .001
+# with the default, as in scikit-learn.
+HESSIAN_PER_WEIGHT = 5e-4
+
+
+@dataclass(frozen=True)
+class NoEffect:
+    """Parameters, those of objects with a dot, that have no effect in some fits."""
+
+    parameters: tuple[str, ...]
+    where: str
+    # Of the model, the number of columns of scores, and whether there are validation samples.
+    holds: Callable[[BaseBoosting, int, bool], bool]
+
+
+NO_EFFECT = (
+    NoEffect(
+        ("output_scaling", "output_weights"),
+        'where each output has trees of its own: `output_strategy="single_target"`, or what "auto" stands for',
+        lambda model, *_: model._shared["output_strategy"] == "single_target",
+    ),
+    NoEffect(
+        (
+            "output_weights",
+            "label_weight",
+            "Projected.projection",
+            "Projected.n_projections",
+            "Projected.relabel_leaves",
+        ),
+        "where there is one column of scores, except with `estimator`",
+        lambda model, n_columns, _: n_columns == 1 and model.estimator is None,
+    ),
+    NoEffect(
+        ("output_scaling", "output_weights", "label_weight", "leaf_estimation", "min_weight_leaf"),
+        "with `estimator`",
+        lambda model, *_: model.estimator is not None,
+    ),
+    NoEffect(
+        ("EarlyStopping.patience_share",),
+        "without `cv`, and with `n_iter_no_change`",
+        lambda model, *_: model._stops().cv is None or model.n_iter_no_change is not None,
+    ),
+    NoEffect(("EarlyStopping.refit",), "with `X_val`", lambda *given: given[2]),
+)
+
+
+def check_effects(model: BaseBoosting, n_columns: int, *, has_validation: bool) -> None:
+    """Raise for a parameter of the table that is given and has no effect. A default is never refused."""
+    objects = {"Projected": model._projected(), "EarlyStopping": model._stops()}
+    for row in NO_EFFECT:
+        if not row.holds(model, n_columns, has_validation):
+            continue
+        for name in row.parameters:
+            owner, _, field = name.rpartition(".")
+            holder = objects.get(owner, model)
+            if not hasattr(holder, field):
+                continue
+            value, default = getattr(holder, field), signature(type(holder)).parameters[field].default
+            if value is not default and not np.array_equal(value, default):
+                raise ValueError(f"{name} has no effect {row.where}: it must be {default!r}, got {shown(value)}")
+
+
+def check_masked(boosting: BaseBoosting) -> None:
+    """Check for parameters that do not support unknown values."""
+    for parameter in ("estimator", "init"):
+        value = getattr(boosting, parameter, None)
+        if value is not None and not (parameter == "init" and isinstance(value, str)):
+            raise ValueError(f"{parameter} does not support y with masked entries: it must be None")
+
+
+def loss_of(boosting: BoostingParameters) -> Loss:
+    """The loss of a fit, after a check that its parameters are those of all outputs or of each."""
+    loss = get(boosting.loss)
+    values = getattr(loss, "_parameter", None)
+    if isinstance(values, tuple) and not loss._levels and len(values) != boosting.n_outputs_:
+        raise ValueError(
+            f"loss must have one value for all outputs, or {boosting.n_outputs_} of them, one for each output, got "
+            f"{len(values)} in {loss!r}"
+        )
+    return loss
+
+
+def check_last_fit(boosting: BaseBoosting, *, has_validation: bool, goes_on: bool) -> None:
+    """Check for what contradicts a last fit to all samples after early stopping."""
+    if boosting._patience() is None:
+        return
+    stops = boosting._stops()
+    if stops.cv is not None and has_validation:
+        raise ValueError(f"cv must be None if X_val and y_val are given, which decide when to stop, got {stops.cv!r}")
+    if goes_on and (stops.refit or stops.cv is not None):
+        name, value = ("cv", stops.cv) if stops.cv is not None else ("refit", stops.refit)
+        raise ValueError(
+            f"{name} does not support further stages with warm_start=True, since the samples that say when to stop must "
+            f"be new to the stages, got {name}={value!r}"
+        )
+
+
+def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:
+    if boosting._most_stages() < n_grown:
+        raise ValueError(
+            f"n_estimators must be at least {n_grown} with warm_start=True, the number of stages of the fitted model, "
+            f"got {boosting.n_estimators}"
+        )
+    boosting._check_goes_on(before)
+    for name, value in shared.items():
+        if (old := before["_shared"][name]) != value:
+            raise ValueError(f"{name} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}")
+
+
+# Positive numbers of a larger mean may be counts or rates. Where most are zero, second derivatives are rightly small.
+_TINY_MEAN = 0.1
+
+
+def warn_of_tiny_numbers(boosting: BaseBoosting, target: Target, weights: Float | None) -> None:
+    """Warn if y is in so small a unit that regularization decides the model: that of second derivatives, which are in it."""
+    loss = get(boosting.loss)
+    if boosting.estimator is not None or loss.name not in ("poisson", "tweedie") or target.kind != "numbers":
+        return
+    least = boosting._least_weights(target.original.shape[0])
+    least = {name: amount * (HESSIAN_PER_WEIGHT if name.startswith("min_w") else 1.0) for name, amount in least.items()}
+    there = np.ones(target.original.shape[0]) if weights is None else weights
+    for j, y in enumerate(np.asarray(target.original, dtype=np.float64).T):
+        known = (there > 0) & ~np.isnan(y)
+        if target.mask is not None:
+            known &= ~masks.dense(target.mask[:, [j]])[:, 0]
+        y = y[known]
+        mean, of_positive = (float(part.mean()) if len(part) else 0.0 for part in (y, y[y > 0]))
+        powers = np.ravel(getattr(loss, "power", 1.0))
+        power = float(powers[min(j, len(powers) - 1)])
+        if mean <= 0 or of_positive >= _TINY_MEAN:  # y outside the domain is refused later
+            continue
+        names = [name for name, amount in least.items() if mean ** (2 - power) * len(y) < amount]
+        if names:
+            messages.warn(
+                f"y has a mean of {mean:.3g}{f' in output {j}' if target.n_outputs > 1 else ''}, and the second derivatives of "
+                f"loss={loss.name!r} are in its unit, so that {' and '.join(names)} decide{'' if names[1:] else 's'} the "
+                "model: multiply y by a factor, so that its mean is about 1, or set these parameters to 0",
+                UserWarning,
+            )
+            return
+
+
+# Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None: as in scikit-learn, and those
+# of folds, whose mean loss may rest for longer where there is no noise (see `benches/defaults`).
+_PATIENCE, _PATIENCE_OF_FOLDS = 10, 30
+# The usual number of leaves, where the parameters do not tell it.
+_LEAVES = 31
+# What names stand for: where few cells are known, a stage combines one output in twenty.
+_PROJECTED, _PROJECTED_FEW, _STOPS = Projected(), Projected(RademacherProjection(20.0)), EarlyStopping()
+# The minimum weight of leaves with quantiles is at most this share of the weight of all samples.
+_MOST_OF_LEAF = 0.05
+# What `n_estimators="auto"` stands for at most.
+_MOST_STAGES = 1000
+
+
+class BoostingParameters(BoostedModel):
+    """The parameters that both boosting estimators share, which their constructors set by `keep`."""
+
+    _masks_y = True
+
+    plan_: dict[str, Any]
+
+    # A name, a loss, or an object with the methods of a loss.
+    loss: object
+    learning_rate: float | Literal["auto"]
+    output_strategy: Literal["auto", "projected", "joint", "single_target"] | Projected
+    leaf_estimation: Literal["newton", "line_search"]
+    l2_regularization: float | Literal["auto"]
+    subsample: float | Literal["auto"]
+    max_bins: int | None
+    min_weight_leaf: float
+    early_stopping: bool | Literal["auto"] | EarlyStopping
+    scoring: str | Callable[..., float] | None
+    validation_fraction: float
+    n_iter_no_change: int | None
+    tol: float
+    callbacks: object
+    interaction_cst: InteractionCst
+    warm_start: bool
+    n_jobs: int | None
+    random_state: RandomState
+    verbose: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "learning_rate": [Number(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
+        "n_estimators": [Interval(Integral, 1, MOST, closed="both"), StrOptions({"auto"})],
+        "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"}), Projected],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "init": [HasMethods(["fit", "predict"]), None],
+        "leaf_estimation": [StrOptions({"newton", "line_search"})],
+        "l2_regularization": [Number(Real, 0.0, None, closed="left"), StrOptions({"auto"})],
+        "subsample": [Number(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
+        **BINS_CONSTRAINTS,
+        "max_leaf_nodes": [*BaseModel._parameter_constraints["max_leaf_nodes"], StrOptions({"auto"})],
+        "max_features": [*BaseModel._parameter_constraints["max_features"], StrOptions({"auto"})],
+        "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
+        "early_stopping": ["boolean", StrOptions({"auto"}), EarlyStopping],
+        "scoring": [str, callable, None],
+        "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Number(Real, 0.0, None, closed="left")],
+        "callbacks": [list, tuple, HasMethods("on_round"), None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def _check_parameters(self) -> None:
+        loss = losses.get(self.loss)
+        kind = "labels" if isinstance(self, ClassifierMixin) else "numbers"
+        if kind not in loss.targets:
+            of_what = "labels and classes" if isinstance(self, ClassifierMixin) else "numbers"
+            raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(losses.names(kind))}, got {loss!r}")
+        if isinstance(loss, CustomLoss) and loss.functions is None:
+            raise ValueError(loss._without_methods())
+        if self.estimator is None:
+            return
+        name = type(self.estimator).__name__
+        if getattr(self, "_skl_callbacks", None):
+            raise ValueError(
+                f"estimator= ({name}) does not support callbacks: call set_callbacks without arguments, which removes them"
+            )
+        for parameter in ("init", "scoring", "callbacks"):
+            if getattr(self, parameter) is not None:
+                raise ValueError(f"estimator= ({name}) does not support {parameter}: it must be None")
+        if isclass(self.estimator):
+            name = self.estimator.__name__
+            raise ValueError(f"estimator must be an instance, {name}(), got the class {name}")
+        if not is_regressor(self.estimator):
+            raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
+        if self._given_strategy() == "single_target" or (self._given_strategy() == "projected" and self._relabels()):
+            raise ValueError(
+                "output_strategy must be 'auto', 'joint' or Projected(relabel_leaves=False) with estimator, whose models have "
+                f"no leaves, got {self.output_strategy!r}"
+            )
+
+    def _least_weights(self, n_samples: int) -> dict[str, float]:
+        if self.estimator is not None:
+            return {}
+        leaves = self.max_leaf_nodes
+        leaves = _LEAVES if leaves is None or isinstance(leaves, str) else int(leaves)
+        leaves = min(leaves, n_samples, 2 ** min(_LEAVES, self.max_depth or _LEAVES))
+        values = {"l2_regularization": self._l2(), "min_weight_leaf": float(self.min_weight_leaf)}
+        found = {f"{name}={value:g}": leaves * value for name, value in values.items()}
+        return found | super()._least_weights(n_samples)
+
+    def _counted(self, target: Target) -> Target:
+        """The y that folds and plans count."""
+        return target
+
+    def _of_labels(self, target: Target, weights: Float | None) -> Float | None:
+        """The weight of each label in the loss, if labels are weighted."""
+        return None
+
+    def _l2(self) -> float:
+        if self.l2_regularization != "auto":
+            return float(self.l2_regularization)
+        planned = self.__dict__.get("plan_", {}) if self._plan is None else self._plan
+        return float(planned.get("l2_regularization", 1.0))
+
+    def _reads_sparse_y(self, y_weight: YWeight) -> bool:
+        """Whether it is y of known values, of which scores alone are computed, and nothing else reads it."""
+        if y_weight is None or self.estimator is not None or self.init is not None:
+            return False
+        loss = losses.get(self.loss)
+        return not isinstance(loss, CustomLoss) and not loss._levels and loss._refused(np.array([-1.0, 0.0])) is None
+
+    def _given_strategy(self) -> str:
+        return "projected" if isinstance(self.output_strategy, Projected) else self.output_strategy
+
+    def _projected(self) -> Projected:
+        """How stages project gradients, if they do."""
+        few = self._plan is not None and self._plan["has_few_cells"]
+        named = _PROJECTED_FEW if few else _PROJECTED
+        return self.output_strategy if isinstance(self.output_strategy, Projected) else named
+
+    def _relabels(self) -> bool:
+        """Whether leaves hold a value for every output."""
+        return bool(self._projected().relabel_leaves)
+
+    def _stops(self) -> EarlyStopping:
+        """How the fit stops early, if it does."""
+        return self.early_stopping if isinstance(self.early_stopping, EarlyStopping) else _STOPS
+
+    # What the engine has decided for the current fit where nothing is given.
+    _plan: _weald._Plan | None = None
+
+    def _goes_on(self) -> bool:
+        """Whether the fit continues a fitted model, in which case "auto" stands for what it stood for there."""
+        return self.warm_start and hasattr(self, "_model")
+
+    def _given(self, name: str) -> Any:
+        """The value of a parameter, of a model that goes on that of the model; None for "auto"."""
+        value = getattr(self, name)
+        if not isinstance(value, str) or value != "auto":
+            return value
+        return self._shared.get(name) if self._goes_on() else None
+
+    def _asks(self, kind: str, n_outputs: int, n_columns: int, *, may_search: bool) -> _weald._Asked:
+        """What a plan for y of this kind has to know of the parameters."""
+        goes_on, rate, n_stages = self._goes_on(), self._given("learning_rate"), self._given("n_estimators")
+        leaves = self.max_leaf_nodes_ if goes_on and self.max_leaf_nodes == "auto" else self._given("max_leaf_nodes")
+        is_auto = isinstance(self.max_leaf_nodes, str) and not goes_on
+        # A search has found the number, if its losses are not those of the samples that the model is fitted to.
+        found = goes_on and "validation" in self.__dict__.get("_curves", {}) and not len(self._model.validation_score())
+        if n_stages is None and found and self._asked_patience() is None:
+            n_stages = self._model.n_stages
+        return {
+            "kind": kind,
+            "n_outputs": n_outputs,
+            "n_columns": n_columns,
+            "n_features": self.n_features_in_,
+            "output_strategy": None if self._given_strategy() == "auto" else self._given_strategy(),
+            "kept": str(self._shared["output_strategy"]) if goes_on else None,
+            "has_directions": self.monotonic_cst is not None and growing.has_directions(self),
+            "has_weak_models": self.estimator is not None,
+            "has_init": self.init is not None,
+            "is_linear_init": isinstance(self.init, str),
+            "learning_rate": None if rate is None else float(rate),
+            "n_estimators": None if n_stages is None else int(n_stages),
+            "max_leaf_nodes": None if is_auto else as_size(leaves) or 0,
+            "is_free": may_search and self._lets_folds_decide(),
+            "patience": self._asked_patience(),
+        }
+
+    def _asks_for(self, target: Target, *, may_search: bool) -> _weald._Asked:
+        can_differ = target.kind != "classes" or target.n_outputs > 1 or len(target.classes[0]) > 1
+        n_outputs, n_columns = target.n_outputs * target.n_levels, self._n_columns(target)
+        return self._asks(target.kind, n_outputs, n_columns, may_search=may_search and can_differ)
+
+    def _lets_folds_decide(self) -> bool:
+        """Whether the number of stages is "auto", and no other parameter says when to stop."""
+        is_alone = self.n_estimators == "auto" and self.early_stopping == "auto" and not self.warm_start
+        others = (self.n_iter_no_change, self.scoring, self.estimator, self.init)
+        return is_alone and all(other is None for other in others)
+
+    def _settle(self, samples: Samples, *, may_search: bool) -> None:
+        """Decide what "auto" stands for in the fit to these samples."""
+        asked = self._asks_for(samples.target, may_search=may_search)
+        if self.estimator is None:
+            counted = self._counted(samples.target)
+            y, mask = counted.engine, counted.known_in_engine
+            counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
+        else:  # nothing about them depends on the samples
+            counts = samples.n_positive, samples.n_positive, samples.n_positive, True, False
+        plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
+        if not isinstance(self.loss, str) and (levels := losses.get(self.loss)._levels) and self.estimator is None:
+            plan["min_weight_leaf"] = self._least_of_quantiles(min(levels[0], 1 - levels[-1]), samples)
+
+    def _least_of_quantiles(self, rarer: float, samples: Samples) -> float:
+        """The minimum weight of a leaf of quantiles, of which the outermost have the share `rarer` on one side.
+
+        Where rows repeat, so that the mean weight of equal rows is the minimum, leaves may be groups of equal rows.
+        """
+        least, weights = float(self.min_weight_leaf), samples.weights
+        total = samples.n if weights is None else _weald.exact_sums(np.zeros(samples.n, dtype=np.int64), weights, 1)[0]
+        if total >= least * len(held_out.different_samples(samples.X, weights)):
+            return least
+        return max(least, min(least * round((1 - rarer) / rarer, 6), _MOST_OF_LEAF * float(total)))
+
+    def _keep_plan(self) -> None:
+        """Keep what "auto" stands for in the fit that ends as `plan_`; the next fit decides anew."""
+        plan: Any = self.__dict__.pop("_plan")
+        self.plan_ = {name: plan[name] for name in PLANNED}
+        if plan["n_iter_no_change"] is None:  # callbacks may have ended the fit
+            self.plan_["n_estimators"] = self.n_estimators_
+
+    def _say_plan(self) -> None:
+        """Print what "auto" stands for."""
+        assert self._plan is not None
+        told = ", ".join(f"{name}={self._plan[name]!r}" for name in PLANNED)  # type: ignore[literal-required]
+        rounds.say(f"{type(self).__name__}: {told}")
+
+    def _most_stages(self) -> int:
+        """The number of stages, or the largest one with early stopping, of a fit whose y is not known yet too."""
+        if self._plan is not None:
+            return self._plan["n_estimators"]
+        return _MOST_STAGES if self.n_estimators == "auto" else int(self.n_estimators)
+
+    def _plans_features(self) -> bool:
+        """Whether the plan says how many features a node draws."""
+        return isinstance(self.max_features, str) and self.max_features == "auto"
+
+    def _folds(self) -> Any:
+        """What folds early stopping has: those of its `cv`, or of "auto"."""
+        return self._stops().cv if self._plan is None or self._plan["cv"] is None else self._plan["cv"]
+
+    def _patience(self) -> int | None:
+        """The number of rounds without improvement that stops the fit; None without early stopping."""
+        return self._asked_patience() if self._plan is None else self._plan["n_iter_no_change"]
+
+    def _asked_patience(self) -> int | None:
+        if not self.early_stopping or (self.early_stopping == "auto" and self.n_iter_no_change is None):
+            return None
+        if self.n_iter_no_change is None:
+            return _PATIENCE if self._stops().cv is None else _PATIENCE_OF_FOLDS
+        return as_size(self.n_iter_no_change)
+
+    def _boost_config(
+        self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
+    ) -> _weald._BoostConfig:
+        """The parameters in the engine's form. A fit that does not draw projections calls no function for them."""
+        projection = None
+        strategy = self._shared["output_strategy"]
+        if strategy == "projected":
+            projected, growth = self._projected(), Growth(self._seed, range(self._most_stages()))
+            if not draws and callable(projected.projection):
+                projected = Projected(n_projections=projected.n_projections)
+            projection = growing.of_stages(projected, self._n_columns(target), growth)
+            if projection["n_projections"] > 1 and not self._relabels():
+                raise ValueError(
+                    "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
+                    f"single value, got {projection['n_projections']}"
+                )
+        tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
+        tree["max_features"], tree["max_leaf_nodes"] = self.max_features_, self.max_leaf_nodes_
+        if self._plan is not None:
+            tree["min_weight_leaf"] = self._plan.get("min_weight_leaf", tree["min_weight_leaf"])
+        if of_labels is not None:
+            tree["output_weights"] = of_labels.tolist()
+        if target.n_levels > 1:
+            self._repeat(tree, target)
+        loss, planned = loss_of(self), self.plan_ if self._plan is None else self._plan
+        return {
+            "tree": tree,
+            "n_estimators": self._most_stages(),
+            "learning_rate": self._shared["learning_rate"],
+            "loss": loss if isinstance(loss, CustomLoss) else loss.name,
+            "loss_parameter": loss._of_columns((0, target.n_columns)),
+            "strategy": strategy,
+            "output_projection": projection,
+            "relabel": self._relabels(),
+            "subsample": planned["subsample"] if self.subsample == "auto" else float(self.subsample),
+            "leaf_estimation": self.leaf_estimation,
+            "features_of_tree": planned.get("features_of_tree", 1.0) if self._plans_features() else 1.0,
+            "l2_regularization": self._l2(),
+            "min_sum_hessian_in_leaf": HESSIAN_PER_WEIGHT * float(self.min_weight_leaf),
+            "max_bins": None if self.max_bins is None else int(self.max_bins),
+            "n_iter_no_change": self._patience(),
+            "tol": float(self.tol),
+        }
+
+    @staticmethod
+    def _repeat(tree: Any, target: Target) -> None:
+        """Repeat what is given for each output, for each of its levels."""
+        for name in ("output_scaling", "output_weights"):
+            if isinstance(values := tree[name], list):
+                if len(values) != target.n_outputs:
+                    of_each = f"{target.n_outputs} value(s), one for each output"
+                    raise ValueError(f"{name} must have {of_each}, got {len(values)}")
+                tree[name] = np.repeat(values, target.n_levels).tolist()
+        if (signs := tree["monotonic_cst"]) is not None and len(signs[0]) > 1:
+            tree["monotonic_cst"] = np.repeat(signs, target.n_levels, axis=1).tolist()
 
 
 @dataclass(frozen=True)
 class _Given:
-    """The arguments of `fit`."""
+    """The arguments of `fit`, and the tasks of callbacks."""
 
-    X: MatrixLike
-    y: MatrixLike
-    sample_weight: object
-    y_weight: MatrixLike | None
-    label_names: object
-    validation: _held_out.Given
+    fit: Fit
+    validation: _held_out.GivenValidation
     base_margin: object
     eval_sets: object
-    tasks: _callbacks.Tasks | None
+    tasks: _rounds.Tasks | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +965,7 @@ class _Stages:
     scoring: str = "loss"
 
 
-class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
+class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
     """What boosting for all kinds of y shares."""
 
     # Of classifiers.
@@ -87,19 +973,19 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
     _linear_start: Callable[..., tuple[Float | None, int]]
 
     @telling_names
-    @_callbacks.with_callbacks
+    @_rounds.with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         X_val: MatrixLike | None = None,
         y_val: MatrixLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
+        sample_weight_val: SampleWeight = None,
         base_margin: ArrayLike | None = None,
         base_margin_val: ArrayLike | None = None,
         eval_sets: list[Any] | dict[str, Any] | None = None,
@@ -156,10 +1042,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         self : object
             The fitted estimator.
         """
-        tasks = _callbacks.tasks_of(self, self._most_stages(), X, y, sample_weight)
+        told = Fit(X, y, sample_weight, y_weight, label_names)
+        held_out = _held_out.GivenValidation(X_val, y_val, sample_weight_val, base_margin_val)
+        tasks = _rounds.tasks_of(self, self._most_stages(), told)
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            held_out = _held_out.Given(X_val, y_val, sample_weight_val, base_margin_val)
-            new._fit(_Given(X, y, sample_weight, y_weight, label_names, held_out, base_margin, eval_sets, tasks))
+            new._fit(_Given(told, held_out, base_margin, eval_sets, tasks))
             new._keep_plan()
         if tasks is not None:
             tasks.end()
@@ -169,7 +1056,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         grown = self._model if self._goes_on() else None
         stages = self._prepare(given, grown)
         if grown is not None and grown.n_stages == self._most_stages():
-            warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
+            messages.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
         else:
             self._model, curves = self._search(given, self._start(given, stages, grown), grown)
             self.n_estimators_ = self._model.n_stages
@@ -183,11 +1070,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         self._check_parameters()
         callbacks = _rounds.check_callbacks(self.callbacks)
         before, has_validation = dict(self.__dict__), given.validation.X is not None
-        samples = prepare(self, given.X, given.y, given.sample_weight, given.y_weight, given.label_names)
+        samples = prepare(self, given.fit)
         target = samples.target
         if target.known is not None:
-            boosting_checks.check_masked(self)
-        boosting_checks.warn_of_tiny_numbers(self, target, samples.weights)
+            check_masked(self)
+        warn_of_tiny_numbers(self, target, samples.weights)
         if grown is None:
             self._seed = draw_seed(self.random_state)
         self._settle(samples, may_search=not has_validation)
@@ -195,20 +1082,20 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
             self._say_plan()
         shared = self._describe(target)
         if grown is not None:
-            boosting_checks.check_warm_start(self, before, shared, grown.n_stages)
+            check_warm_start(self, before, shared, grown.n_stages)
         self._shared = shared
-        boosting_checks.check_effects(self, self._n_columns(target), has_validation=has_validation)
-        of_labels = label_weight.of_labels(self, target, samples.row_weights[0])
+        check_effects(self, self._n_columns(target), has_validation=has_validation)
+        of_labels = self._of_labels(target, samples.row_weights[0])
         watched = []
         if given.eval_sets is not None:
             config = self._boost_config(samples.n_positive, target, of_labels, draws=False)
-            watched = _eval_sets.checked(self, given.eval_sets, target, config)
+            watched = _held_out.checked_sets(self, given.eval_sets, target, config)
         if watched and given.base_margin is not None:
             raise ValueError(
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
                 "or init= instead of base_margin"
             )
-        boosting_checks.check_last_fit(self, has_validation=has_validation, goes_on=grown is not None)
+        check_last_fit(self, has_validation=has_validation, goes_on=grown is not None)
         return _Stages(samples, of_labels, self._most_stages(), watched, callbacks)
 
     def _start(self, given: _Given, stages: _Stages, grown: _weald.Boosted | None) -> _Stages:
@@ -217,10 +1104,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         samples, starts_linear = stages.samples, isinstance(self.init, str)
         counted = linear_start.counted(samples) if starts_linear else samples
         if grown is None and starts_linear:
-            told = given.y, given.sample_weight, given.y_weight
-            init, held_out_scores = self._linear_init(counted, *told, base_margin=given.base_margin)
+            init, held_out_scores = self._linear_init(counted, given.fit, given.base_margin)
         elif grown is None:
-            init = self._fitted_init(samples.X, given.y, samples.weights)
+            init = self._fitted_init(samples.X, given.fit.y, samples.weights)
         if init is not None:
             self._init = init
         weights = _weald.weights_by_row(samples.target.engine, samples.row_weights, samples.known)
@@ -235,26 +1121,23 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
     ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
         """The model with the number of stages that early stopping finds, and curves that it does not have."""
         callbacks, samples = whole.callbacks, whole.samples
-        weights, held = _held_out.validation_set(self, samples, given.y, given.validation, whole.start)
+        weights, held = _held_out.validation_set(self, samples, given.fit.y, given.validation, whole.start)
         if held is not None and held.known is not None:
-            boosting_checks.check_masked(self)
+            check_masked(self)
         by_folds, name = self._folds() is not None and self._patience() is not None, type(self).__name__
         score, scoring = self._scorer(held, whole, by_folds=by_folds)
         if by_folds:
-            config = self._config_of_rounds(whole)
             known = None if score is None else (scoring, score)
-            data = self, samples, given.y, whole.start
-            n_rounds, search, is_ended = _cross_validated.search(*data, config, callbacks, known)
+            config = self._boost_config(samples.n_positive, samples.target, whole.of_labels)
+            config["n_estimators"] = whole.n_rounds
             assert self._plan is not None
-            gain = self._plan["all_gain"] if self._plans_features() and not is_ended else None
-            if gain is not None:
-                config["tree"]["max_features"] = self.n_features_in_
-                n_all, with_all, _ = _cross_validated.search(*data, config, (), known)
-                least = search["validation"].min()
-                if with_all["validation"].min() < least - gain * abs(least):
-                    n_rounds, search = n_all, with_all
-                    self.max_features_, self._plan["max_features"] = self.n_features_in_, None
+            gain = self._plan["all_gain"] if self._plans_features() else None
+            data = self, samples, given.fit.y, whole.start
+            n_rounds, search, takes_all = _held_out.search(*data, config, callbacks, known, gain)
+            if takes_all:
+                self.max_features_, self._plan["max_features"] = self.n_features_in_, None
         else:
+            config = None
             stages = replace(whole, samples=replace(samples, row_weights=(weights, None)), validation=held)
             if score is not None:
                 assert held is not None
@@ -264,7 +1147,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
             model, curves = self._grow(stages, grown, callbacks, None, f"{name}, held-out samples")
             n_rounds = model.n_stages
             search = {"validation": model.validation_score()} if curves is None else curves
-        model, curves = self._grow(replace(whole, n_rounds=n_rounds), None, (), given.tasks, name)
+        model, curves = self._grow(replace(whole, n_rounds=n_rounds), None, (), given.tasks, name, config)
         return model, {**(curves or {}), **{key: search[key] for key in ("validation", "score") if key in search}}
 
     def _scorer(self, held: Held | None, whole: _Stages, *, by_folds: bool) -> tuple[Callable[..., Any] | None, str]:
@@ -287,15 +1170,18 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         stages: _Stages,
         grown: _weald.Boosted | None,
         callbacks: tuple[Any, ...],
-        tasks: _callbacks.Tasks | None,
+        tasks: _rounds.Tasks | None,
         name: str,
+        config: _weald._BoostConfig | None = None,
     ) -> tuple[_weald.Boosted, dict[str, Float] | None]:
         """The model with the stages that are kept, and the curves over all rounds if the model does not have them."""
         samples, validation, n_rounds = stages.samples, stages.validation, stages.n_rounds
-        config = self._config_of_rounds(stages)
+        if config is None:
+            config = self._boost_config(samples.n_positive, samples.target, stages.of_labels)
+        config["n_estimators"] = n_rounds
         if validation is None or stages.score is not None:
             config["n_iter_no_change"] = None
-        n_grown = 0 if grown is None else grown.n_stages
+        n_grown, n_threads = 0 if grown is None else grown.n_stages, self._n_threads()
         with Progress(name, "round", n_rounds, self.verbose, n_grown) as progress:
             # Lines have the losses of the rounds; a bar has none, and rounds need not be watched for it.
             lines = progress if progress.has_lines else None
@@ -308,7 +1194,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
                 held_out = None if validation is None else validation.in_engine[:3]
                 told = rounds if lines else None
                 X, target, weights = samples.X, samples.target, samples.row_weights[0]
-                model, self._weak = weak_models.fitted(
+                model, self._weak = _held_out.fitted_weak_models(
                     self, X, target, weights, config, held_out, bar, n_grown, observer=told, grown=grown
                 )
                 return model, None
@@ -324,7 +1210,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
                 config,
                 None if validation is None else validation.in_engine,
                 grown,
-                self._n_threads(),
+                n_threads,
                 bar and (lambda n_more: bar(n_grown + n_more)),
                 base_margin=stages.start,
                 observer=rounds if is_watched else None,
@@ -336,12 +1222,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
             self._weak = None
         curves = self._whole_curves(rounds, grown) if is_watched else None
         return model if rounds.patience is None else model.truncated(rounds.n_best), curves
-
-    def _config_of_rounds(self, stages: _Stages) -> _BoostConfig:
-        samples = stages.samples
-        config = self._boost_config(samples.n_positive, samples.target, stages.of_labels)
-        config["n_estimators"] = stages.n_rounds
-        return config
 
     def _describe(self, target: Target) -> dict[str, Any]:
         """Set the attributes of outputs, features and leaves; return the parameters that all stages share."""
@@ -356,7 +1236,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         self.max_leaf_nodes_ = self._plan["max_leaf_nodes"]
         return {
             "output_strategy": self._plan["output_strategy"],
-            "loss": losses.kept(boosting_checks.loss_of(self)),
+            "loss": losses.kept(loss_of(self)),
             "learning_rate": self._plan["learning_rate"],
             "relabel_leaves": self._relabels(),
             "estimator": None if self.estimator is None else type(self.estimator).__name__,
@@ -393,7 +1273,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
 
     def _fitted_after(self, model: _weald.Boosted) -> dict[str, Any]:
         """The fitted attributes of an estimator with the stages so far."""
-        left_out = {"_curves", "_eval_curves", *_callbacks.OF_A_FIT, *self._get_param_names()}
+        left_out = {"_curves", "_eval_curves", *_rounds.OF_A_FIT, *self._get_param_names()}
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return fitted | {"_model": model, "_weak": None, "n_estimators_": model.n_stages}
 
@@ -424,9 +1304,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         base_margin: ArrayLike | None = None,
     ) -> Self:
         """Fit the leaves of the trees to other data, without changing the splits.
@@ -457,7 +1337,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         target, name = fitted._known_target(), type(self).__name__
         engine, known = target.like_with_gaps(known_y, checked.shape[0], name, what="y", y_weight=y_weight)
         if known is not None:
-            boosting_checks.check_masked(fitted)
+            check_masked(fitted)
         weights = masks.weights_of_known(known, weights, target.names)
         config = fitted._refit_config(engine, weights, known)
         n_threads, told = fitted._n_threads(), target.in_engine(known)
@@ -467,10 +1347,12 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):
         refitted: Self = fitted
         return refitted
 
-    def _refit_config(self, engine: object, weights: Float | None, known: masks.KnownCells | None) -> _BoostConfig:
+    def _refit_config(
+        self, engine: object, weights: Float | None, known: masks.KnownCells | None
+    ) -> _weald._BoostConfig:
         """The parameters of a fit of the existing stages to y in the engine's form, of which this is known."""
         target = replace(self._known_target(), engine=engine, known=known)
-        of_labels = label_weight.of_labels(self, target, weights)
+        of_labels = self._of_labels(target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,
             "n_iter_no_change": None,

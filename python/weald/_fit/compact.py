@@ -10,18 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._fit.base import BaseModel
 from weald._input import checks
-from weald._input.described import described
-from weald._input.sparse import is_sparse
-from weald._parameters import output_strategy
+from weald._input.messages import described
+from weald._parameters import growing
 from weald._parameters.types import MatrixLike
+from weald._ranking import ranks
 
 __all__ = ["CompactReport", "compact_leaves"]
 
 # The models whose leaves are corrections of others.
 _CORRECTED = {_weald.Boosted: "boosted models", _weald.Compressed: "compressed forests"}
-
-# Predictions are compared in blocks of about this number of scores, which is 64 MiB.
-_BLOCK_SCORES = 1 << 23
 
 
 class CompactReport(TypedDict):
@@ -118,9 +115,7 @@ def compact_leaves(
     if getattr(estimator._engine, "by_output", False):
         for name, value in (("top_k", top_k), ("training_data", training_data)):
             if value is not None:
-                raise ValueError(
-                    f"{name} must be None for a forest with {output_strategy.ASKED}, whose leaves have one value"
-                )
+                raise ValueError(f"{name} must be None for a forest with {growing.ASKED}, whose leaves have one value")
     before, n_threads, unit = estimator._engine, estimator._n_threads(), estimator._unit()
     if (what := _CORRECTED.get(type(before))) is not None:
         for name, value in (("top_k", top_k), ("training_data", training_data)):
@@ -185,13 +180,10 @@ def _with_stored_rows(model: BaseModel, training_data: object) -> _weald.Forest:
 def _change_on(model: BaseModel, compact: object, X: MatrixLike) -> float:
     """The largest difference between the scores of the model and of a smaller one for samples."""
     checked = model._check_X(X, reset=False)
-    checked = checked.tocsr() if is_sparse(checked) else checked
     before, after = _explained(model._engine), _explained(compact)
     predict = [getattr(one, "predict_scores", None) or one.predict for one in (before, after)]
     n_threads, change = model._n_threads(), 0.0
-    n_rows = max(1, _BLOCK_SCORES // before.width)
-    for start in range(0, checked.shape[0], n_rows):
-        block = checked[start : start + n_rows]
+    for block in ranks.blocks_of(checked, before.width):
         difference = predict[0](block, n_threads)
         difference -= predict[1](block, n_threads)
         change = max(change, float(np.abs(difference, out=difference).max()))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -19,28 +20,152 @@ import weald
 from weald import _weald
 from weald import loss as losses
 from weald._fit import memory
-from weald._fit.base import Members, WithPaths, as_size, unfitted
+from weald._fit.base import Members, Samples, WithPaths, as_size, prepare, unfitted
 from weald._fit.forest import BaseForest
-from weald._fit.path_choice import Budget, Curve, check_size, choose, folds_of
-from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once
-from weald._fitted.compressed_proof import CompressedProof, compressing
-from weald._fitted.proof import check_fitted
-from weald._input import frames, schema, targets
+from weald._fitted.fits import Fit
+from weald._fitted.proof import CompressedProof, check_fitted, compressing
+from weald._input import frames, messages, schema, targets
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._parameters import constraints, label_weight, output_strategy
-from weald._parameters.max_features import n_drawn_features
-from weald._parameters.projections import derived_seed
-from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
-from weald._rounds.progress import Progress
+from weald._parameters import growing, weighting
+from weald._parameters.growing import derived_seed
+from weald._parameters.types import (
+    CategoricalFeatures,
+    LabelNames,
+    MatrixLike,
+    RandomState,
+    SampleWeight,
+    YWeight,
+    fit_context,
+)
+from weald._rounds import held_out as _held_out
+from weald._rounds.rounds import Progress
 
-if TYPE_CHECKING:
-    from weald._weald import _CompressConfig, _ForestConfig
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of a compressed model; None stands for no limit."""
+
+    max_test_nodes: int | None = None
+    max_bytes: int | None = None
+    max_loss_increase: float | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Size and loss of each point of a path."""
+
+    n_test_nodes: NDArray[np.int64]
+    # Mean test loss over the folds; None without cross-validation.
+    test_loss: Float | None
+    # Mean test loss of the uncompressed forests of the folds.
+    full_loss: float
+    # Size in bytes of the model of a point.
+    n_bytes: Callable[[int], int]
+
+    def n_bytes_within(self, rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+        """The points of `rows`, in their order, whose models have at most `limit` bytes.
+
+        They are found by bisection over the number of test nodes, with which the size increases except for a few bytes,
+        so that the size of few models is computed.
+        """
+        sizes, first = np.unique(self.n_test_nodes[rows], return_index=True)
+        n_within = bisect_right(first, limit, key=lambda at: self.n_bytes(int(rows[at])))
+        return rows[self.n_test_nodes[rows] <= sizes[n_within - 1]] if n_within else rows[:0]
+
+
+def choose(curve: Curve, budget: Budget) -> int:
+    """The point to choose.
+
+    With a limit of the loss, it is the smallest model within the limit. Otherwise, of the models within the limits of
+    size, it is the first with the smallest test loss, or the last if there is no test loss.
+    """
+    rows = np.arange(len(curve.n_test_nodes))
+    limited = budget.max_loss_increase is not None
+    if limited:
+        rows = _within_loss(curve, budget)
+    if budget.max_test_nodes is not None:
+        found = rows[curve.n_test_nodes[rows] <= budget.max_test_nodes]
+        if not len(found):
+            least = int(curve.n_test_nodes[rows].min())
+            raise ValueError(
+                f"max_test_nodes must be at least {least}, the number of test nodes of the smallest model"
+                f"{_of_loss(budget)}, got {budget.max_test_nodes}"
+            )
+        rows = found
+    # The order of preference, which the following steps preserve.
+    if limited:
+        rows = rows[np.argsort(curve.n_test_nodes[rows], kind="stable")]
+    elif curve.test_loss is not None:
+        rows = rows[np.argsort(curve.test_loss[rows], kind="stable")]
+    else:
+        rows = rows[::-1]
+    if budget.max_bytes is None or curve.n_bytes(int(rows[0])) <= budget.max_bytes:
+        return int(rows[0])
+    for row in curve.n_bytes_within(rows, budget.max_bytes):
+        if curve.n_bytes(int(row)) <= budget.max_bytes:
+            return int(row)
+    smallest = int(rows[np.argmin(curve.n_test_nodes[rows])])
+    raise ValueError(
+        f"max_bytes must be at least {curve.n_bytes(smallest)}, the size of the smallest model{_of_loss(budget)}, got "
+        f"{budget.max_bytes}"
+    )
+
+
+def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget: Budget) -> None:
+    """Raise if the model of the requested norm exceeds a limit of size."""
+    if budget.max_test_nodes is not None and n_test_nodes > budget.max_test_nodes:
+        raise ValueError(
+            f"max_test_nodes must be at least {n_test_nodes}, the number of test nodes of the model of {what}, got "
+            f"{budget.max_test_nodes}; a smaller norm has fewer test nodes"
+        )
+    if budget.max_bytes is not None and (found := n_bytes()) > budget.max_bytes:
+        raise ValueError(
+            f"max_bytes must be at least {found}, the size of the model of {what}, got {budget.max_bytes}; a smaller "
+            "norm takes fewer bytes"
+        )
+
+
+def folds_of(cv: object, X: Matrix, target: Target, weights: Float | None, seed: int) -> list[_held_out.Split]:
+    """The training and the test samples of each fold, all with positive weight: of fewer folds if there are few samples."""
+    if cv is None or isinstance(cv, Integral):
+        cv = 5 if cv is None else int(cv)
+        classes = target.kind == "classes" and target.n_outputs == 1
+        rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        most = int(np.unique(target.original[rows, 0], return_counts=True)[1].max()) if classes else len(rows)
+        if cv > most:
+            of_what = "samples of the largest class" if classes else "samples"
+            if most < 2:
+                raise ValueError(
+                    f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
+                )
+            messages.warn(f"cv is {cv}, but there are only {most} {of_what} with positive weight: using {most} folds")
+            cv = most
+    return _held_out.folds_of(cv, X, target, weights, seed)
+
+
+def _within_loss(curve: Curve, budget: Budget) -> NDArray[np.intp]:
+    assert budget.max_loss_increase is not None
+    assert curve.test_loss is not None
+    rows = np.flatnonzero(curve.test_loss <= (1 + budget.max_loss_increase) * curve.full_loss)
+    if not len(rows):
+        least, full = float(np.min(curve.test_loss)), curve.full_loss
+        needed = f" must be at least {least / full - 1:.3g}" if full > 0 else " is too small"
+        raise ValueError(
+            f"max_loss_increase{needed}, got {budget.max_loss_increase}: the least cross-validated loss of the path is "
+            f"{least:.6g}, and that of the forest is {full:.6g}"
+        )
+    return rows
+
+
+def _of_loss(budget: Budget) -> str:
+    return "" if budget.max_loss_increase is None else f" within max_loss_increase={budget.max_loss_increase}"
+
 
 # Parameters of the engine that the other kind of steps has, and which are ignored.
 _OTHER_STEPS = {
@@ -155,10 +280,10 @@ class BaseCompressed(WithPaths):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Fit the forest, unless it is in a `FrozenEstimator`, and compress it.
 
@@ -196,24 +321,22 @@ class BaseCompressed(WithPaths):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit(X, y, sample_weight, y_weight, label_names)
+            new._fit(Fit(X, y, sample_weight, y_weight, label_names))
         return self
 
-    def _fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: MatrixLike | None, label_names: object
-    ) -> None:
+    def _fit(self, given: Fit) -> None:
         self._check_parameters()
         if self._is_frozen():
             check_is_fitted(self._given())
-        if (given := self._given()) is not None and constraints.has_directions(given):
+        if (inner := self._given()) is not None and growing.has_directions(inner):
             raise ValueError(
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
             )
-        if y_weight is not None and is_sparse(y) and not is_classifier(self):
-            known = targets.known_of(y, y_weight)
-            y, y_weight = cast("Any", y).toarray(), cast("Any", None if known is None else known.as_array())
-        samples = prepare(self, X, y, sample_weight, y_weight, label_names)
+        if given.y_weight is not None and is_sparse(given.y) and not is_classifier(self):
+            known = targets.known_of(given.y, given.y_weight)
+            given = replace(given, y=given.y.toarray(), y_weight=None if known is None else known.as_array())
+        samples = prepare(self, given)
         X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None and (refused := self._refuses_masks()) is not None:
             raise ValueError(
@@ -222,13 +345,13 @@ class BaseCompressed(WithPaths):
             )
         of_labels = None
         if getattr(self, "label_weight", None) is not None:
-            of_labels = label_weight.of_labels(self, target, weights)
+            of_labels = weighting.of_labels(self, target, weights)
         seed = draw_seed(self.random_state)
-        counted = label_weight.that_count(self, target)
+        counted = weighting.that_count(self, target)
         folds = folds_of(self.cv, X, counted, weights, seed) if self._cross_validates() else []
         self._set_outputs(target)
         frozen = self._is_frozen()
-        self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, y, seed)
+        self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, given.y, seed)
         self._loss = losses.get(self.loss).name
         rows = self.estimator_._row_weights(target, weights)
         # How many steps there are is known at the end of the path. A fold has about as many, and one for each tree.
@@ -273,9 +396,9 @@ class BaseCompressed(WithPaths):
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
                 f"{self._default_estimator.__name__}(), got {type(given).__name__}"
             )
-        if output_strategy.is_asked(given):
+        if growing.asks_to_separate(given):
             raise ValueError(
-                f"{type(self).__name__} does not support an estimator with {output_strategy.ASKED}, since its trees have one "
+                f"{type(self).__name__} does not support an estimator with {growing.ASKED}, since its trees have one "
                 "output each: output_strategy must be 'joint'"
             )
         supported = compressing(is_classifier(self))
@@ -287,12 +410,9 @@ class BaseCompressed(WithPaths):
                 f"{getattr(self, self._end)!r}"
             )
 
-    def _budget(self) -> Budget:
-        return Budget(self.max_test_nodes, self.max_bytes, self.max_loss_increase)
-
     def _config(
         self, seed: int, of_labels: Float | None, max_steps: int | None, max_test_nodes: int | None
-    ) -> _CompressConfig:
+    ) -> _weald._CompressConfig:
         config: Any = {
             **_OTHER_STEPS,
             "loss": self._loss,
@@ -367,7 +487,7 @@ class BaseCompressed(WithPaths):
             raise ValueError(f"y must have the classes of the fit of {name}, got other classes")
         return forest
 
-    def _fold_config(self, samples: Samples, folds: list[tuple[Any, Any]], seed: int) -> _ForestConfig:
+    def _fold_config(self, samples: Samples, folds: list[tuple[Any, Any]], seed: int) -> _weald._ForestConfig:
         """The configuration of the forests of the folds.
 
         It is that of the forest for all samples, with the number of training samples of the first fold.
@@ -444,7 +564,8 @@ class BaseCompressed(WithPaths):
 
     def _chosen(self) -> _weald.Compressed:
         """The model of the path that the parameters choose."""
-        path, budget, end = self._path, self._budget(), getattr(self, self._end)
+        path, end = self._path, getattr(self, self._end)
+        budget = Budget(self.max_test_nodes, self.max_bytes, self.max_loss_increase)
         if end is not None and not self._cross_validates():
             model = self._at(end)
             check_size(f"{self._end}={end}", model.n_test_nodes, lambda: self._n_bytes(model), budget)
@@ -458,22 +579,22 @@ class BaseCompressed(WithPaths):
         return path.at_step(choose(curve, budget))
 
     def _n_bytes(self, model: _weald.Compressed) -> int:
-        """The size of the file of this estimator, which becomes that of `model`.
+        """The size of the file of this estimator with this model.
 
         The file has the digits of `max_bytes`, which has to be at least this size.
         """
-        self._set_model(model)
-        given = self.max_bytes
-        while (size := len(weald.dumps(self))) > (self.max_bytes or 0):
-            self.max_bytes = size
-        self.max_bytes = given
+        measured = self._twin()
+        measured._set_model(model)
+        while (size := len(weald.dumps(measured))) > (measured.max_bytes or 0):
+            measured.max_bytes = size
         return size
 
     def _set_model(self, model: _weald.Compressed) -> None:
         self._model = model
         self.l1_norm_ = model.l1_norm
         self.n_test_nodes_ = model.n_test_nodes
-        before = _n_test_nodes(self.estimator_._forest)
+        forest = self.estimator_._forest
+        before = sum(tree.node_count - tree.n_leaves for tree in map(forest.tree, range(forest.n_trees)))
         self.compression_ratio_ = before / model.n_test_nodes if model.n_test_nodes else float("inf" if before else 1)
         self.step_ = self._path.step_of(model.l1_norm)
 
@@ -523,7 +644,7 @@ class BaseCompressed(WithPaths):
         return Members(self._twin())
 
     def _member(self, index: int) -> BaseTree:
-        return self._as_member(index, {}, n_drawn_features(None, self.n_features_in_))
+        return self._as_member(index, {}, self.n_features_in_)
 
     @property
     def feature_importances_(self) -> Float:
@@ -532,8 +653,3 @@ class BaseCompressed(WithPaths):
         The impurities are those of the forest before compression, at the splits of the model. Computed at each access.
         """
         return super().feature_importances_
-
-
-def _n_test_nodes(forest: _weald.Forest) -> int:
-    trees = map(forest.tree, range(forest.n_trees))
-    return sum(tree.node_count - tree.n_leaves for tree in trees)

@@ -7,34 +7,33 @@ fit itself refuses what is not available.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
-from weald._fit.samples import Samples
+from weald._fit.base import BaseModel, Samples
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
-from weald._input.containers import check_collected
-from weald._input.frames import names_of
-from weald._input.sparse import Raw, is_sparse
-from weald._input.sparse_frames import of_sparse_columns
-from weald._input.targets import Target
-from weald._input.y_columns import check_array_of_y, is_binary
-from weald._parameters.types import MatrixLike
-from weald._rounds import cross_validated, linear_start
+from weald._input.frames import check_collected, names_of
+from weald._input.sparse import Raw, is_sparse, of_sparse_columns
+from weald._input.targets import Target, check_array_of_y, is_binary
+from weald._parameters.types import MatrixLike, YWeight
+from weald._rounds import held_out, linear_start
+from weald._rounds import held_out as _held_out
 from weald.projection import Projected, Projection
 
 _Model = TypeVar("_Model", bound="BaseModel")
 
 if TYPE_CHECKING:
-    from weald._fit.bagging import BaseBagging
     from weald._fit.base import BaseModel
     from weald._fit.boosting import BaseBoosting
     from weald._fit.compression import BaseCompressed
-    from weald._fit.linear import BaseLinear
+    from weald._fit.forest import BaseBagging
     from weald._fit.tree import BaseTree
+    from weald.linear import BaseLinear
 
 # Number of tables of samples and scores while a set is evaluated: the scores, and temporary arrays of its loss.
 _TABLES = 4
@@ -157,7 +156,7 @@ def of_boosting(estimator: BaseBoosting, shapes: Shapes) -> int:
         return found
     # Nearly all samples are held out in one of the folds; those of splitters may be in several or in none.
     of_X = 4 * n * shapes.n_features if shapes.layout in "FC" else 8 * shapes.n_stored
-    return found + of_X * cross_validated.n_copies(cv, of_X) + 8 * n * width * cross_validated.n_folds(cv)
+    return found + of_X * held_out.n_copies(cv, of_X) + 8 * n * width * held_out.n_folds(cv)
 
 
 def _of_start(estimator: BaseBoosting, shapes: Shapes) -> int:
@@ -204,7 +203,7 @@ def watched(estimator: BaseModel, sets: list[tuple[str, str, Any]]) -> int:
     return found + largest
 
 
-def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: MatrixLike | None = None) -> tuple[int, Shapes]:
+def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: YWeight = None) -> tuple[int, Shapes]:
     """The bytes of the conversions of X and y as they are passed, and the description of the result."""
     n_bytes = n_stored = 0
     if is_sparse(X):
@@ -239,7 +238,7 @@ def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_weight: MatrixLike | N
     return n_bytes, Shapes(*sizes, categories, Samples(X, target, None, (None, None), None))
 
 
-def _columns_of(estimator: BaseModel, y: Raw, y_weight: MatrixLike | None) -> tuple[Target, int, bool, int]:
+def _columns_of(estimator: BaseModel, y: Raw, y_weight: YWeight) -> tuple[Target, int, bool, int]:
     """A description of y, the number of entries, whether they are dense numbers, and the number of unknown values."""
     check_array_of_y(y, "y")
     names, y = names_of(y), of_sparse_columns(y)
@@ -269,3 +268,48 @@ def _columns_of(estimator: BaseModel, y: Raw, y_weight: MatrixLike | None) -> tu
     of_outputs = columns.T if mask is None else [column[~gaps] for column, gaps in zip(columns.T, mask.T, strict=True)]
     classes = [np.unique(column) for column in of_outputs]
     return Target("classes", None, width, classes, None, names=names), n * width, False, n_unknown
+
+
+def estimate_fit_memory(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: MatrixLike,
+    *,
+    eval_sets: list[Any] | dict[str, Any] | None = None,
+    y_weight: YWeight = None,
+) -> int:
+    """Estimate the peak memory of `estimator.fit(X, y)`, in addition to X and y, without a fit.
+
+    It counts copies of X and y, the tables of trees that grow at the same time, and trees of the maximum size that the
+    number of samples, `max_depth` and `max_leaf_nodes` allow, and is meant to be within a factor of three if trees grow
+    to this size, from a few megabytes on. See `docs/memory.md`.
+
+    >>> import numpy as np
+    >>> import weald
+    >>> X, y = np.zeros((10_000, 50)), np.zeros(10_000)
+    >>> 10_000_000 < weald.estimate_fit_memory(weald.RandomForestRegressor(), X, y) < 1_000_000_000
+    True
+
+    Parameters
+    ----------
+    estimator : tree, forest, centroid forest, linear model, boosting or compressed forest of weald
+        It need not be fitted, and does not change.
+    X, y, eval_sets, y_weight : as in `fit`
+        The training samples.
+
+    Returns
+    -------
+    int
+        The estimate in bytes.
+    """
+    if not isinstance(estimator, BaseModel):
+        raise TypeError(f"estimator must be an estimator of weald, got a {type(estimator).__name__}")
+    estimator._validate_params()
+    estimator._check_parameters()
+    if eval_sets is not None and "eval_sets" not in signature(estimator.fit).parameters:
+        raise TypeError(f"{type(estimator).__name__} does not support eval_sets: it must be None")
+    if y_weight is not None and not estimator._masks_y:
+        raise TypeError(f"{type(estimator).__name__} does not support y_weight: it must be None")
+    conversions, shapes = of_raw(estimator, X, y, y_weight)
+    of_fit: int = estimator._memory_of_fit(estimator, shapes)
+    return conversions + of_fit + watched(estimator, _held_out.named_sets(eval_sets))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
@@ -14,8 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import unique_labels
 
 from weald import _weald
-from weald._fit.base import BaseModel
-from weald._fit.named_outputs import BestLabels, NamedOutputs, has_labels
+from weald._fit.base import BaseModel, BestLabels, NamedOutputs, has_labels
 from weald._fitted.at_once import of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, elementary, masks, schema, targets
@@ -23,9 +22,9 @@ from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import Raw, csr_of, has_nan, is_sparse, r2
 from weald._input.targets import CONTAINER, Target, label_classes
-from weald._parameters import class_weight
-from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
-from weald._ranking import best, ranks
+from weald._parameters import weighting
+from weald._parameters.types import MatrixLike, MultiLabel, Prediction, SampleWeight, YWeight, available_if
+from weald._ranking import ranks
 
 
 def known_target(estimator: NamedOutputs) -> Target:
@@ -56,9 +55,7 @@ def r2_of(estimator: NamedOutputs, scores: Any, y: Any, sample_weight: object, y
     return masks.r2(truth, scores, known, weights)
 
 
-def accuracy_of(
-    estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_weight: MatrixLike | None
-) -> float:
+def accuracy_of(estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_weight: YWeight) -> float:
     """The fraction of samples all of whose predicted classes or labels are right."""
     n = predicted.shape[0]
     weights = checks.score_weights(sample_weight, n)
@@ -79,7 +76,7 @@ def accuracy_of(
 class BaseRegressor(RegressorMixin, BaseModel):
     """Predictions of numerical outputs."""
 
-    def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None) -> Target:
+    def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_weight: YWeight = None) -> Target:
         rules: dict[str, Any] = {
             "warn_column": self._warn_column,
             "weights": weights,
@@ -102,12 +99,7 @@ class BaseRegressor(RegressorMixin, BaseModel):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return R² of the predictions, averaged over the outputs, as scikit-learn's regressors do.
 
@@ -186,7 +178,7 @@ def best_of_scores(
     """The `k` best labels or classes by the scores of the engine, and their margins or probabilities."""
     if model._label_format is None:
         of_scores = model._decisions if as_margins else model._probabilities
-        return ranks.k_best(best.by_class(of_scores(scores), model.n_classes_), k, marked)
+        return ranks.k_best(ranks.by_class(of_scores(scores), model.n_classes_), k, marked)
     indices, found = ranks.k_best(scores, k, marked)
     return indices, model._of_ranked(found, as_margins=as_margins)
 
@@ -209,9 +201,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
     _probabilities: Callable[[Float], Prediction]
     _of_ranked: Callable[..., Float]
 
-    def _check_y(
-        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: MatrixLike | None = None
-    ) -> Target:
+    def _check_y(self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_weight: YWeight = None) -> Target:
         rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
         rules |= {"masks": self._masks_y, "y_weight": y_weight}
         return targets.classes(y, weights, n_samples, type(self).__name__, **rules)
@@ -227,7 +217,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
         given = getattr(self, "class_weight", None)
         if given is None:
             return weights, None
-        return class_weight.row_weights(given, target, weights)
+        return weighting.row_weights(given, target, weights)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)
@@ -263,12 +253,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
 
     @of_one_fit
     def score(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> float:
         """Return the accuracy, as scikit-learn's classifiers do. For labels, all labels of a sample must be right.
 
@@ -417,7 +402,7 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
         CSR of shape (n_samples, n_labels), float64
             A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
         """
-        found = self._at_least(self._check_predict(X), best.checked_min_score(min_score))
+        found = self._at_least(self._check_predict(X), ranks.checked_min_score(min_score))
         assert self._label_format is not None
         as_stored: sparse.csr_array | sparse.csr_matrix = (self._label_format.container or sparse.csr_array)(found)
         return as_stored

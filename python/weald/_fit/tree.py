@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from copy import copy
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
@@ -15,22 +15,22 @@ from sklearn.utils import Bunch
 from weald import _weald
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
-from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, TreeParameters
-from weald._fit.samples import Samples, prepare
+from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, Samples, TreeParameters, prepare
 from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.fits import Fit
 from weald._fitted.proof import OF_CONTAINER, OF_DRAWN, Proof, check_fitted
 from weald._input.checks import draw_seed
-from weald._input.described import described
+from weald._input.messages import described
 from weald._input.sklearn_private import StrOptions
-from weald._parameters.projections import Growth
+from weald._parameters.growing import Growth
 from weald._parameters.types import (
+    LabelNames,
     MatrixLike,
     Prediction,
+    SampleWeight,
+    YWeight,
     fit_context,
 )
-
-if TYPE_CHECKING:
-    from weald._weald import _ForestConfig, _Model
 
 
 class TreeProof(Proof):
@@ -40,12 +40,12 @@ class TreeProof(Proof):
     own = OF_DRAWN | OF_CONTAINER
 
     @classmethod
-    def model_of(cls, value: object) -> _Model | None:
+    def model_of(cls, value: object) -> _weald._Model | None:
         """The model of the engine, which is a forest of one tree."""
         return super().model_of(value._forest if type(value) is Tree else value)
 
     @classmethod
-    def holding(cls, model: _Model) -> Tree:
+    def holding(cls, model: _weald._Model) -> Tree:
         """The arrays of the tree."""
         if type(model) is not _weald.Forest or model.n_trees != 1:
             trees = f"{model.n_trees} trees" if type(model) is _weald.Forest else described(model)
@@ -92,10 +92,10 @@ class BaseTree(TreeParameters, BaseModel):
         self,
         X: MatrixLike,
         y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         *,
-        y_weight: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
+        y_weight: YWeight = None,
+        label_names: LabelNames = None,
         check_input: bool = True,
     ) -> Self:
         """Fit the tree to training samples.
@@ -136,7 +136,7 @@ class BaseTree(TreeParameters, BaseModel):
             The fitted estimator.
         """
         with fitted_at_once(self, anew=True) as new:
-            new._fit_samples(prepare(new, X, y, sample_weight, y_weight, label_names))
+            new._fit_samples(prepare(new, Fit(X, y, sample_weight, y_weight, label_names)))
         return self
 
     def _fit_samples(self, samples: Samples) -> None:
@@ -148,7 +148,7 @@ class BaseTree(TreeParameters, BaseModel):
         self.max_features_ = config["max_features"]
         self._set_outputs(target)
 
-    def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
+    def _config_again(self, samples: Samples, seed: int) -> _weald._ForestConfig:
         """The configuration of a forest of one such tree on other samples."""
         tree = self._tree_config(samples, Growth(seed, range(1)))
         return {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None, "by_output": False}
@@ -210,12 +210,7 @@ class BaseTree(TreeParameters, BaseModel):
         return decision_path(self._forest, checked, self._n_threads())[0]
 
     def cost_complexity_pruning_path(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> Bunch:
         """Fit a tree and compute the path of minimal cost-complexity pruning, which gives the candidates for `ccp_alpha`.
 
@@ -241,12 +236,7 @@ class BaseTree(TreeParameters, BaseModel):
 
     @of_one_fit
     def prune_reduced_error(
-        self,
-        X_val: MatrixLike,
-        y_val: MatrixLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        y_weight: MatrixLike | None = None,
+        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: SampleWeight = None, *, y_weight: YWeight = None
     ) -> Self:
         """Prune the tree on validation samples, by reduced-error pruning.
 

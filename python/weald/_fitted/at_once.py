@@ -34,16 +34,11 @@ class FittedAsOne(BaseEstimator):
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def _forget(self) -> None:
-        """Delete the fitted attributes."""
-        for name in self._fitted_names() & self.__dict__.keys():
-            del self.__dict__[name]
-
     def _become(self, fitted: object) -> None:
         """Take the fitted attributes of another estimator in the place of those of this one."""
-        self._forget()
         names = self._fitted_names()
-        self.__dict__.update((name, value) for name, value in fitted.__dict__.items() if name in names)
+        others = {name: value for name, value in self.__dict__.items() if name not in names}
+        self.__dict__ = others | {name: value for name, value in fitted.__dict__.items() if name in names}
 
 
 @contextmanager
@@ -54,14 +49,12 @@ def fitted_at_once(estimator: _Fitted, *, anew: bool = False) -> Iterator[_Fitte
     `estimator` does not change before the end, and not at all if the fit raises or is interrupted by Ctrl-C. Its
     parameters, the setting of `set_output` and other attributes that are not fitted stay as they are at the end.
     """
-    twin = estimator._twin()
+    twin, fitted = estimator._twin(), estimator._fitted_names()
     # During a fit, predictions are arrays.
-    twin.__dict__.pop(frames.OUTPUT, None)
-    if anew:
-        twin._forget()
+    for name in (frames.OUTPUT, *(fitted if anew else ())):
+        twin.__dict__.pop(name, None)
     before = dict(twin.__dict__)
     yield twin
-    fitted = estimator._fitted_names()
     kept_from_fit = {*estimator._get_param_names(), *frames.SETTINGS}
     found = {
         name: value

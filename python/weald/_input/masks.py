@@ -15,9 +15,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from weald._input.checks import Float, canonical, named, over_same_memory
-from weald._input.columns import as_frame
-from weald._input.containers import check_collected
-from weald._input.frames import names_of
+from weald._input.frames import as_frame, check_collected, names_of
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import Raw, is_sparse
 

@@ -5,8 +5,6 @@ Others import them from this module; `tests/test_package.py` keeps it so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
@@ -22,6 +20,8 @@ from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 from sklearn.utils.validation import _num_samples as num_samples
 
+from weald._input.messages import did_you_mean
+
 __all__ = [
     "NODE_DTYPE",
     "AvailableIfDescriptor",
@@ -34,7 +34,6 @@ __all__ = [
     "Tree",
     "check_feature_names",
     "check_n_features",
-    "did_you_mean",
     "fit_context",
     "get_feature_names",
     "num_samples",
@@ -48,12 +47,6 @@ class StrOptions(_param_validation.StrOptions):  # type: ignore[misc]
 
     def __str__(self) -> str:
         return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
-
-
-def did_you_mean(value: object, options: Iterable[str]) -> str:
-    """The end of a message that refuses a string: the option that is most like it, if one is."""
-    close = get_close_matches(value, list(options), 1) if isinstance(value, str) else []
-    return f". Did you mean {close[0]!r}?" if close else ""
 
 
 def validate_parameter_constraints(constraints: dict[str, list[Any]], params: dict[str, Any], caller_name: str) -> None:

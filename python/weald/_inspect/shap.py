@@ -6,24 +6,150 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.boosted import BoostedModel
+from weald._fit.boosting import BoostedModel
 from weald._input import checks, frames
 from weald._input.checks import Float, Matrix, is_integer
-from weald._input.sparse import csr_of, is_sparse
-from weald._inspect.linear_part import LinearPart
-from weald._inspect.readable import check_trees, fitted
+from weald._input.elementary import log1p
+from weald._input.messages import kind_of
+from weald._input.sparse import csr_of, has_nan, is_sparse
 from weald._parameters.types import MatrixLike, Prediction
-from weald._ranking.pipelines import names_of_features, transformed
+from weald._ranking.outputs import apart, innermost, names_of_features, transformed
 
-__all__ = ["Explanation", "shap_interaction_values", "shap_values"]
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def prepared(
+    X: Matrix, idf: NDArray[np.float32] | None, *, are_counts: bool = False, normalize: bool = False
+) -> sparse.csr_array:
+    """Float32 values: sign(x) · ln(1 + |x|) of counts, times a factor of each feature, divided by the length of the sample.
+
+    Those of length one are multiples of 2⁻²⁴. X is float32, and finite. Bits are those of the engine.
+    """
+    X = sparse.csr_array(X)
+    values = X.data.astype(np.float64)
+    if are_counts:
+        values = np.copysign(log1p(np.abs(values)), values)
+    if idf is not None:
+        values = values * idf[X.indices]
+    single = np.clip(values, -_LARGEST, _LARGEST).astype(np.float32)
+    if normalize:
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        # Sums in the order of the features.
+        lengths = np.sqrt(np.bincount(rows, values * values, minlength=X.shape[0]))
+        multiples = np.rint(single.astype(np.float64) / np.where(lengths > 0, lengths, 1)[rows] * 2.0**24)
+        single = multiples.astype(np.float32) / np.float32(2**24)
+    return sparse.csr_array((single, X.indices, X.indptr), shape=X.shape)
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def fitted(estimator: BaseEstimator) -> tuple[BaseModel, list[Any]]:
+    """A copy of the fitted model, which does not change if it is fitted again, and the steps before it.
+
+    The model is that inside meta-estimators of weald and at the end of pipelines.
+    """
+    model, before = innermost(estimator)
+    if not isinstance(model, BaseModel):
+        inside = "" if model is estimator else f", around {kind_of(model)}"
+        raise TypeError(f"estimator must be a fitted estimator of weald, got {kind_of(estimator)}{inside}")
+    return named_twin(model, estimator), before
+
+
+def named_twin(model: _Model, estimator: BaseEstimator) -> _Model:
+    """A copy of the fitted model inside `estimator`, with the names of outputs that the latter knows."""
+    check_is_fitted(model)
+    twin = model._twin()
+    names = getattr(apart(estimator)[0], "target_names_in_", None)
+    if names is not None:
+        twin.target_names_in_ = names
+    return twin
+
+
+def check_trees(model: BaseModel) -> None:
+    check_tests_features(model)
+    if not model._has_trees:
+        name = type(model).__name__
+        raise ValueError(f"estimator must have trees, got a {name} with estimator=, which has none")
+
+
+def check_tests_features(model: BaseModel) -> None:
+    if not model._tests_features:
+        own = f"weald.inspection.{model._inspected_by}, and " if model._inspected_by else ""
+        raise TypeError(
+            f"estimator must have nodes that test single features, got a {type(model).__name__}; see "
+            f"{own}weald.inspection.permutation_importance, or for dense X partial_dependence(method='brute') of "
+            "sklearn.inspection"
+        )
+
+
+@dataclass(frozen=True)
+class LinearPart:
+    """The weights of a model in the unit of `decision_function`."""
+
+    engine: _weald.LinearModel
+    # (n_features, n_columns)
+    weights: sparse.csc_array
+    # (n_columns,)
+    intercepts: Float
+
+    @staticmethod
+    def of(model: BaseModel) -> LinearPart | None:
+        """The weights that are added to what trees add, or to nothing; None if there are none, or a function of them is."""
+        found = model._linear_part()
+        if found is None or found[1] != "scores":
+            return None
+        engine = found[0]
+        # From log-odds to scores of the engine, and on to the result of `decision_function`.
+        unit = (1.0 if engine.link == "softmax" else 0.5) * model._unit()
+        weights = csr_of(engine.weights(), (engine.n_features, engine.width))
+        return LinearPart(engine, sparse.csc_array(weights * unit), engine.intercepts() * unit)
+
+    def means(self, background: Matrix) -> Float:
+        """The mean of each feature over the background."""
+        prepared = self.prepared(background, "background")
+        found: Float = np.asarray(prepared.sum(axis=0)).ravel() / prepared.shape[0]
+        return found
+
+    def base(self, means: Float, columns: list[int]) -> Float:
+        """The mean score of the background, of shape (n_columns,)."""
+        found: Float = self.intercepts[columns] + self.weights[:, columns].T @ means
+        return found
+
+    def added(self, values: Any, X: Matrix, means: Float, columns: list[int]) -> Any:
+        """`values`, with those of the weights added: an array (n_samples, n_features, n_columns), or a list of CSR."""
+        prepared = self.prepared(X, "X")
+        if not is_sparse(X):
+            differences = prepared.toarray() - means
+            for at, column in enumerate(columns):
+                values[:, :, at] += differences * self.weights[:, [column]].toarray()[:, 0]
+            return values
+        found = []
+        for part, column in zip(values, columns, strict=True):
+            weights = sparse.csr_array(self.weights[:, [column]].T)
+            at_means = sparse.csr_array(weights.multiply(means))
+            everywhere = sparse.kron(np.ones((prepared.shape[0], 1)), at_means, format="csr")
+            found.append(sparse.csr_array(part + sparse.csr_array(prepared.multiply(weights.toarray())) - everywhere))
+        return found
+
+    def prepared(self, X: Matrix, name: str) -> sparse.csr_array:
+        """X as the weights take it."""
+        if has_nan(X):
+            raise ValueError(f"{name} must be finite, since a weight times a missing value is unknown, got NaN")
+        features = self.engine.features
+        are_scaled = features in ("normalized", "tfidf")
+        found = prepared(X, self.engine.idf(), are_counts=features == "tfidf", normalize=are_scaled)
+        return sparse.csr_array(found.astype(np.float64))
 
 
 @dataclass(frozen=True)

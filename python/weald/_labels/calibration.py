@@ -12,8 +12,8 @@ from sklearn.isotonic import isotonic_regression
 
 from weald._input import registry
 from weald._input.checks import Float
-from weald._input.described import described
 from weald._input.elementary import expit, log, log1pexp
+from weald._input.messages import described
 from weald._ranking import ranks
 
 METHODS = ("isotonic", "sigmoid")

@@ -12,13 +12,13 @@ from sklearn.utils import check_array
 
 from weald._input import checks, frames, registry, targets
 from weald._input.checks import Float, Matrix, named
-from weald._input.described import cut
 from weald._input.elementary import log2
+from weald._input.messages import cut
 from weald._input.sparse import is_sparse
-from weald._labels import consistent, label_edges, label_graph
+from weald._labels import label_graph
 from weald._labels.label_graph import Index
-from weald._parameters.types import MatrixLike, Prediction
-from weald._ranking import best, ranks
+from weald._parameters.types import LabelNames, MatrixLike, Prediction, SampleWeight, YWeight
+from weald._ranking import ranks
 
 WEIGHTS = ("depth", "information_content", "information_accretion")
 
@@ -66,9 +66,9 @@ class LabelHierarchy:
     parents_: sparse.csr_array
     depth_: Index
 
-    def __init__(self, edges: Any, *, n_labels: int | None = None, label_names: ArrayLike | None = None) -> None:
+    def __init__(self, edges: Any, *, n_labels: int | None = None, label_names: LabelNames = None) -> None:
         if n_labels is not None:
-            n_labels = checks.integer("n_labels", n_labels, 1, label_edges.MOST_LABELS)
+            n_labels = checks.integer("n_labels", n_labels, 1, label_graph.MOST_LABELS)
         names = None
         if label_names is not None:
             with named("label_names"):
@@ -77,7 +77,7 @@ class LabelHierarchy:
                 raise ValueError("label_names must have a name for each label, got none")
             names = frames.label_names(label_names, n_names if n_labels is None else n_labels)
             n_labels = len(names)
-        child, parent, n_labels = label_edges.read(edges, n_labels, names)
+        child, parent, n_labels = label_graph.edges_of(edges, n_labels, names)
         self._prove(child, parent, n_labels, names)
 
     def _prove(self, child: ArrayLike, parent: ArrayLike, n_labels: int, names: NDArray[np.object_] | None) -> None:
@@ -94,11 +94,11 @@ class LabelHierarchy:
         cls,
         Y: MatrixLike,
         *,
-        sample_weight: ArrayLike | None = None,
-        y_weight: MatrixLike | None = None,
+        sample_weight: SampleWeight = None,
+        y_weight: YWeight = None,
         min_samples: float = 5.0,
         kind: Literal["dag", "tree"] = "dag",
-        label_names: ArrayLike | None = None,
+        label_names: LabelNames = None,
     ) -> Self:
         """Infer a hierarchy from the label sets of samples: a label is above another if all samples with that have it.
 
@@ -131,8 +131,7 @@ class LabelHierarchy:
             The hierarchy. Of labels that the same samples have, each is the parent of the next one.
         """
         least = checks.number("min_samples", min_samples, lambda found: 0 <= found < np.inf, "a number of at least 0")
-        if not isinstance(kind, str) or kind not in ("dag", "tree"):
-            raise ValueError(f"kind must be 'dag' or 'tree', got {checks.shown(kind)}")
+        checks.choice("kind", kind, "dag", "tree")
         target = targets.with_label_names(targets.labels(Y, what="Y", y_weight=y_weight), label_names)
         weights = checks.check_weights(sample_weight, target.original.shape[0])
         return cls._inferred(target, weights, least, kind)
@@ -175,7 +174,7 @@ class LabelHierarchy:
         kind: Literal["depth", "information_content", "information_accretion"] = "depth",
         *,
         Y: MatrixLike | None = None,
-        y_weight: MatrixLike | None = None,
+        y_weight: YWeight = None,
         base: float = 0.75,
     ) -> Float:
         """Weights of labels by their place in the hierarchy or by their information, for `label_weight` of estimators.
@@ -203,7 +202,7 @@ class LabelHierarchy:
         ndarray of shape (n_labels,)
             The weights, which are finite and not negative. The information of a label that all samples have is 0.
         """
-        checked_weight(kind)
+        checks.choice("kind", kind, *WEIGHTS)
         base = checks.number("base", base, lambda found: 0 < found < np.inf, "a finite number above 0")
         if kind == "depth":
             return self._by_depth(base)
@@ -238,7 +237,7 @@ class LabelHierarchy:
 
     # --- label sets --------------------------------------------------------------------------------------------------
 
-    def closure(self, Y: MatrixLike, *, y_weight: MatrixLike | None = None) -> Any:
+    def closure(self, Y: MatrixLike, *, y_weight: YWeight = None) -> Any:
         """Close label sets upwards: a sample with a label gets all labels above it.
 
         All labels above one that is known to be 1 become 1. Then all labels below one that is known to be 0 become 0 if
@@ -274,7 +273,7 @@ class LabelHierarchy:
         known = np.ones(closed.shape, dtype=np.bool_) if mask is None else ~mask.toarray()
         return found, sparse.csr_array(known) if is_sparse(y_weight) else known
 
-    def check(self, Y: MatrixLike, *, y_weight: MatrixLike | None = None) -> None:
+    def check(self, Y: MatrixLike, *, y_weight: YWeight = None) -> None:
         """Check that label sets are closed: a ValueError names a sample, its label, and the label above that is missing.
 
         Parameters
@@ -305,7 +304,7 @@ class LabelHierarchy:
             f"{self._shown(above)} above it; LabelHierarchy.closure adds what is missing"
         )
 
-    def _labels(self, Y: MatrixLike, y_weight: MatrixLike | None, what: str = "Y") -> targets.Target:
+    def _labels(self, Y: MatrixLike, y_weight: YWeight, what: str = "Y") -> targets.Target:
         target = targets.labels(Y, what=what, y_weight=y_weight)
         self._check_columns(target.n_outputs, what)
         if (where := frames.different(target.names, self.label_names)) is not None:
@@ -359,10 +358,12 @@ class LabelHierarchy:
             The scores, a copy, of float32 if the scores are, and of float64 otherwise; CSR if they are sparse, with the
             same bits.
         """
-        return self._consistent(self._scores(scores, checked_method(method) == "isotonic"), method)
+        return self._consistent(
+            self._scores(scores, checks.choice("method", method, *label_graph.CONSISTENT) == "isotonic"), method
+        )
 
     def _consistent(self, scores: Matrix, method: str) -> Any:
-        return consistent.consistent(scores, self.parents_, self.ancestors_, self.depth_, method)
+        return label_graph.consistent(scores, self.parents_, self.ancestors_, self.depth_, method)
 
     def n_violations(self, scores: MatrixLike) -> int:
         """Count the pairs of a sample and an edge at which the score of the child is larger than that of the parent.
@@ -377,7 +378,7 @@ class LabelHierarchy:
         int
             The number, which is 0 for consistent scores and for closed label sets.
         """
-        return consistent.count_rises(self._scores(scores, False), self.parents_)
+        return label_graph.count_rises(self._scores(scores, False), self.parents_)
 
     def topk(
         self, scores: MatrixLike, k: int, *, method: Literal["max", "min", "isotonic"] = "max"
@@ -407,14 +408,14 @@ class LabelHierarchy:
         scores : float64 ndarray of shape (n_samples, k)
             Their consistent scores.
         """
-        k = best.checked_k(k, self.n_labels)
-        found = self._scores(scores, checked_method(method) == "isotonic")
+        k = ranks.checked_k(k, self.n_labels)
+        found = self._scores(scores, checks.choice("method", method, *label_graph.CONSISTENT) == "isotonic")
         indices, values = self._k_best(self._consistent(found, method), k, None)
-        return best.ranked(indices, values, -np.inf, are_margins=True)
+        return ranks.padded_by_floor(indices, values, -np.inf, are_margins=True)
 
     def _k_best(self, scores: Matrix, k: int, marked: sparse.csr_array | None) -> tuple[NDArray[np.uint32], Float]:
         """The k largest consistent scores without marked labels, parents before children, as `ranks.k_best`."""
-        order = consistent.by_depth(self.depth_)
+        order = label_graph.by_depth(self.depth_)
         scores = _with_columns(scores, order) if is_sparse(scores) else np.ascontiguousarray(scores[:, order])
         indices, found = ranks.k_best(scores, k, None if marked is None else _with_columns(marked, order))
         there = indices != ranks.NONE
@@ -498,19 +499,6 @@ def _read_only(matrix: sparse.csr_array) -> sparse.csr_array:
     for array in (matrix.data, matrix.indices, matrix.indptr):
         array.flags.writeable = False
     return matrix
-
-
-def checked_method(method: object) -> str:
-    if not isinstance(method, str) or method not in consistent.METHODS:
-        raise ValueError(f"method must be 'max', 'min' or 'isotonic', got {checks.shown(method)}")
-    return method
-
-
-def checked_weight(kind: object) -> str:
-    if not isinstance(kind, str) or kind not in WEIGHTS:
-        accepted = "'depth', 'information_content' or 'information_accretion'"
-        raise ValueError(f"kind must be {accepted}, got {checks.shown(kind)}")
-    return kind
 
 
 def _built(closed: sparse.csr_array, mask: sparse.csr_array | None, form: targets.LabelFormat) -> Prediction:

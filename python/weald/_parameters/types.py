@@ -20,6 +20,10 @@ Prediction: TypeAlias = Any
 # One of an estimator's class, or of the class of its members.
 Estimator: TypeAlias = Any
 
+# Arguments of fits and scores: weights of samples and of the values of y, and names of labels.
+SampleWeight: TypeAlias = ArrayLike | None
+YWeight: TypeAlias = MatrixLike | None
+LabelNames: TypeAlias = ArrayLike | None
 RandomState: TypeAlias = int | np.random.RandomState | None
 MaxFeatures: TypeAlias = float | Literal["sqrt", "log2", "half"] | None
 ClassifierCriterion: TypeAlias = Literal["gini", "entropy", "log_loss", "squared_error"]

@@ -1,8 +1,4 @@
-"""What fitted estimators of any library predict, checked: a row for each sample, finite numbers, columns by class.
-
-Estimators that are wrapped may have classes in an order of their own, fewer columns than classes, or values that are no
-probabilities. Whoever takes predictions of an estimator that it has not written asks this module.
-"""
+"""The parts of pipelines and meta-estimators, and what fitted estimators of any library predict, checked."""
 
 from __future__ import annotations
 
@@ -11,13 +7,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 
-from weald._input.checks import Float, count_samples, floats
-from weald._input.described import cut
+from weald._input.checks import Float, Matrix, count_samples, floats
+from weald._input.messages import cut
 from weald._input.sparse import is_sparse
-from weald._input.y_columns import kind_of_classes
+from weald._input.targets import kind_of_classes
 from weald._parameters.types import MatrixLike
-from weald._ranking.pipelines import apart
+
+
+def apart(estimator: BaseEstimator) -> tuple[BaseEstimator, Any]:
+    """The last step of a pipeline and the steps before it, or the estimator and None, without `FrozenEstimator`."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    if isinstance(estimator, Pipeline):
+        before = estimator[:-1] if len(estimator.steps) > 1 else None
+        return estimator.steps[-1][1], before
+    return estimator, None
+
+
+def innermost(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
+    """The model inside meta-estimators of weald, pipelines and frozen estimators, and the pipelines of the steps before.
+
+    Meta-estimators say by a method `_inside` what they are around.
+    """
+    before: list[Any] = []
+    while True:
+        estimator, steps = apart(estimator)
+        if steps is not None:
+            before.append(steps)
+        if isinstance(estimator, type) or not hasattr(estimator, "_inside"):
+            return estimator, before
+        estimator = estimator._inside()
+
+
+def transformed(before: list[Any], X: MatrixLike) -> Matrix:
+    """X after the steps before a model."""
+    for steps in before:
+        X = steps.transform(X)
+    return X
+
+
+def names_of_features(model: BaseEstimator, before: list[Any]) -> list[str] | None:
+    """The names of the features of a model: those of its X, or those that the step before it gives them."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and before and hasattr(before[-1], "get_feature_names_out"):
+        try:
+            names = before[-1].get_feature_names_out()
+        except (AttributeError, ValueError):  # a step has no names
+            return None
+    return None if names is None else [str(name) for name in names]
+
 
 # Probabilities of other libraries may be beyond 0 and 1 by rounding of float32.
 _SLACK = 1e-5

@@ -6,6 +6,7 @@ among equal scores. It is padded with -1. Masked entries are in no ranking.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import checks, frames, masks, targets
-from weald._input.checks import Float, Matrix, check_real, named
-from weald._input.sparse import is_sparse
-from weald._parameters.types import MatrixLike
+from weald._input.checks import Float, Matrix, check_real, integer, named, number
+from weald._input.sklearn_private import safe_indexing
+from weald._input.sparse import Raw, is_sparse
+from weald._parameters.types import MatrixLike, YWeight
 
 Index = NDArray[np.int64]
 
@@ -26,11 +28,7 @@ NONE = np.iinfo(np.uint32).max
 
 
 def known_labels(
-    y_true: MatrixLike | None,
-    y_weight: MatrixLike | None,
-    name: str = "y_true",
-    y_score: Any = None,
-    of_score: str = "y_score",
+    y_true: MatrixLike | None, y_weight: YWeight, name: str = "y_true", y_score: Any = None, of_score: str = "y_score"
 ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
     """The known labels, and the pattern of unknown entries (None if all are known), in canonical form.
 
@@ -42,11 +40,7 @@ def known_labels(
 
 
 def weighed_labels(
-    y_true: MatrixLike | None,
-    y_weight: MatrixLike | None,
-    name: str = "y_true",
-    y_score: Any = None,
-    of_score: str = "y_score",
+    y_true: MatrixLike | None, y_weight: YWeight, name: str = "y_true", y_score: Any = None, of_score: str = "y_score"
 ) -> tuple[sparse.csr_array, sparse.csr_array | None, masks.KnownCells | None]:
     """What `known_labels` returns, and what is known, whose weights may differ from one."""
     target = targets.labels(y_true, what=name, y_weight=y_weight)
@@ -111,27 +105,23 @@ def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array
     return sparse.csr_array((matrix.data[keep], matrix.indices[keep], ends), shape=matrix.shape)
 
 
-def check_k(k: object, most: int) -> int:
-    return checks.integer("k", k, 1, most)
-
-
 def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array | None) -> Index:
     """The ranking of the `k` highest-scoring known labels."""
     if is_pair(y_score):
         labels, its_scores = y_score
         ranked = listed(labels, its_scores, shape, mask)
-        return ranked[:, : check_k(k, ranked.shape[1])]
+        return ranked[:, : checked_k(k, ranked.shape[1])]
     check_real(y_score, "y_score")
     with named("y_score"):
         y_score = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
     if not is_sparse(y_score) and y_score.dtype.kind in "iu":
-        k = check_k(k, y_score.shape[1])
+        k = checked_k(k, y_score.shape[1])
         if mask is None and (y_score[:, :k] >= 0).all():
             # Labels after the first k are not validated.
             y_score = y_score[:, :k]
         return listed(y_score, None, shape, mask)[:, :k]
     scores = of_all_labels(y_score, shape)
-    return padded(k_best(scores, check_k(k, shape[1]), mask)[0])
+    return padded(k_best(scores, checked_k(k, shape[1]), mask)[0])
 
 
 def k_best(
@@ -259,3 +249,135 @@ def ranking_precision(scores: Any, truth: Any, mask: Any = None, n_threads: int 
 def n_known_of(shape: tuple[int, int], mask: sparse.csr_array | None) -> Index:
     """The number of known labels of each sample."""
     return np.full(shape[0], shape[1]) - (0 if mask is None else np.diff(mask.indptr))
+
+
+# Padding in place of a label.
+NO_LABEL = -1
+# Approximate number of scores in a block of dense scores: 64 MiB.
+BLOCK_SCORES = 1 << 23
+
+
+def checked_k(k: object, width: int) -> int:
+    return integer("k", k, 1, width)
+
+
+def checked_min_score(min_score: object) -> float:
+    return number("min_score", min_score, lambda found: 0 <= found <= 1, "a number from 0 to 1")
+
+
+def are_margins(scores: object, has_probabilities: bool, has_margins: bool, name: str) -> bool:
+    """Whether the argument `scores` of a classifier called `name` asks for margins, and not for probabilities."""
+    checks.choice("scores", scores, "auto", "probability", "margin")
+    if scores == "auto":
+        return not has_probabilities
+    if not (has_margins if scores == "margin" else has_probabilities):
+        method, other = ("decision_function", "probability") if scores == "margin" else ("predict_proba", "margin")
+        raise ValueError(
+            f"scores must be 'auto' or {other!r} for {name}, which has no {method} after this fit, got {scores!r}"
+        )
+    return scores == "margin"
+
+
+def checked_floor(min_score: object, are_margins: bool) -> float:
+    """The least score to return, in the unit of the scores; None is no limit."""
+    if not are_margins:
+        return 0.0 if min_score is None else checked_min_score(min_score)
+    if min_score is None:
+        return -np.inf
+    return number("min_score", min_score, lambda found: not np.isnan(found), "a number that is not NaN, or None")
+
+
+def excluded(exclude: Raw, n_rows: int, width: int) -> sparse.csr_array | None:
+    """Excluded columns in canonical form: one row for each sample, or a single row for all samples."""
+    accepted = (
+        f"a matrix of shape ({n_rows}, {width}) with True or 1 for labels to exclude, "
+        f"or a list of labels from 0 to {width - 1}"
+    )
+    if exclude is None:
+        return None
+    if is_sparse(exclude):
+        if exclude.ndim != 2 or exclude.shape != (n_rows, width):
+            raise ValueError(f"exclude must be {accepted}, got a sparse matrix of shape {exclude.shape}")
+        # A matrix with one row would apply to all samples, which is equivalent, since there is only one.
+        return pattern(exclude, "exclude")
+    with named("exclude"):
+        given = np.asarray(exclude)
+    if given.ndim == 2:
+        if given.shape != (n_rows, width):
+            raise ValueError(f"exclude must be {accepted}, got shape {given.shape}")
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"exclude must be {accepted}, got dtype {given.dtype}")
+        if not ((given == 0) | (given == 1)).all():
+            raise ValueError(f"exclude must be {accepted}, got other values than 0 and 1")
+        return pattern(given, "exclude")
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        what = f"of dtype {given.dtype} and shape {given.shape}"
+        raise TypeError(f"exclude must be {accepted}, got a {type(exclude).__name__} {what}")
+    wrong = given[(given < 0) | (given >= width)]
+    if len(wrong):
+        raise ValueError(f"exclude must be {accepted}, got the label {wrong[0]}")
+    columns = np.unique(given).astype(np.int64)
+    return sparse.csr_array((np.ones(len(columns), dtype=np.bool_), columns, [0, len(columns)]), shape=(1, width))
+
+
+def padded_by_floor(
+    indices: NDArray[np.uint32], scores: Float, floor: float, *, are_margins: bool = False
+) -> tuple[NDArray[np.int64], Float]:
+    """The result of the engine, padded by `NONE` where no label has a sufficient score.
+
+    The score is there 0 for probabilities, and minus infinity for margins.
+    """
+    labels = indices.astype(np.int64)
+    is_absent = indices == NONE
+    if floor > 0 or are_margins:
+        is_absent |= ~(scores >= floor)
+    labels[is_absent] = NO_LABEL
+    return labels, np.where(is_absent, -np.inf if are_margins else 0.0, scores) if is_absent.any() else scores
+
+
+def named_labels(labels: NDArray[np.int64], names: NDArray[Any]) -> NDArray[np.object_]:
+    """The names of ranked labels, None in place of the padding."""
+    found: NDArray[np.object_] = names.astype(object)[labels]
+    found[labels == NO_LABEL] = None
+    return found
+
+
+def by_class(decisions: Float, n_classes: int) -> Float:
+    """Decision scores with a column for each class: those of two classes are a single column for the second one."""
+    return decisions if decisions.ndim == 2 else np.column_stack([-decisions, decisions])[:, -n_classes:]
+
+
+def ranked_parts(
+    parts: Iterable[Float], k: int, marked: sparse.csr_array | None, n_threads: int = 1
+) -> tuple[NDArray[np.uint32], Float]:
+    """The `k` largest scores of each sample as the engine returns them, from the scores of some samples after others."""
+    found, start = [], 0
+    for scores in parts:
+        end = start + len(scores)
+        some = marked if marked is None or marked.shape[0] == 1 else marked[start:end]
+        found.append(k_best(scores, k, some, n_threads=n_threads))
+        start = end
+    indices, best_scores = zip(*found, strict=True)
+    return np.concatenate(indices), np.concatenate(best_scores)
+
+
+def blocks_of(X: Raw, width: int) -> Iterator[Any]:
+    """Blocks of samples with about `BLOCK_SCORES` scores. There is at least one block, which may be empty."""
+    n_rows, n = max(1, BLOCK_SCORES // max(1, width)), checks.count_samples(X)
+    if n <= n_rows:
+        yield X
+        return
+    X = X.tocsr() if is_sparse(X) else X
+    for start in range(0, n, n_rows):
+        yield safe_indexing(X, slice(start, min(start + n_rows, n)))
+
+
+def at_least(scores: Float, floor: float) -> sparse.csr_array:
+    """Dense scores as CSR, without those that are not positive or are below the floor."""
+    return sparse.csr_array(np.where(scores >= floor, np.maximum(scores, 0.0), 0.0))
+
+
+def stacked(X: Matrix, width: int, of_block: Callable[[Any], Any]) -> Matrix:
+    """The results of `of_block` for blocks of samples, stacked as CSR."""
+    blocks = [of_block(block) for block in blocks_of(X, width)]
+    return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")

@@ -20,8 +20,7 @@ from weald._input.sparse import has_nan, is_sparse
 from weald._rounds.held_out import set_aside
 
 if TYPE_CHECKING:
-    from weald._fit.samples import Samples
-    from weald._weald import _BoostConfig, _FoldModels, _Targets
+    from weald._fit.base import Samples
     from weald.linear import LinearClassifier
 
 # The folds of the scores that stages start from.
@@ -69,7 +68,7 @@ class HeldOut:
     fold: NDArray[np.uint32]
 
 
-def of_folds(X: Matrix, folds: _FoldModels) -> Iterator[tuple[_weald.LinearModel, NDArray[np.intp], Matrix]]:
+def of_folds(X: Matrix, folds: _weald._FoldModels) -> Iterator[tuple[_weald.LinearModel, NDArray[np.intp], Matrix]]:
     """The model of each fold, and the samples of the fold, which it was not fitted to: their indices and their X."""
     fold, models = folds
     X = X.tocsr() if is_sparse(X) else X
@@ -78,7 +77,7 @@ def of_folds(X: Matrix, folds: _FoldModels) -> Iterator[tuple[_weald.LinearModel
         yield model, rows, X[rows]
 
 
-def held_out(X: Matrix, folds: _FoldModels) -> HeldOut:
+def held_out(X: Matrix, folds: _weald._FoldModels) -> HeldOut:
     """The scores of the training samples X by the models of the other folds."""
     fold, models = folds
     scores = np.empty((len(fold), models[0].width))
@@ -87,7 +86,7 @@ def held_out(X: Matrix, folds: _FoldModels) -> HeldOut:
     return HeldOut(scores, fold)
 
 
-def fold_models(linear: LinearClassifier, samples: Samples, n_folds: int, n_threads: int) -> _FoldModels:
+def fold_models(linear: LinearClassifier, samples: Samples, n_folds: int, n_threads: int) -> _weald._FoldModels:
     """Models of `samples`, with the features, strength and calibration of a fitted model."""
     config = linear._config_of_fit()
     data = samples.X, samples.target.engine, samples.row_weights
@@ -113,7 +112,7 @@ class Judged:
     kept: Float
     # X, y and weights of the samples of the fold, and what is known.
     X: Matrix
-    y: _Targets
+    y: _weald._Targets
     weights: Float
     known: Any
 
@@ -144,7 +143,7 @@ class Judged:
         found[there] = held_out(others.X, folds).scores[there]
         return found
 
-    def losses(self, config: _BoostConfig, start: Float | None, n_threads: int) -> list[float]:
+    def losses(self, config: _weald._BoostConfig, start: Float | None, n_threads: int) -> list[float]:
         """The loss of the held samples after each stage."""
         samples, found = self.samples, list[float]()
 
@@ -166,14 +165,14 @@ class Judged:
         )
         return found
 
-    def loss(self, config: _BoostConfig, start: Float, n_threads: int) -> float:
+    def loss(self, config: _weald._BoostConfig, start: Float, n_threads: int) -> float:
         """The loss of the held samples by the start alone."""
         found = _weald.mean_loss(self.y, self.weights, config, start[self.held], n_threads, y_weight=self.known)
         assert found is not None
         return found
 
 
-def worth(judged: Judged, config: _BoostConfig, start: Float, n_threads: int) -> Worth:
+def worth(judged: Judged, config: _weald._BoostConfig, start: Float, n_threads: int) -> Worth:
     """Whether to start from the scores `start`, and how many stages help on top of them."""
     alone = min(judged.losses(config, None, n_threads))
     both = judged.losses(config, start, n_threads)

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from weald._fit.bagging import BaseBagging
+from weald._fit import updates as _updates
 from weald._fit.base import BaseModel
+from weald._fit.forest import BaseBagging
 from weald._fit.updates import PART
-from weald._input import digest as _digest
-from weald._input.columns import is_listed
+from weald._fitted.fits import Fit
+from weald._input.frames import is_listed
 from weald._input.schema import Schema
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, SampleWeight, YWeight
 
 __all__ = ["merge"]
 
@@ -33,9 +33,9 @@ def merge(
     parts: Sequence[Any],
     X: MatrixLike | None = None,
     y: MatrixLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     *,
-    y_weight: MatrixLike | None = None,
+    y_weight: YWeight = None,
 ) -> BaseEstimator:
     """Merge parts of a model that were fitted separately, by `fit(X, y, trees=range(a, b))` or by `labels=range(a, b)`.
 
@@ -171,8 +171,8 @@ def _set_oob(
     digest: str,
     X: MatrixLike | None,
     y: MatrixLike | None,
-    sample_weight: ArrayLike | None,
-    y_weight: MatrixLike | None,
+    sample_weight: SampleWeight,
+    y_weight: YWeight,
 ) -> None:
     if X is None or y is None:
         missing = "X" if X is None else "y"
@@ -180,7 +180,7 @@ def _set_oob(
             f"{missing} must be the data that the parts were fitted to, since they have oob_score set, got None: call "
             "merge(parts, X, y, sample_weight)"
         )
-    _, samples, config = merged._of_its_samples(X, y, sample_weight, y_weight)
-    if _digest.of_data(samples.X, samples.target, samples.weights) != digest:
+    _, samples, config = merged._of_its_samples(Fit(X, y, sample_weight, y_weight))
+    if _updates.digest_of_data(samples.X, samples.target, samples.weights) != digest:
         raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
     merged._set_oob(samples, config)

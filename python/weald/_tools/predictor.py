@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 from importlib import import_module
 from inspect import unwrap
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +21,92 @@ from weald._fit.base import BaseModel
 from weald._fit.predictions import BaseClassifier, best_of_scores
 from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
-from weald._input import frames
-from weald._input.checks import Matrix, renamed, shown
-from weald._input.containers import check_collected
-from weald._input.described import cut
+from weald._input import checks, frames
+from weald._input.checks import Float, Matrix, renamed
+from weald._input.frames import check_collected
+from weald._input.messages import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._parameters.types import Estimator, MatrixLike, Prediction, Scores
-from weald._ranking.pipelines import apart
-from weald._tools.one_sample import Parts, Row, as_row, row_of, row_of_entries
+from weald._ranking.outputs import apart
+from weald._rounds.linear_start import in_unit_of_stages
 
 if TYPE_CHECKING:
     from weald._around.base import AroundOne
-    from weald._around.voting import BaseVoting
+    from weald.voting import BaseVoting
 
-__all__ = ["Predictor"]
+
+class Row(NamedTuple):
+    """A sample as the only row of a CSR matrix, for the engine alone: it has the attributes that the engine reads."""
+
+    data: NDArray[np.float32]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+    shape: tuple[int, int]
+    format: str = "csr"
+
+
+def as_row(sample: Any) -> Any:
+    """A sparse array of one dimension, such as a row of a CSR array, as a matrix with one row; others unchanged."""
+    if type(sample) is np.ndarray or getattr(sample, "ndim", 0) != 1 or not is_sparse(sample):
+        return sample
+    return sample.reshape(1, -1).tocsr()
+
+
+def row_of(sample: Any, n_features: int) -> Row | None:
+    """The row of a CSR matrix of one sample; None for other matrices. The engine checks indices and values."""
+    if getattr(sample, "format", None) != "csr" or sample.shape != (1, n_features):
+        return None
+    values = sample.data
+    if values.dtype != np.float32:
+        if values.dtype.kind not in "fiub":
+            return None
+        with np.errstate(over="ignore"):  # the engine refuses infinity
+            values = values.astype(np.float32)
+    return Row(values, sample.indices, sample.indptr, sample.shape)
+
+
+def row_of_entries(places: list[int], values: list[Any], n_features: int) -> Row | None:
+    """The row with these values of these features, each once, in any order; None for what are no numbers."""
+    listed = np.array(values)
+    if listed.ndim != 1 or (listed.dtype.kind not in "fiub" and len(listed)):
+        return None
+    order = np.argsort(places)
+    with np.errstate(over="ignore"):
+        data = listed[order].astype(np.float32)
+    width = np.int32 if n_features < 2**31 else np.int64
+    return Row(data, np.array(places, dtype=width)[order], np.array([0, len(data)], dtype=width), (1, n_features))
+
+
+class Parts(NamedTuple):
+    """What the engine computes of a sample by weights of features, and by trees on top of them.
+
+    Functions return None for samples in forms that the engine does not read, and for those that the model has to look at.
+    """
+
+    # (1, n_scores)
+    scores: Callable[[Any], Float | None]
+    # The best labels of a sample and their probabilities or margins: of a sample, their number, and whether margins are meant.
+    topk: Callable[[Any, int, bool], tuple[NDArray[np.int64], Float] | None] | None
+
+    @classmethod
+    def of(cls, model: BaseModel, names: dict[str, int] | None) -> Parts | None:
+        """None if the model has no weights of features. With `names`, samples can be dictionaries with some of them."""
+        found = model._linear_part()
+        if found is None:
+            return None
+        linear, added = found
+        one = _weald.OneLinear(linear, names)
+        if not model._has_trees:
+            return cls(one.scores, None if model._label_format is None else one.topk)
+        trees = _weald.OneSample(model._engine).scores
+
+        def both(sample: Any) -> Float | None:
+            if (of_trees := trees(sample)) is None or (start := one.scores(sample)) is None:
+                return None
+            return of_trees + in_unit_of_stages(linear, start, added)
+
+        return cls(both, None)
 
 
 class Predictor:
@@ -71,8 +143,7 @@ class Predictor:
     """
 
     def __init__(self, estimator: BaseEstimator, *, absent: Literal["error", "zero"] = "error") -> None:
-        if not isinstance(absent, str) or absent not in ("error", "zero"):
-            raise ValueError(f"absent must be 'error' or 'zero', got {shown(absent)}")
+        checks.choice("absent", absent, "error", "zero")
         self._absent = absent
         estimator, before = apart(estimator)
         if isinstance(estimator, FittedAsOne):
@@ -343,7 +414,9 @@ class Predictor:
         try:
             found = np.asarray(sample)
             # NumPy converts dates and durations to numbers without asking.
-            if found.dtype.kind not in "mM" and not (found.dtype == object and any(map(_is_date, found.flat))):
+            dates = np.datetime64 | np.timedelta64
+            has_dates = found.dtype == object and any(isinstance(value, dates) for value in found.flat)
+            if found.dtype.kind not in "mM" and not has_dates:
                 return np.asarray(sample, dtype=np.float64)
         except OverflowError as error:
             raise ValueError("sample must have numbers that float32 can represent, got a larger integer") from error
@@ -402,7 +475,28 @@ class _AfterSteps:
         return Pipeline([*self._before.steps, ("estimator", self._last._estimator())])
 
 
-class _AroundModel:
+class _OnCopy:
+    """Calls of methods of a copy of a meta-estimator."""
+
+    _model: Any
+
+    @abstractmethod
+    def _row(self, sample: object) -> Any:
+        """The sample as the methods take it."""
+
+    def call(self, name: str, sample: object, **options: object) -> Any:
+        if not hasattr(self._model, name):
+            raise AttributeError(f"{type(self._model).__name__} has no {name}")
+        X = self._row(sample)
+        # The options keep their names.
+        with renamed(X="sample", **{option: option for option in options}):
+            found = getattr(self._model, name)(X, **options)
+        if isinstance(found, tuple | list):
+            return type(found)(part[0] for part in found)
+        return found[[0]] if is_sparse(found) else found[0]
+
+
+class _AroundModel(_OnCopy):
     """A copy of a meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
 
     def __init__(self, estimator: AroundOne, absent: Literal["error", "zero"]) -> None:
@@ -417,16 +511,8 @@ class _AroundModel:
         elif absent == "zero":
             raise ValueError("absent must be 'error' for a pipeline, whose first step reads the sample, got 'zero'")
 
-    def call(self, name: str, sample: object, **options: object) -> Any:
-        if not hasattr(self._model, name):
-            raise AttributeError(f"{type(self._model).__name__} has no {name}")
-        X = _one_row(sample, self._names) if self._inner is None else self._inner._checked(sample)
-        # The options keep their names.
-        with renamed(X="sample", **{option: option for option in options}):
-            found = getattr(self._model, name)(X, **options)
-        if isinstance(found, tuple):
-            return tuple(part[0] for part in found)
-        return found[[0]] if is_sparse(found) else found[0]
+    def _row(self, sample: object) -> Any:
+        return _one_row(sample, self._names) if self._inner is None else self._inner._checked(sample)
 
     def estimator(self) -> Any:
         estimator = self._model._twin()
@@ -435,7 +521,7 @@ class _AroundModel:
         return estimator
 
 
-class _OfMembers:
+class _OfMembers(_OnCopy):
     """A copy of a meta-estimator with several members, each of which predicts the sample by a predictor of its own.
 
     If members are not of weald, the sample becomes the only row of what they take.
@@ -447,24 +533,15 @@ class _OfMembers:
         self._names = getattr(estimator, "feature_names_in_", None)
         self._model = estimator._twin()
         self._model.__dict__.pop(frames.OUTPUT, None)
-        self._are_own = all(isinstance(_last_of(member), FittedAsOne) for member in estimator.estimators_)
+        self._are_own = all(isinstance(apart(member)[0], FittedAsOne) for member in estimator.estimators_)
         if self._are_own:
             self._model.estimators_ = [_Member(Predictor(member, absent=absent)) for member in estimator.estimators_]
-            self._model.__dict__ |= {"_blocks": _as_one_block, "_n_samples": lambda _: 1}
+            self._model.__dict__ |= {"_blocks": lambda sample: [sample], "_n_samples": lambda _: 1}
         elif absent == "zero":
             raise ValueError("absent must be 'error' with estimators of scikit-learn, got 'zero'")
 
-    def call(self, name: str, sample: object, **options: object) -> Any:
-        if not hasattr(self._model, name):
-            raise AttributeError(f"{type(self._model).__name__} has no {name}")
-        X = sample if self._are_own else _one_row(sample, self._names)
-        with renamed(X="sample", **{option: option for option in options}):
-            found = getattr(self._model, name)(X, **options)
-        if isinstance(found, tuple):
-            return tuple(part[0] for part in found)
-        if isinstance(found, list):
-            return [part[0] for part in found]
-        return found[[0]] if is_sparse(found) else found[0]
+    def _row(self, sample: object) -> Any:
+        return sample if self._are_own else _one_row(sample, self._names)
 
     def estimator(self) -> Any:
         return self._given._twin()
@@ -491,14 +568,6 @@ class _Member:
         return [part[None] for part in found] if isinstance(found, list) else found[None]
 
 
-def _last_of(estimator: BaseEstimator) -> Any:
-    return apart(estimator)[0]
-
-
-def _as_one_block(sample: object) -> Iterator[Any]:
-    yield sample
-
-
 def _one_row(sample: Any, names: NDArray[np.object_] | None) -> Any:
     """A sample as the only row of what the first step of a pipeline takes, whose features may have names."""
     if _is_table(sample) or (isinstance(sample, np.ndarray) and sample.ndim == 2):
@@ -522,10 +591,6 @@ def _scores_of(model: BaseModel) -> Callable[[Any], NDArray[np.float64] | None] 
 def _decided(model: BaseClassifier, scores: NDArray[np.float64]) -> Prediction:
     """What `predict` returns for these scores."""
     return model._decided(scores)
-
-
-def _is_date(value: object) -> bool:
-    return isinstance(value, np.datetime64 | np.timedelta64)
 
 
 def _is_sparse(model: BaseEstimator, name: str) -> bool:

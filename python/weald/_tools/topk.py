@@ -12,8 +12,8 @@ from weald._input.checks import Float, check_is_instance, count_samples, integer
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
-from weald._ranking.pipelines import apart
-from weald._rounds.progress import Progress, check_verbose
+from weald._ranking.outputs import apart
+from weald._rounds.rounds import Progress, check_verbose
 
 __all__ = ["topk"]
 

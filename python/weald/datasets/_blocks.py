@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald._input import checks
-from weald._input.columns import Columns
-from weald._input.described import described
+from weald._input.frames import Columns
+from weald._input.messages import described
 from weald._input.sparse import Matrix, Raw, is_sparse
 
 __all__ = ["dump_blocks", "load_blocks"]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,210 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._fit.base import BaseModel
-from weald._fit.boosted import BoostedModel
+from weald._fit.boosting import BoostedModel
 from weald._input.checks import Float
-from weald._input.described import kind_of
+from weald._input.messages import kind_of
 from weald._input.schema import LABELS
 from weald._parameters.types import Estimator
-from weald.export._linear import Linear, linear_of
+from weald._rounds.linear_start import Added
+
+# Scores less than `BENT` from the ends of [0, 1] are mapped into it; predictions are at most exp(`LARGEST_LOG`).
+BENT, LARGEST_LOG = _weald.BENT, _weald.LARGEST_LOG
+
+
+class Operations(Protocol):
+    """How to add operations and constants to an ONNX graph. All values are names in the graph."""
+
+    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str: ...
+
+    def _constant(self, values: object, dtype: object = np.float64) -> str: ...
+
+    def _cast(self, name: str, dtype: object, output: str | None = None) -> str: ...
+
+    def _columns(self, scores: str, block: slice) -> str: ...
+
+    def _joined(self, parts: list[str]) -> str: ...
+
+
+def _log(graph: Operations, scores: str) -> str:
+    return graph._op("Exp", graph._op("Min", scores, graph._constant(LARGEST_LOG)))
+
+
+def _logistic(graph: Operations, scores: str) -> str:
+    """1 / (1 + exp(-2f)), without overflow, and accurate for small probabilities."""
+    e = graph._op("Exp", graph._op("Mul", graph._op("Abs", scores), graph._constant(-2.0)))
+    is_up = graph._op("GreaterOrEqual", scores, graph._constant(0.0))
+    numerator = graph._op("Where", is_up, graph._constant(1.0), e)
+    return graph._op("Div", numerator, graph._op("Add", e, graph._constant(1.0)))
+
+
+def _share(graph: Operations, scores: str) -> str:
+    square, bent, end = graph._constant(BENT * BENT), graph._constant(BENT), graph._constant(1.0 - BENT)
+
+    def tail(beyond: str) -> str:
+        beyond = graph._op("Max", beyond, graph._constant(0.0))
+        return graph._op("Div", square, graph._op("Add", beyond, bent))
+
+    below = tail(graph._op("Sub", bent, scores))
+    above = graph._op("Sub", graph._constant(1.0), tail(graph._op("Sub", scores, end)))
+    upper = graph._op("Where", graph._op("Greater", scores, end), above, scores)
+    return graph._op("Where", graph._op("Less", scores, bent), below, upper)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link in each format."""
+
+    # The function of a single score as ONNX operations; None if predictions are scores, or if the scores of an output are
+    # read together.
+    in_onnx: Callable[[Operations, str], str] | None = None
+    # The name in treelite and the factor that it applies to scores; None if treelite does not have the link.
+    in_treelite: tuple[str, float] | None = None
+
+
+LINKS = {
+    "identity": Link(in_treelite=("identity", 1.0)),
+    "log": Link(in_onnx=_log, in_treelite=("exponential", 1.0)),
+    "margin": Link(in_treelite=("identity", 1.0)),
+    "share": Link(in_onnx=_share),
+    "logistic": Link(in_onnx=_logistic, in_treelite=("sigmoid", 2.0)),
+    "one_against_rest": Link(in_onnx=_logistic),
+    "softmax": Link(in_treelite=("softmax", 1.0)),
+}
+
+
+def by_column(tree: EnsembleTree) -> Iterator[EnsembleTree]:
+    """One tree for each column with a value in some leaf, with only the branches that lead to such leaves.
+
+    Other branches end in leaves of value zero. Trees with one column and trees with factors are returned unchanged. The
+    total time and number of nodes are O(stored values · depth), and if every leaf has a value in every column at most
+    twice the number of stored values.
+    """
+    if tree.column is not None or tree.factors is not None:
+        yield tree
+        return
+    if len(tree.values) == 0:
+        return
+    n = len(tree.feature)
+    parent = np.full(n, -1)
+    splits = np.flatnonzero(tree.feature >= 0)
+    parent[tree.left[splits]] = splits
+    parent[tree.right[splits]] = splits
+    node_of_cell = np.repeat(np.arange(n), np.diff(tree.ptr))
+    order = np.argsort(tree.columns, kind="stable")
+    columns, firsts = np.unique(tree.columns[order], return_index=True)
+    is_kept = np.zeros(n, dtype=bool)
+    place = np.full(n, -1)
+    for column, cells in zip(columns.tolist(), np.split(order, firsts[1:]), strict=True):
+        leaves = node_of_cell[cells]
+        kept = _with_ancestors(leaves, parent, is_kept)
+        place[kept] = np.arange(len(kept))
+        yield _pruned(tree, kept, place, column, dict(zip(place[leaves].tolist(), tree.values[cells], strict=True)))
+        is_kept[kept] = False
+        place[kept] = -1
+
+
+def _with_ancestors(leaves: NDArray[np.intp], parent: NDArray[np.intp], is_kept: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The nodes on the paths to leaves, in ascending order. They are also marked."""
+    levels = []
+    level = leaves
+    while len(level):
+        is_kept[level] = True
+        levels.append(level)
+        level = np.unique(parent[level])
+        level = level[level >= 0]
+        level = level[~is_kept[level]]
+    return np.sort(np.concatenate(levels))
+
+
+def _pruned(
+    tree: EnsembleTree, kept: NDArray[np.intp], place: NDArray[np.intp], column: int, values: dict[int, float]
+) -> EnsembleTree:
+    """The tree of these nodes, in which leaves of value zero replace the other children."""
+    feature = tree.feature[kept]
+    left, right = tree.left[kept].copy(), tree.right[kept].copy()
+    n = len(kept)
+    for children in (left, right):
+        splits = np.flatnonzero(feature >= 0)
+        found = place[children[splits]]
+        absent = np.flatnonzero(found < 0)
+        found[absent] = n + np.arange(len(absent))
+        children[splits] = found
+        n += len(absent)
+    more = n - len(kept)
+    nodes = sorted(values)
+    counts = np.zeros(n, dtype=np.int64)
+    counts[nodes] = 1
+    return replace(
+        tree,
+        feature=np.append(feature, np.full(more, -1, dtype=np.int32)),
+        threshold=np.append(tree.threshold[kept], np.zeros(more, dtype=np.float32)),
+        left=np.append(left, np.full(more, -1, dtype=np.int32)),
+        right=np.append(right, np.full(more, -1, dtype=np.int32)),
+        missing_left=np.append(tree.missing_left[kept], np.zeros(more, dtype=bool)),
+        categories={int(place[node]): codes for node, codes in tree.categories.items() if place[node] >= 0},
+        ptr=np.append(0, np.cumsum(counts)),
+        columns=np.zeros(len(nodes), dtype=np.int64),
+        values=np.array([values[node] for node in nodes]),
+        column=column,
+    )
+
+
+Single = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linear:
+    """Weights of features."""
+
+    n_features: int
+    n_scores: int
+    # "logistic" or "softmax": what its scores mean.
+    link: str
+    # What is added to the sums over trees: its scores, or the logarithms or half the log-odds of its probabilities.
+    added: Added
+    # "given", "normalized" or "tfidf".
+    features: str
+    idf: Single | None
+    # Feature j has the weights values[ptr[j]:ptr[j + 1]] for these columns of scores, which are in ascending order.
+    ptr: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Single
+    intercepts: Single
+    # 1 and 0 if the model is not calibrated.
+    slopes: Single
+    offsets: Single
+
+    @property
+    def unit(self) -> float:
+        """The factor of scores."""
+        return 1.0 if self.link == "softmax" else 0.5
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether there are slopes and offsets."""
+        return bool((self.slopes != 1).any() or self.offsets.any())
+
+
+def linear_of(engine: _weald.LinearModel, added: Added = "scores") -> Linear:
+    """The description of a model of the engine."""
+    ptr, columns, values, intercepts, slopes, offsets = engine.arrays()
+    return Linear(
+        n_features=engine.n_features,
+        n_scores=engine.width,
+        link=engine.link,
+        added=added,
+        # Weights of standardised features are those of X as it is given.
+        features="given" if engine.features == "standardized" else engine.features,
+        idf=engine.idf(),
+        ptr=ptr.astype(np.int64),
+        columns=columns.astype(np.int64),
+        values=values,
+        intercepts=intercepts,
+        slopes=slopes,
+        offsets=offsets,
+    )
+
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
 

@@ -10,9 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float
-from weald.export._columns import by_column
-from weald.export._ensemble import Ensemble, EnsembleTree, constant, nothing, trees_of
-from weald.export._links import LARGEST_LOG, LINKS
+from weald.export._ensemble import LARGEST_LOG, LINKS, Ensemble, EnsembleTree, by_column, constant, nothing, trees_of
 
 
 def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object:

@@ -1,26 +1,163 @@
-"""Validation of the parameters of output projections, and their conversion to the form of the engine."""
+"""What trees of all kinds of y have as parameters: their checks, and their form for the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isclass
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from weald._input import warned
-from weald._input.checks import Matrix, canonical, check_real, is_integer, named
-from weald._input.described import described
+from weald import _weald
+from weald._input import messages
+from weald._input.checks import Matrix, canonical, check_real, floats, is_integer, named
+from weald._input.frames import is_listed
+from weald._input.messages import described
 from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald.projection import CONSTRAINTS as CONSTRAINTS
 from weald.projection import FAMILIES, Projected, Projection, count_projections
 
 if TYPE_CHECKING:
-    from weald._weald import _OutputProjection, _ProjectionMatrix
+    from weald._fit.base import BaseModel
+
+
+_SHAPES = (
+    "None, an array-like of shape (n_features,) or (n_features, n_outputs) with -1, 0 or 1 for each feature, or a dict "
+    "of such values by feature name"
+)
+_GROUPS = '"pairwise", "no_interactions", None, or groups of features, each a list, tuple or set of indices or names'
+
+
+def monotonic_to_engine(estimator: BaseModel, n_outputs: int) -> list[list[int]] | None:
+    """The constraint of each feature, for all outputs or for each output; None if all are 0."""
+    asked, n_features = estimator.monotonic_cst, estimator.n_features_in_
+    if isinstance(asked, Mapping):
+        signs = np.zeros((n_features, 1), dtype=np.int8)
+        for name, sign in asked.items():
+            signs[_place("monotonic_cst", name, estimator), 0] = _checked_sign(sign)
+    else:
+        signs = _signs(asked, n_features, n_outputs)
+    return signs.tolist() if signs.any() else None
+
+
+def _signs(asked: object, n_features: int, n_outputs: int) -> NDArray[np.int8]:
+    with named("monotonic_cst"):
+        values = np.asarray(asked)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise ValueError(f"monotonic_cst must be {_SHAPES}, got {asked!r}")
+    if values.shape[0] != n_features:
+        raise ValueError(f"monotonic_cst has shape {values.shape[0]} but the input data X has {n_features} features.")
+    if values.shape[1] not in (1, n_outputs):
+        raise ValueError(
+            f"monotonic_cst must have shape (n_features,) or (n_features, {n_outputs}), one column for each "
+            f"output of y, got {values.shape[1]} columns"
+        )
+    for value in np.unique(values):
+        _checked_sign(value)
+    return values.astype(np.int8)
+
+
+def _checked_sign(value: object) -> int:
+    if (is_integer(value) or isinstance(value, np.floating | float)) and value in (-1, 0, 1):
+        return int(value)
+    raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1, got {value!r}")
+
+
+def groups_to_engine(estimator: BaseModel) -> list[list[int]]:
+    """The groups of features that may interact."""
+    asked, n_features = estimator.interaction_cst, estimator.n_features_in_
+    if isinstance(asked, str):
+        if asked == "no_interactions":
+            return [[j] for j in range(n_features)]
+        if asked == "pairwise":
+            return [list(pair) for pair in combinations(range(n_features), 2)] or [[0]]
+        raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
+    if not is_listed(asked):
+        raise ValueError(f"interaction_cst must be {_GROUPS}, got {asked!r}")
+    groups = []
+    for group in asked:
+        if not is_listed(group):
+            raise ValueError(f"interaction_cst must be {_GROUPS}, got the group {group!r}")
+        groups.append(sorted({_place("interaction_cst", feature, estimator) for feature in group}))
+    return groups
+
+
+def has_directions(estimator: BaseModel) -> bool:
+    """Whether some feature has a monotonic constraint."""
+    asked = getattr(estimator, "monotonic_cst", None)
+    if asked is None:
+        return False
+    # As objects, because NumPy 1 cannot combine strings; `monotonic_to_engine` raises the error for them.
+    return bool(np.asarray(list(asked.values()) if isinstance(asked, Mapping) else asked, dtype=object).any())
+
+
+def _place(parameter: str, feature: object, estimator: BaseModel) -> int:
+    """The index of a feature that is given by its index or its name."""
+    n_features = estimator.n_features_in_
+    if isinstance(feature, str):
+        names = list(getattr(estimator, "feature_names_in_", ()))
+        if feature not in names:
+            raise ValueError(f"{parameter} must have names of columns of X, got {feature!r}")
+        return names.index(feature)
+    if not is_integer(feature):
+        raise ValueError(f"{parameter} must have indices or names of features, got {feature!r}")
+    if not 0 <= int(feature) < n_features:
+        raise ValueError(f"{parameter} must have indices from 0 to {n_features - 1}, got {feature}")
+    return int(feature)
+
+
+# The constraints for scikit-learn's validation of parameters.
+OUTPUT_FACTORS: dict[str, list[Any]] = {
+    "output_scaling": [StrOptions({"variance"}), "array-like", None],
+    "output_weights": ["array-like", None],
+}
+
+
+class OutputFactors(TypedDict):
+    """Both parameters in the engine's form."""
+
+    output_scaling: str | list[float] | None
+    output_weights: list[float] | None
+
+
+def factors_to_engine(model: BaseModel, criterion: str) -> OutputFactors:
+    """The parameters of a regressor in the engine's form, None for other models. The engine checks the values."""
+    scaling, weights = (getattr(model, name, None) for name in OUTPUT_FACTORS)
+    given = [name for name, value in zip(OUTPUT_FACTORS, (scaling, weights), strict=True) if value is not None]
+    if given and criterion != "squared_error":
+        raise ValueError(
+            f"criterion must be 'squared_error' with {given[0]}, which scales variances, got {criterion!r}"
+        )
+    return {
+        "output_scaling": scaling if isinstance(scaling, str) else numbers("output_scaling", scaling),
+        "output_weights": numbers("output_weights", weights),
+    }
+
+
+def numbers(name: str, values: object) -> list[float] | None:
+    """A list of one number for each output; None if there are none."""
+    if values is None:
+        return None
+    array = floats(values, name, "a list of numbers")
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have shape (n_outputs,), one value for each output, got {array.shape}")
+    return [float(value) for value in array]
+
+
+ASKED = "output_strategy='single_target'"
+
+
+def asks_to_separate(forest: Any) -> bool:
+    """Whether each output of a forest is to have trees of its own. False for models without the parameter."""
+    return getattr(forest, "output_strategy", "joint") == "single_target"
+
 
 SCOPE_CONSTRAINTS: dict[str, list[Any]] = {"projection_scope": [StrOptions({"tree", "forest"})]}
 
@@ -61,7 +198,7 @@ def derived_seed(seed: int, path: tuple[int, ...]) -> int:
 def check_criterion(criterion: str, output_projection: object, kind: str) -> str:
     """`criterion`, if this kind of y supports it with these projections; "squared_error" for its former name."""
     if criterion == "friedman_mse":
-        warned.warn(
+        messages.warn(
             "criterion 'friedman_mse' is a former name of 'squared_error', with which it was always equivalent; "
             "scikit-learn 1.9 deprecates it: use criterion='squared_error'",
             FutureWarning,
@@ -85,7 +222,7 @@ def check_criterion(criterion: str, output_projection: object, kind: str) -> str
     return criterion
 
 
-def check_grown_with(grown: str, criterion: str, output_projection: object, kind: str) -> None:
+def check_criterion_of_grown(grown: str, criterion: str, output_projection: object, kind: str) -> None:
     """Raise an error if new trees would have impurities of a different kind than those grown before by `grown`."""
     criterion = check_criterion(criterion, output_projection, kind)
     if output_projection is not None and grown != "squared_error":
@@ -99,9 +236,9 @@ def check_grown_with(grown: str, criterion: str, output_projection: object, kind
         raise ValueError(f"criterion must be {grown!r} with warm_start=True, as in the previous fit, got {criterion!r}")
 
 
-def to_engine(
+def projection_to_engine(
     output_projection: object, n_projections: object, target: Target, growth: Growth, *, default: object = "log"
-) -> _OutputProjection | None:
+) -> _weald._OutputProjection | None:
     """The two parameters in the form of the engine. `default` is the default of `n_projections`."""
     if isinstance(n_projections, bool):  # the parameter constraints accept a bool as an integer
         count_projections(n_projections, target.n_columns)
@@ -131,7 +268,7 @@ def _quoted(value: object) -> str:
 
 def given_matrix(
     output_projection: object, n_outputs: int, name: str = "output_projection"
-) -> _ProjectionMatrix | None:
+) -> _weald._ProjectionMatrix | None:
     """The matrix, if the parameter `name` is a matrix, and None otherwise."""
     if isclass(output_projection):
         cls = output_projection.__name__
@@ -143,7 +280,7 @@ def given_matrix(
 
 def drawn(
     output_projection: Any, n_projections: int, n_outputs: int, growth: Growth, name: str = "output_projection"
-) -> _OutputProjection:
+) -> _weald._OutputProjection:
     """The family, or the matrices that the callable returns."""
     if isinstance(output_projection, str):
         output_projection = FAMILIES[output_projection]
@@ -157,7 +294,7 @@ def drawn(
     return {"family": None, "matrices": matrices, "n_projections": q, "shared": growth.shared}
 
 
-def of_stages(projected: Projected, n_outputs: int, growth: Growth) -> _OutputProjection:
+def of_stages(projected: Projected, n_outputs: int, growth: Growth) -> _weald._OutputProjection:
     """The projections of boosting in the form of the engine, for `n_outputs` columns of scores."""
     given, n_projections = projected.projection, projected.n_projections
     matrix = given_matrix(given, n_outputs, "projection")
@@ -172,11 +309,11 @@ def of_stages(projected: Projected, n_outputs: int, growth: Growth) -> _OutputPr
     return {"family": None, "matrices": [matrix], "n_projections": q, "shared": True}
 
 
-def _n_rows(matrix: _ProjectionMatrix) -> int:
+def _n_rows(matrix: _weald._ProjectionMatrix) -> int:
     return len(matrix) if isinstance(matrix, np.ndarray) else len(matrix[0]) - 1
 
 
-def _matrix(phi: Matrix, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
+def _matrix(phi: Matrix, name: str, n_outputs: int, n_projections: int | None) -> _weald._ProjectionMatrix:
     """Validate a finite matrix of that shape. Returns float64 in C order, or the parts of canonical CSR."""
     check_real(phi, name, "a matrix of numbers")
     try:

@@ -1,1 +1,0 @@
-"""The two kinds of compression of a forest, and predictions of compressed classifiers."""
