@@ -306,6 +306,29 @@ impl TensorReader<'_> {
         Ok(v)
     }
 
+    /// Reads `n` sizes, and returns the offsets from `first` on: `next` returns the one after another and its size.
+    pub(super) fn offsets<T: Copy>(
+        &mut self,
+        n: usize,
+        first: T,
+        mut next: impl FnMut(T, u32) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.check(n)?;
+        let mut offsets = Purpose("the model").with_capacity(n + 1)?;
+        let (name, mut end) = (self.name, first);
+        offsets.push(end);
+        self.pieces(n, |piece| {
+            with_whole!(piece, name, |sizes| {
+                for size in sizes {
+                    end = next(end, size)?;
+                    offsets.push(end);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(offsets)
+    }
+
     /// Checks that everything has been read.
     pub(super) fn finish(&self) -> Result<()> {
         if self.left == 0 { Ok(()) } else { Err(Error::corrupt(format!("`{}` is too long", self.name))) }

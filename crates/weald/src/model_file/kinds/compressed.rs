@@ -14,11 +14,11 @@ use crate::forest::Forest;
 use crate::loss::Link;
 use crate::model_file::codec::{About, Codec};
 use crate::model_file::header::{Fields, Head, Header};
-use crate::model_file::lengths::{OF_LEAVES, OF_TESTS, check_lengths};
+use crate::model_file::lengths::check_lengths;
 use crate::model_file::read::File;
 use crate::model_file::scores::{ScoreMeaning, check_scores};
 use crate::model_file::tensor::{Tensor, bytes};
-use crate::model_file::validate::trees;
+use crate::model_file::validate::{OF_LEAVES, OF_ROWS, OF_TESTS, trees};
 use crate::model_file::write::tensors;
 
 const KEY: &str = "compression";
@@ -30,7 +30,7 @@ impl Codec for Compressed {
         other_key: None,
         name: "a compressed model",
         of_nodes: "features",
-        tensors: &[OF_LEAVES, OF_TESTS, &[("l1_norm", &[Dtype::F64])]],
+        tensors: &[OF_LEAVES, OF_ROWS, OF_TESTS, &[("l1_norm", &[Dtype::F64])]],
     };
     type Form = Link;
 

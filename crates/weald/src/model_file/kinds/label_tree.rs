@@ -10,31 +10,36 @@ use crate::data::Outputs;
 use crate::error::{Error, Purpose, Result};
 use crate::label_tree::{LabelTree, LabelTreeModel};
 use crate::linear::Features;
-use crate::model_file::codec::{About, Codec, Names};
+use crate::model_file::codec::{About, Codec, tensors};
 use crate::model_file::header::{Field, Fields, Head, Header};
-use crate::model_file::lengths::WHOLE;
-use crate::model_file::read::{File, TensorReader, with_whole};
+use crate::model_file::lengths::{WHOLE, check_fit};
+use crate::model_file::read::{File, TensorReader};
 use crate::model_file::tensor::{Tensor, bytes, floats, narrowest};
 
 const PURPOSE: Purpose = Purpose("the model");
 
 const KEY: &str = "label_tree";
 const SINGLE: &[Dtype] = &[Dtype::F32];
-const TENSORS: Names = &[
-    ("beam_width", WHOLE),
-    ("fit_passes", WHOLE),
-    ("idf", SINGLE),
-    ("intercepts", SINGLE),
-    ("is_leaf", &[Dtype::U8]),
-    ("leaf_labels", WHOLE),
-    ("n_columns", WHOLE),
-    ("n_node_features", WHOLE),
-    ("n_nodes", WHOLE),
-    ("node_features", WHOLE),
-    ("weight_columns", &[Dtype::U8, Dtype::U16]),
-    ("weight_sizes", WHOLE),
-    ("weight_values", &[Dtype::F16, Dtype::F32]),
-];
+tensors! {
+    TENSORS, Tensors {
+        n_columns: WHOLE,
+        is_leaf: &[Dtype::U8],
+        leaf_labels: WHOLE,
+        intercepts: SINGLE,
+        n_node_features: WHOLE,
+        node_features: WHOLE,
+        weight_sizes: WHOLE,
+        weight_columns: &[Dtype::U8, Dtype::U16],
+        weight_values: &[Dtype::F16, Dtype::F32],
+        fit_passes: WHOLE,
+    }
+    optional {}
+    others {
+        beam_width: WHOLE,
+        idf: SINGLE,
+        n_nodes: WHOLE,
+    }
+}
 
 impl Codec for LabelTreeModel {
     const KIND: About =
@@ -101,7 +106,7 @@ fn sizes(offsets: &[usize]) -> impl Iterator<Item = f64> {
 
 /// Checks the lengths of tensors, as far as this can be seen from the lengths alone.
 fn check_lengths(head: &Head) -> Result<()> {
-    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let there = |name| head.required_length(name);
     let (n_trees, n_nodes, n_listed) = (there("n_nodes")?, there("n_columns")?, there("node_features")?);
     let n_columns = there("intercepts")?;
     let n_weights = there("weight_columns")?;
@@ -119,46 +124,11 @@ fn check_lengths(head: &Head) -> Result<()> {
         ("idf", head.length("idf").is_none_or(|n| n == head.header.n_features as u64)),
         ("fit_passes", there("fit_passes")? == n_trees.saturating_mul(2)),
     ];
-    match lengths.iter().find(|(_, fits)| !fits) {
-        None => Ok(()),
-        Some((name, _)) => {
-            let why = format!("{n_trees} trees of {n_nodes} nodes, {n_columns} columns and {n_weights} weights");
-            Err(Error::corrupt(format!("`{name}` does not fit {why}")))
-        }
-    }
+    let of = || format!("{n_trees} trees of {n_nodes} nodes, {n_columns} columns and {n_weights} weights");
+    check_fit(&lengths, of)
 }
 
-/// The parts of the tensors that later trees will read.
-#[derive(Debug)]
-struct Tensors<'f> {
-    n_columns: TensorReader<'f>,
-    is_leaf: TensorReader<'f>,
-    leaf_labels: TensorReader<'f>,
-    intercepts: TensorReader<'f>,
-    n_node_features: TensorReader<'f>,
-    node_features: TensorReader<'f>,
-    weight_sizes: TensorReader<'f>,
-    weight_columns: TensorReader<'f>,
-    weight_values: TensorReader<'f>,
-    fit_passes: TensorReader<'f>,
-}
-
-impl<'f> Tensors<'f> {
-    fn new(file: &'f File<'_>) -> Result<Self> {
-        Ok(Tensors {
-            n_columns: file.required("n_columns")?,
-            is_leaf: file.required("is_leaf")?,
-            leaf_labels: file.required("leaf_labels")?,
-            intercepts: file.required("intercepts")?,
-            n_node_features: file.required("n_node_features")?,
-            node_features: file.required("node_features")?,
-            weight_sizes: file.required("weight_sizes")?,
-            weight_columns: file.required("weight_columns")?,
-            weight_values: file.required("weight_values")?,
-            fit_passes: file.required("fit_passes")?,
-        })
-    }
-
+impl Tensors<'_> {
     fn next_tree(&mut self, n_nodes: usize) -> Result<LabelTree> {
         let column_ptr = offsets(&mut self.n_columns, n_nodes)?;
         let is_leaf = self.is_leaf.whole(PURPOSE, n_nodes)?;
@@ -205,31 +175,11 @@ impl<'f> Tensors<'f> {
             n_iter,
         })
     }
-
-    fn finish(&self) -> Result<()> {
-        let of_nodes = [&self.n_columns, &self.is_leaf, &self.leaf_labels, &self.intercepts, &self.n_node_features];
-        let of_weights = [&self.node_features, &self.weight_sizes, &self.weight_columns, &self.weight_values];
-        of_nodes.into_iter().chain(of_weights).chain([&self.fit_passes]).try_for_each(TensorReader::finish)
-    }
 }
 
 /// Reads `n` sizes, and returns the offsets that they add up to.
 fn offsets(sizes: &mut TensorReader<'_>, n: usize) -> Result<Vec<usize>> {
-    sizes.check(n)?;
-    let name = sizes.name();
-    let mut ptr = PURPOSE.with_capacity(n + 1)?;
-    let mut end = 0usize;
-    ptr.push(end);
-    sizes.pieces(n, |piece| {
-        with_whole!(piece, name, |sizes| {
-            ptr.extend(sizes.map(|size| {
-                end = end.saturating_add(size as usize);
-                end
-            }));
-            Ok(())
-        })
-    })?;
-    Ok(ptr)
+    sizes.offsets(n, 0, |end, size| Ok(end.saturating_add(size as usize)))
 }
 
 #[cfg(test)]

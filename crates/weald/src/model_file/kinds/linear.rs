@@ -11,8 +11,8 @@ use crate::error::{Error, Purpose, Result};
 use crate::linear::{Calibration, Features, LinearModel, Weights};
 use crate::model_file::codec::{About, Codec, Names};
 use crate::model_file::header::{Field, Fields, Head, Header};
-use crate::model_file::lengths::WHOLE;
-use crate::model_file::read::{File, with_whole};
+use crate::model_file::lengths::{WHOLE, check_fit};
+use crate::model_file::read::File;
 use crate::model_file::tensor::{Tensor, bytes, floats, narrowest};
 use crate::tree::leaves::Half;
 
@@ -109,7 +109,7 @@ pub(super) fn weight_values<'t, I: Iterator<Item = &'t f32>>(values: impl Fn() -
 /// Checks the lengths of all tensors.
 fn check_lengths(head: &Head, n_columns: u64) -> Result<()> {
     let n_features = head.header.n_features as u64;
-    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let there = |name| head.required_length(name);
     let n_weights = there("weight_columns")?;
     let lengths = [
         ("weight_sizes", there("weight_sizes")? == n_features),
@@ -120,13 +120,7 @@ fn check_lengths(head: &Head, n_columns: u64) -> Result<()> {
         ("proba_slopes", head.length("proba_slopes").is_none_or(|n| n == n_columns)),
         ("proba_intercepts", head.length("proba_intercepts").is_none_or(|n| n == n_columns)),
     ];
-    match lengths.iter().find(|(_, fits)| !fits) {
-        None => Ok(()),
-        Some((name, _)) => {
-            let why = format!("{n_weights} weights of {n_features} features and {n_columns} columns");
-            Err(Error::corrupt(format!("`{name}` does not fit {why}")))
-        }
-    }
+    check_fit(&lengths, || format!("{n_weights} weights of {n_features} features and {n_columns} columns"))
 }
 
 /// Reads a tensor of numbers that are finite in float32.
@@ -143,22 +137,10 @@ pub(super) fn singles(file: &File<'_>, name: &'static str) -> Result<Option<Vec<
 fn weights(file: &File<'_>, n_features: usize) -> Result<Weights> {
     let (mut sizes, mut columns) = (file.required("weight_sizes")?, file.required("weight_columns")?);
     let n_weights = columns.len();
-    let mut ptr = PURPOSE.with_capacity(n_features + 1)?;
-    let mut end = 0usize;
-    ptr.push(end);
-    sizes.pieces(n_features, |piece| {
-        with_whole!(piece, "weight_sizes", |sizes| {
-            ptr.extend(sizes.map(|size| {
-                end = end.saturating_add(size as usize);
-                end
-            }));
-            Ok(())
-        })
-    })?;
     let missing = |name| Error::corrupt(format!("there is no `{name}`"));
     let passes = file.required("fit_passes")?.whole(PURPOSE, 2)?;
     Ok(Weights {
-        ptr,
+        ptr: sizes.offsets(n_features, 0usize, |end, size| Ok(end.saturating_add(size as usize)))?,
         columns: columns.whole(PURPOSE, n_weights)?,
         values: singles(file, "weight_values")?.ok_or_else(|| missing("weight_values"))?,
         intercepts: singles(file, "intercepts")?.ok_or_else(|| missing("intercepts"))?,
