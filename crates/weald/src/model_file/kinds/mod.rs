@@ -99,6 +99,14 @@ macro_rules! kinds {
             }
         }
 
+        files!($model, read);
+        )*
+    };
+}
+
+/// Writes the methods that read and write files. `$read` reads a model from one.
+macro_rules! files {
+    ($model:ident, $read:expr) => {
         impl $model {
             /// Returns the model as a safetensors file. Equal models have equal bytes.
             ///
@@ -116,7 +124,7 @@ macro_rules! kinds {
             /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a
             /// newer format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
             pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-                read(&File::parse(bytes)?)
+                $read(&File::parse(bytes)?)
             }
 
             /// Writes the model to a file, in the format of [`crate::model_file`].
@@ -139,10 +147,9 @@ macro_rules! kinds {
             /// The errors of `from_bytes`, and [`crate::ErrorKind::File`] with the path and the message of the
             /// operating system.
             pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-                read(&File::on_disk(disk::open(path.as_ref())?))
+                $read(&File::on_disk(disk::open(path.as_ref())?))
             }
         }
-        )*
     };
 }
 
@@ -160,6 +167,8 @@ kinds! {
     /// Trees of labels, with linear columns at each node.
     LabelTree(LabelTreeModel),
 }
+
+files!(Model, Model::read);
 
 impl Model {
     pub(super) fn read(file: &File<'_>) -> Result<Self> {
