@@ -141,6 +141,8 @@ _SparseScores: TypeAlias = tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[
 
 # Sample weights; and class weights by sample, or their rule.
 _RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
+# The samples of a fit: X, y, their weights, and what is known of y.
+_Data: TypeAlias = tuple[_Matrix, _Targets, _RowWeights, _Mask | None]
 
 # Φ of shape (n_projections, n_outputs), as an array; or as indptr, indices, values of CSR, and the number of outputs.
 _ProjectionMatrix: TypeAlias = NDArray[np.float64] | tuple[_Indices, _Indices, NDArray[np.float64], int]
@@ -483,29 +485,20 @@ def coverage(
 ) -> NDArray[np.float64]: ...
 def label_folds(labels: _Pattern, n_folds: int, priority: NDArray[np.int64]) -> NDArray[np.uint32]: ...
 def folds_of_samples(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     n_folds: int,
     seed: int,
-    y_weight: _Mask | None,
     base_margin: NDArray[np.float64] | None,
 ) -> list[_Split]: ...
 def held_out_samples(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     share: float,
     seed: int,
-    y_weight: _Mask | None,
 ) -> NDArray[np.uint32]: ...
 def counts_of_plan(
     asked: _Asked,
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     seed: int,
-    y_weight: _Mask | None,
 ) -> tuple[int, int, int, bool, bool]: ...
 def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool, bool]) -> _Plan: ...
 def hashes_of_samples(x: _Matrix) -> NDArray[np.uint64]: ...
@@ -530,67 +523,47 @@ def stored_draws(
     n_threads: int = 1,
 ) -> NDArray[np.float64]: ...
 def fit_tree(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _TreeConfig,
-    y_weight: _Mask | None = None,
     n_threads: int = 1,
 ) -> Forest: ...
 def fit_forest(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _ForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> Forest: ...
 def fit_centroid_forest(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _CentroidForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> CentroidForest: ...
 def fit_linear(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _LinearConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
     columns: tuple[int, int] | None = None,
     with_folds: bool = False,
 ) -> tuple[LinearModel, float, _FoldModels | None]: ...
 def fold_models_of_linear(
     model: LinearModel,
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _LinearConfig,
     n_folds: int,
     n_threads: int = 1,
-    y_weight: _Mask | None = None,
 ) -> _FoldModels: ...
 def fit_label_tree(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _LabelTreeConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> LabelTreeModel: ...
 def fit_boosting(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
-    validation: tuple[_Matrix, _Targets, NDArray[np.float64] | None, NDArray[np.float64] | None] | None = None,
+    validation: tuple[_Data, NDArray[np.float64] | None] | None = None,
     grown: Boosted | None = None,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -601,13 +574,9 @@ def fit_boosting(
     | None = None,
     wants_scores: bool = False,
     wants_models: bool = False,
-    y_weight: _Mask | None = None,
-    y_weight_val: _Mask | None = None,
 ) -> Boosted: ...
 def fit_boosting_part(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
     all_reduce: Callable[[NDArray[Any], str], object],
     n_threads: int = 1,
@@ -624,13 +593,10 @@ def mean_loss(
 ) -> float | None: ...
 def refit_leaves(
     model: Boosted,
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
     n_threads: int = 1,
     base_margin: NDArray[np.float64] | None = None,
-    y_weight: _Mask | None = None,
 ) -> Boosted: ...
 def fit_boosting_with(
     fit_predict: Callable[
@@ -647,9 +613,7 @@ def fit_boosting_with(
     grown: Boosted | None = None,
 ) -> Boosted: ...
 def search_stages(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
     folds: Sequence[_Split],
     patience_share: float,
@@ -659,7 +623,6 @@ def search_stages(
     base_margins: Sequence[NDArray[np.float64]] = ...,
     observer: Callable[[int, float, float, float | None], object] | None = None,
     scorers: Sequence[Callable[[Boosted, NDArray[np.float64]], float]] = ...,
-    y_weight: _Mask | None = None,
 ) -> _Search: ...
 def search_stages_with(
     shape: tuple[int, int],
@@ -681,25 +644,19 @@ def search_stages_with(
 ) -> _Search: ...
 def compress_forest(
     forest: Forest,
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _CompressConfig,
     held_out: NDArray[np.float64] | None = None,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> CompressionPath: ...
 def cross_validate_compression(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     grow: _ForestConfig,
     config: _CompressConfig,
     folds: Sequence[_Split],
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def memory_of_forest(config: _ForestConfig, shapes: _FitShapes, n_threads: int) -> int: ...
 def memory_of_centroids(config: _CentroidForestConfig, shapes: _FitShapes, n_threads: int) -> int: ...
@@ -793,39 +750,27 @@ class Forest:
     def oob_predict(
         self,
         config: _ForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def oob_at_least(
         self,
         config: _ForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         floor: float,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def spread(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def oob_spread(
         self,
         config: _ForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]]: ...
     def prune_reduced_error(
         self,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None = None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> Forest: ...
     def feature_importances(self, outputs: Sequence[int] | None = None) -> NDArray[np.float64]: ...
     def partial_dependence(
@@ -835,9 +780,7 @@ class Forest:
     def with_top_k(self, k: int, n_threads: int = 1) -> Forest: ...
     def with_stored_rows(
         self,
-        x: _Matrix,
-        y: _Targets,
-        weights: _RowWeights,
+        data: _Data,
         bootstrap: bool,
         max_samples: float | None,
         seed: int,
@@ -880,21 +823,15 @@ class CentroidForest:
     def oob_predict(
         self,
         config: _CentroidForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def oob_at_least(
         self,
         config: _CentroidForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         floor: float,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

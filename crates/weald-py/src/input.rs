@@ -5,10 +5,13 @@
 
 use std::borrow::Cow;
 
+use ndarray::ArrayView2;
 use numpy::Element;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use weald::{CellWeights, ClassWeight, ErrorKind, LabelView, Matrix, RowWeights, SparseTargets, SparseView, Targets};
+use weald::{
+    CellWeights, ClassWeight, Dataset, ErrorKind, LabelView, Matrix, RowWeights, SparseTargets, SparseView, Targets,
+};
 
 use crate::array::{Read1, Read2};
 use crate::error::raise;
@@ -240,7 +243,35 @@ impl PyRowWeights<'_> {
     }
 }
 
+/// The samples of a fit: X, y, their weights and those of classes, and the unknown cells of y or the weights of cells.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PyData<'py>(PyMatrix<'py>, PyTargets<'py>, PyRowWeights<'py>, Option<PyCellWeights<'py>>);
+
+impl PyData<'_> {
+    /// Returns the samples without weights, and the weights.
+    pub(crate) fn views(&self) -> PyResult<(Dataset<'_>, Weights<'_>)> {
+        let PyData(x, y, weights, y_weight) = self;
+        let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
+        Ok((Dataset::new(x.view()?, y.view()?).y_weight(y_weight), weights.contiguous()?))
+    }
+}
+
+/// Returns the initial scores of samples, if they are given.
+pub(crate) fn margins<'a>(given: &'a Option<Read2<'_, f64>>) -> Option<ArrayView2<'a, f64>> {
+    given.as_ref().map(|margins| margins.as_array())
+}
+
 impl Weights<'_> {
+    /// Returns samples with these weights.
+    pub(crate) fn of<'d>(&'d self, data: &'d Dataset<'_>) -> PyResult<Dataset<'d>> {
+        Ok(data.view().weights(self.view()?))
+    }
+
+    /// Returns samples with these weights, without those of classes.
+    pub(crate) fn of_rows_alone<'d>(&'d self, data: &'d Dataset<'_>) -> Dataset<'d> {
+        data.view().sample_weight(self.sample_weight.as_deref())
+    }
+
     pub(crate) fn view(&self) -> PyResult<RowWeights<'_>> {
         let class_weight = match (self.rule, &self.rows) {
             (None, None) => ClassWeight::Equal,

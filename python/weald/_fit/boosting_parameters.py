@@ -229,8 +229,8 @@ class BoostingParameters(BoostedModel):
         asked = self._asks_for(samples.target, may_search=may_search)
         if self.estimator is None:
             counted = label_weight.that_count(self, samples.target)
-            y, mask = counted.engine, counted.known_in_engine
-            counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
+            data = samples.X, counted.engine, (samples.weights, None), counted.known_in_engine
+            counts = _weald.counts_of_plan(asked, data, self._seed)
         else:  # nothing about them depends on the samples
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True, False
         plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)

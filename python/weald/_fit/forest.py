@@ -151,8 +151,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
     def _grow(
         self, samples: Samples, config: _ForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.Forest:
-        data = samples.X, samples.target.engine, samples.row_weights
-        return _weald.fit_forest(*data, config, n_threads, progress, samples.known)
+        return _weald.fit_forest(samples.in_engine, config, n_threads, progress)
 
     @property
     def estimators_(self) -> Sequence[BaseTree]:

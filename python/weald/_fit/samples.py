@@ -36,6 +36,11 @@ class Samples:
         return n
 
     @property
+    def in_engine(self) -> tuple[Matrix, Any, RowWeights, Any]:
+        """The samples as an argument of the engine."""
+        return self.X, self.target.engine, self.row_weights, self.known
+
+    @property
     def n_positive(self) -> int:
         """The number of samples with positive weight."""
         weights = self.row_weights[0]

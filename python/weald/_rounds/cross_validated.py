@@ -71,25 +71,23 @@ def search(
 
         told = observer if callbacks or lines else None
         told_bar = bar and (lambda n_done: bar(n_done // n_parts))
-        X, target, weights, n_threads = samples.X, samples.target, samples.row_weights[0], boosting._n_threads()
         if boosting.estimator is not None:
             folds_of_weak = [weak_models.fold_of(boosting, samples, split) for split in splits]
-            found = _weald.search_stages_with(X.shape, target.engine, config, folds_of_weak, share, told_bar, told)
+            found = _weald.search_stages_with(
+                samples.X.shape, samples.target.engine, config, folds_of_weak, share, told_bar, told
+            )
         else:
             found = _weald.search_stages(
-                X,
-                target.engine,
-                weights,
+                samples.in_engine,
                 config,
                 splits,
                 share,
-                n_threads,
+                boosting._n_threads(),
                 told_bar,
                 start,
                 starts,
                 told,
                 scorers,
-                samples.known,
             )
     train, validation, scores, n_stages = found
     curves = {"train": train, "validation": validation, "score": scores}

@@ -38,15 +38,16 @@ def of(
         y = y[:, 0] if target.kind == "classes" and target.n_outputs == 1 else y
         return given(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
     with renamed(n_folds="cv"):
-        return _weald.folds_of_samples(
-            _of_engine(X), target.engine, weights, int(cv), seed, target.known_in_engine, margins
-        )
+        return _weald.folds_of_samples(_in_engine(X, target, weights), int(cv), seed, margins)
 
 
 def held_out(X: Matrix, target: Target, weights: Float | None, share: float, seed: int) -> NDArray[np.uint32]:
     """The sorted indices of the samples to hold out: as large a share of each class or rare label. No class is lost."""
-    data = _of_engine(X), target.engine, weights
-    return _weald.held_out_samples(*data, share, seed, target.known_in_engine)
+    return _weald.held_out_samples(_in_engine(X, target, weights), share, seed)
+
+
+def _in_engine(X: Matrix, target: Target, weights: Float | None) -> Any:
+    return _of_engine(X), target.engine, (weights, None), target.known_in_engine
 
 
 def given(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:

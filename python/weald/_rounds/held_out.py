@@ -48,9 +48,9 @@ class Held:
     given: Any = None
 
     @property
-    def in_engine(self) -> tuple[Matrix, _Targets, Float | None, Float | None]:
-        """The samples as an argument of the engine, without what is known of y."""
-        return self.X, self.y, self.weights, self.margins
+    def in_engine(self) -> Any:
+        """The samples as an argument of the engine."""
+        return (self.X, self.y, (self.weights, None), self.known), self.margins
 
 
 def validation_set(
