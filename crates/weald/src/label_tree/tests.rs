@@ -13,14 +13,10 @@ use crate::error::ErrorKind;
 use crate::linear::{Features, LinearConfig};
 use crate::model::{SparseScores, TopK};
 use crate::rng::{Key, Stream};
+use crate::testing::labels;
 
 fn label_view(y: &Array2<bool>) -> LabelView<'static> {
-    let (mut ptr, mut indices) = (vec![0], Vec::new());
-    for row in y.rows() {
-        indices.extend((0u32..).zip(row).filter(|(_, on)| **on).map(|(j, _)| j));
-        ptr.push(indices.len());
-    }
-    LabelView::try_new(ptr, indices, y.ncols()).unwrap()
+    labels::on(y.dim(), |i, j| y[[i, j]])
 }
 
 /// Small hostile data: duplicates, samples without features or labels, labels without samples or with the same ones.

@@ -82,16 +82,26 @@ fn stored(random: &mut Stream, scores: &Array2<Option<f64>>) -> StoredScores<'st
     StoredScores::try_new(ptr, labels, values, scores.ncols()).unwrap()
 }
 
+/// Returns the labels of samples that are listed.
+pub(crate) fn listed(rows: &[Vec<u32>], width: usize) -> LabelView<'static> {
+    let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
+    LabelView::try_new(ptr, rows.concat(), width).unwrap()
+}
+
+/// Returns the labels that samples have.
+pub(crate) fn on((n, width): (usize, usize), has: impl Fn(usize, usize) -> bool) -> LabelView<'static> {
+    let of = |i: usize| (0..width).filter(|&j| has(i, j)).map(|j| j as u32).collect();
+    listed(&(0..n).map(of).collect::<Vec<_>>(), width)
+}
+
 /// Returns random labels: of each sample none, some or all.
 pub(crate) fn some(seed: u64, n: usize, width: usize) -> LabelView<'static> {
     let mut random = Stream::new(Key::from_seed(seed));
-    let (mut ptr, mut labels) = (vec![0], Vec::new());
-    for _ in 0..n {
+    let mut of = || {
         let share = [0, 2, 8, 10][random.below(4) as usize];
-        labels.extend((0..width as u32).filter(|_| random.below(10) < share));
-        ptr.push(labels.len());
-    }
-    LabelView::try_new(ptr, labels, width).unwrap()
+        (0..width as u32).filter(|_| random.below(10) < share).collect()
+    };
+    listed(&(0..n).map(|_| of()).collect::<Vec<_>>(), width)
 }
 
 /// Returns whether a sample has a label.

@@ -11,18 +11,10 @@ use super::{Calibration, Features, LinearConfig, LinearLoss, LinearModel};
 use crate::control::Control;
 use crate::data::{CellWeights, Dataset, LabelView, Matrix, Targets, Weights};
 use crate::error::ErrorKind;
+use crate::testing::labels;
 
 fn label_view(y: &Array2<bool>) -> LabelView<'static> {
-    let rows = || y.rows().into_iter();
-    let on = |row: ndarray::ArrayView1<'_, bool>| {
-        (0u32..).zip(row).filter(|(_, on)| **on).map(|(j, _)| j).collect::<Vec<_>>()
-    };
-    let indices: Vec<u32> = rows().flat_map(on).collect();
-    let ends = rows().scan(0, |end, row| {
-        *end += row.iter().filter(|on| **on).count();
-        Some(*end)
-    });
-    LabelView::try_new(std::iter::once(0).chain(ends).collect::<Vec<_>>(), indices, y.ncols()).unwrap()
+    labels::on(y.dim(), |i, j| y[[i, j]])
 }
 
 /// Small hostile data: duplicates, samples without features, labels without samples or without others.
