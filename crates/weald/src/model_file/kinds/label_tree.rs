@@ -186,17 +186,15 @@ fn offsets(sizes: &mut TensorReader<'_>, n: usize) -> Result<Vec<usize>> {
 mod tests {
     use super::*;
     use crate::control::Control;
-    use crate::data::{LabelView, Targets};
+    use crate::data::Targets;
     use crate::label_tree::LabelTreeConfig;
-    use crate::testing::models;
+    use crate::testing::{labels, models};
 
     /// Returns models of labels and classes, of one leaf and of several levels, of all ways to prepare X.
     fn some_models() -> Vec<LabelTreeModel> {
         let x = models::rows(3, 30, 4).c_order;
         let positive = x.mapv(f32::abs);
-        let label = |i: usize| (0..7).filter(move |j| (i * (j + 2)) % 7 < 2 && *j != 5).map(|j| j as u32);
-        let ptr: Vec<usize> = (0..=30).map(|n| (0..n).map(|i| label(i).count()).sum()).collect();
-        let labels = LabelView::try_new(ptr, (0..30).flat_map(label).collect::<Vec<_>>(), 7).unwrap();
+        let labels = labels::on((30, 7), |i, j| (i * (j + 2)) % 7 < 2 && j != 5);
         let of = |k: u32| ndarray::Array2::from_shape_fn((30, 1), move |(i, _)| (i as u32 * 3) % 7 % k);
         let (two, five) = (of(2), of(5));
         let targets = [

@@ -153,18 +153,16 @@ fn weights(file: &File<'_>, n_features: usize) -> Result<Weights> {
 mod tests {
     use super::*;
     use crate::control::Control;
-    use crate::data::{LabelView, Targets};
+    use crate::data::Targets;
     use crate::linear::LinearConfig;
-    use crate::testing::models;
+    use crate::testing::{labels, models};
 
     /// Returns models of labels and classes, of all ways to prepare X, with and without a calibration.
     fn some_models() -> Vec<LinearModel> {
         let x = models::rows(3, 30, 4).c_order;
         let positive = x.mapv(f32::abs);
         let codes = ndarray::Array2::from_shape_fn((30, 2), |(i, j)| ((i * (3 + j)) % 5 % (3 - j)) as u32);
-        let label = |i: usize| (0..5).filter(move |j| (i * (j + 2)) % 7 < 2).map(|j| j as u32);
-        let ptr: Vec<usize> = (0..=30).map(|n| (0..n).map(|i| label(i).count()).sum()).collect();
-        let labels = LabelView::try_new(ptr, (0..30).flat_map(label).collect::<Vec<_>>(), 5).unwrap();
+        let labels = labels::on((30, 5), |i, j| (i * (j + 2)) % 7 < 2);
         let targets = [
             Targets::Labels(labels),
             Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] },
