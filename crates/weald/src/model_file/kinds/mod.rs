@@ -175,3 +175,28 @@ impl Model {
         (row_of(&file.head)?.read)(file)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that the bytes of a model give an equal one with the same bytes, and calls `uses` with what damaged bytes give
+    /// that are not refused, and with the place of the damage.
+    pub(super) fn check_bytes<M: Codec + PartialEq + std::fmt::Debug>(model: &M, uses: impl Fn(M, usize)) -> Vec<u8> {
+        let written = |model: &M| model.parts(&Extra::default()).and_then(Parts::into_bytes).unwrap();
+        let of_bytes = |bytes: &[u8]| File::parse(bytes).and_then(|file| read::<M>(&file));
+        let bytes = written(model);
+        let loaded = of_bytes(&bytes).unwrap();
+        assert_eq!(&loaded, model);
+        assert_eq!(written(&loaded), bytes);
+        for at in 0..bytes.len() {
+            for bit in [at % 8, (at + 5) % 8] {
+                let mut broken = bytes.clone();
+                broken[at] ^= 1 << bit;
+                of_bytes(&broken).into_iter().for_each(|model| uses(model, at));
+            }
+            assert!(of_bytes(&bytes[..at]).is_err());
+        }
+        bytes
+    }
+}
