@@ -14,7 +14,7 @@ use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::PyData;
 use crate::memory;
-use crate::models::model::{check_node, copies, mean_of_trees, model, properties, vectors};
+use crate::models::model::{check_node, copies, mean_of_trees, model, properties};
 use crate::output;
 use crate::projection::PyOutputProjection;
 
@@ -163,9 +163,6 @@ copies! { PyCentroidTree, WHAT, {
     children_start: u32,
     n_node_samples: u32,
     weighted_n_node_samples: f64,
-}}
-vectors! { PyCentroidTree {
-    depth: u32,
 }}
 
 #[pymethods]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use weald::{Calibration, Dataset, FoldModels, Grid, LinearArrays, LinearConfig, LinearModel, Matrix, Outputs};
+use weald::{Calibration, Dataset, FoldModels, Grid, LinearConfig, LinearModel, Matrix};
 
 use crate::array::Read2;
-use crate::config::{one_of, unknown};
+use crate::config::one_of;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyData, collected};
@@ -61,9 +61,6 @@ impl PyLinearConfig {
 
 /// The approximate number of passes over the stored entries of X for each sixteen columns.
 const PASSES: usize = 16;
-
-/// Offsets, columns and values of weights, intercepts, and slopes and intercepts of log-odds.
-type PyLinearArrays = (Vec<usize>, Vec<u32>, Vec<f32>, Vec<f32>, Vec<f32>, Vec<f32>);
 
 /// The approximate number of steps of a link for each score.
 const STEPS_PER_VALUE: usize = 16;
@@ -193,40 +190,6 @@ impl PyLinear {
         let parts: Vec<_> =
             parts.iter().map(|(part, first, end)| (part.bind(py).get().0.as_ref(), *first..*end)).collect();
         LinearModel::merge(&parts).map(PyLinear::from).map_err(raise)
-    }
-
-    /// Builds a model from arrays, as exports of models have them. `kind` is that of y, and `n_classes` are the numbers of
-    /// classes of outputs of classes.
-    #[staticmethod]
-    fn of_arrays(
-        n_features: usize,
-        kind: &str,
-        n_outputs: usize,
-        n_classes: Vec<u32>,
-        features: &str,
-        idf: Option<Vec<f32>>,
-        arrays: PyLinearArrays,
-    ) -> PyResult<Self> {
-        let (ptr, columns, values, intercepts, slopes, offsets) = arrays;
-        let outputs = match kind {
-            "numbers" => Outputs::Real { n_outputs },
-            "labels" => Outputs::Labels { n_labels: n_outputs },
-            "classes" => Outputs::Classes { n_classes },
-            other => return Err(unknown("kind", other)),
-        };
-        let calibration = Some((slopes, offsets));
-        let model = LinearModel::try_new(LinearArrays {
-            n_features,
-            outputs,
-            features: names::features(features)?,
-            idf,
-            ptr,
-            columns,
-            values,
-            intercepts,
-            calibration,
-        });
-        model.map(PyLinear::from).map_err(raise)
     }
 
     /// Offsets, columns (uint32) and values (float32) of the weights of features, with a row for each feature; intercepts
