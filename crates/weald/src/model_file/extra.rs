@@ -153,15 +153,14 @@ fn decoded<T: Copy, const N: usize>(
 ) -> Result<Vec<T>> {
     let mut values = PURPOSE.with_capacity((place.1 - place.0) / N)?;
     file.pieces(place, |piece| {
-        let chunks = piece.as_chunks().0;
-        let first = values.len();
-        values.extend(chunks.iter().map(|&chunk| decode(chunk)));
-        // Any bytes are a number.
-        if values[first..].iter().zip(chunks).all(|(&value, chunk)| encode(value) == *chunk) {
-            Ok(())
-        } else {
-            Err(Error::corrupt("a boolean of the estimator is neither 0 nor 1"))
-        }
+        let mut are_values = true;
+        values.extend(piece.as_chunks().0.iter().map(|&chunk| {
+            let value = decode(chunk);
+            // Any bytes are a number.
+            are_values &= encode(value) == chunk;
+            value
+        }));
+        if are_values { Ok(()) } else { Err(Error::corrupt("a boolean of the estimator is neither 0 nor 1")) }
     })?;
     Ok(values)
 }
