@@ -184,7 +184,7 @@ fn number(value: &Bound<'_, PyAny>) -> Option<f32> {
 }
 
 /// Reads a CSR matrix of shape (1, n_features); the columns are not looked at.
-pub(crate) fn read_sparse(sample: &Bound<'_, PyAny>, n_features: usize, entries: &mut Entries) -> Option<()> {
+fn read_sparse(sample: &Bound<'_, PyAny>, n_features: usize, entries: &mut Entries) -> Option<()> {
     let py = sample.py();
     let is_csr = sample.getattr(intern!(py, "format")).ok()?.extract::<Cow<'_, str>>().ok()? == "csr";
     if !is_csr || sample.getattr(intern!(py, "shape")).ok()?.extract::<(usize, usize)>().ok()? != (1, n_features) {

@@ -1,5 +1,7 @@
 //! Scores of one sample at a time, for services: what does not depend on the sample is done once.
 
+use std::borrow::Cow;
+
 use ndarray::Array2;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -8,8 +10,8 @@ use weald::{Control, ErrorKind, Matrix, Result, SparseView};
 
 use crate::enter::{Entry, SHORT, at_once};
 use crate::error::raise;
+use crate::input::PyIndices;
 use crate::models::model::{PyAdditive, STEPS_PER_TREE};
-use crate::models::one_linear::read_sparse;
 use crate::output;
 
 /// Work of fewer steps than this ends in some ten microseconds, and keeps the GIL.
@@ -90,9 +92,15 @@ pub(crate) fn values(sample: &Bound<'_, PyAny>) -> Option<Vec<f32>> {
 
 /// Columns and numbers of a CSR matrix of shape (1, n_features), as float32; the columns are not looked at.
 fn sparse_values(sample: &Bound<'_, PyAny>, n_features: usize) -> Option<(Vec<u32>, Vec<f32>)> {
-    let mut entries = Vec::new();
-    read_sparse(sample, n_features, &mut entries)?;
-    Some(entries.into_iter().unzip())
+    let is_csr = sample.getattr("format").ok()?.extract::<Cow<'_, str>>().ok()? == "csr";
+    if !is_csr || sample.getattr("shape").ok()?.extract::<(usize, usize)>().ok()? != (1, n_features) {
+        return None;
+    }
+    let indices: PyIndices<'_> = sample.getattr("indices").ok()?.extract().ok()?;
+    let values = values(&sample.getattr("data").ok()?)?;
+    let indices = indices.to_u32("X", n_features).ok()?.into_owned();
+    let ends: PyIndices<'_> = sample.getattr("indptr").ok()?.extract().ok()?;
+    (ends.to_offsets("X").ok()? == [0, values.len()]).then_some((indices, values))
 }
 
 fn array_values<T: Element + Copy>(sample: &Bound<'_, PyAny>) -> Option<Vec<T>> {
