@@ -596,7 +596,7 @@ def test_an_exception_of_the_progress_callback_ends_the_work():
         raise LookupError(f"stopped at {n_done}")
 
     with pytest.raises(LookupError, match="stopped at"):
-        _weald.fit_forest(samples.X, samples.target.engine, (None, None), config, 2, refuse)
+        _weald.fit_forest(samples.in_engine, config, 2, refuse)
 
 
 def test_models_cannot_be_changed():

@@ -414,10 +414,10 @@ def test_each_fold_grows_a_forest_of_its_samples_alone(name, loss, outputs, para
         grown = model.estimator_._forest_config(of_fold, (0, forest.n_estimators))
         grown["tree"]["seed"] = seed
         of_rows = model.estimator_._row_weights(target, within)
-        trees = _weald.fit_forest(X, target.engine, of_rows, grown)
+        trees = _weald.fit_forest((X, target.engine, of_rows, None), grown)
         by_row = _weald.weights_by_row(target.engine, of_rows)
         config = model._config(seed, None, None, None)
-        path = _weald.compress_forest(trees, X, target.engine, by_row, config, held)
+        path = _weald.compress_forest(trees, (X, target.engine, (by_row, None), None), config, held)
         losses.append(path.test_loss())
     for step in range(min(map(len, losses))):
         if step < len(model.path_["l1_norm"]):

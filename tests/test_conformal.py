@@ -272,12 +272,8 @@ def unseen_by_trees(model, samples, config):
     """Whether each tree has not drawn each sample, by the out-of-bag predictions of trees with rows of a unit matrix."""
     marks = np.eye(model.n_estimators)
     trees = [weald.DecisionTreeRegressor().fit(samples.X[:1], row[None])._forest for row in marks]
-    found, _ = type(model._forest).merge(trees).oob_predict(config, *as_the_engine(samples))
+    found, _ = type(model._forest).merge(trees).oob_predict(config, samples.in_engine)
     return np.nan_to_num(found) > 0
-
-
-def as_the_engine(samples):
-    return samples.X, samples.target.engine, samples.row_weights[0]
 
 
 @pytest.mark.parametrize("weights", [None, np.arange(80) % 3])
@@ -286,7 +282,7 @@ def test_the_spread_is_that_of_the_trees_that_have_not_drawn_a_sample(weights):
     model = forest(15)
     samples, config = model._fit(Fit(X, Y, weights))
     unseen = unseen_by_trees(model, samples, config)
-    center, n_trees, spread = model._forest.oob_spread(config, *as_the_engine(samples))
+    center, n_trees, spread = model._forest.oob_spread(config, samples.in_engine)
     np.testing.assert_array_equal(unseen.sum(axis=1), n_trees)
     members = np.stack([tree.predict(X) for tree in model.estimators_], axis=1)
     for i in np.flatnonzero(n_trees > 1):

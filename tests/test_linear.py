@@ -506,8 +506,7 @@ def test_thresholds_are_tuned_on_the_folds_of_the_fit_itself(params, masked, mon
     plain = model(**params).fit(COUNTS, LABELS, y_weight=unless(mask))
     assert inner._model == plain._model
     samples = prepare(model(), Fit(COUNTS, LABELS, y_weight=unless(mask)))
-    engine = samples.X, samples.target.engine, samples.row_weights
-    folds = _weald.fold_models_of_linear(inner._model, *engine, inner._config_of_fit(), 3, 1, samples.known)
+    folds = _weald.fold_models_of_linear(inner._model, samples.in_engine, inner._config_of_fit(), 3, 1)
     scores, fold = linear_start.held_out(samples.X, folds).scores, folds[0]
     proba = inner._probabilities(scores)
     assert sorted(set(fold)) == [0, 1, 2]
@@ -544,9 +543,9 @@ def test_fits_to_folds_take_what_the_fit_to_all_samples_has_chosen(piped, monkey
     asked = []
     fit_linear = _weald.fit_linear
 
-    def noted(x, y, weights, config, *rest):
+    def noted(data, config, *rest):
         asked.append((config["c"], config["features"]))
-        return fit_linear(x, y, weights, config, *rest)
+        return fit_linear(data, config, *rest)
 
     monkeypatch.setattr(_weald, "fit_linear", noted)
     estimator = make_pipeline(MaxAbsScaler(), model()) if piped else model()

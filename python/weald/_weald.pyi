@@ -52,6 +52,7 @@ __all__ = [
     "johnson_lindenstrauss_dim",
     "label_folds",
     "label_precision",
+    "label_probabilities",
     "load_model",
     "log",
     "log1p",
@@ -141,6 +142,8 @@ _SparseScores: TypeAlias = tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[
 
 # Sample weights; and class weights by sample, or their rule.
 _RowWeights: TypeAlias = tuple[NDArray[np.float64] | None, NDArray[np.float64] | str | None]
+# The samples of a fit: X, y, their weights, and what is known of y.
+_Data: TypeAlias = tuple[_Matrix, _Targets, _RowWeights, _Mask | None]
 
 # Φ of shape (n_projections, n_outputs), as an array; or as indptr, indices, values of CSR, and the number of outputs.
 _ProjectionMatrix: TypeAlias = NDArray[np.float64] | tuple[_Indices, _Indices, NDArray[np.float64], int]
@@ -483,29 +486,20 @@ def coverage(
 ) -> NDArray[np.float64]: ...
 def label_folds(labels: _Pattern, n_folds: int, priority: NDArray[np.int64]) -> NDArray[np.uint32]: ...
 def folds_of_samples(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     n_folds: int,
     seed: int,
-    y_weight: _Mask | None,
     base_margin: NDArray[np.float64] | None,
 ) -> list[_Split]: ...
 def held_out_samples(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     share: float,
     seed: int,
-    y_weight: _Mask | None,
 ) -> NDArray[np.uint32]: ...
 def counts_of_plan(
     asked: _Asked,
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     seed: int,
-    y_weight: _Mask | None,
 ) -> tuple[int, int, int, bool, bool]: ...
 def plan_of_boosting(asked: _Asked, counts: tuple[int, int, int, bool, bool]) -> _Plan: ...
 def hashes_of_samples(x: _Matrix) -> NDArray[np.uint64]: ...
@@ -530,67 +524,47 @@ def stored_draws(
     n_threads: int = 1,
 ) -> NDArray[np.float64]: ...
 def fit_tree(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _TreeConfig,
-    y_weight: _Mask | None = None,
     n_threads: int = 1,
 ) -> Forest: ...
 def fit_forest(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _ForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> Forest: ...
 def fit_centroid_forest(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _CentroidForestConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> CentroidForest: ...
 def fit_linear(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _LinearConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
     columns: tuple[int, int] | None = None,
     with_folds: bool = False,
 ) -> tuple[LinearModel, float, _FoldModels | None]: ...
 def fold_models_of_linear(
     model: LinearModel,
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _LinearConfig,
     n_folds: int,
     n_threads: int = 1,
-    y_weight: _Mask | None = None,
 ) -> _FoldModels: ...
 def fit_label_tree(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     config: _LabelTreeConfig,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> LabelTreeModel: ...
 def fit_boosting(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
-    validation: tuple[_Matrix, _Targets, NDArray[np.float64] | None, NDArray[np.float64] | None] | None = None,
+    validation: tuple[_Data, NDArray[np.float64] | None] | None = None,
     grown: Boosted | None = None,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -601,13 +575,9 @@ def fit_boosting(
     | None = None,
     wants_scores: bool = False,
     wants_models: bool = False,
-    y_weight: _Mask | None = None,
-    y_weight_val: _Mask | None = None,
 ) -> Boosted: ...
 def fit_boosting_part(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
     all_reduce: Callable[[NDArray[Any], str], object],
     n_threads: int = 1,
@@ -624,13 +594,10 @@ def mean_loss(
 ) -> float | None: ...
 def refit_leaves(
     model: Boosted,
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
     n_threads: int = 1,
     base_margin: NDArray[np.float64] | None = None,
-    y_weight: _Mask | None = None,
 ) -> Boosted: ...
 def fit_boosting_with(
     fit_predict: Callable[
@@ -647,9 +614,7 @@ def fit_boosting_with(
     grown: Boosted | None = None,
 ) -> Boosted: ...
 def search_stages(
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _BoostConfig,
     folds: Sequence[_Split],
     patience_share: float,
@@ -659,7 +624,6 @@ def search_stages(
     base_margins: Sequence[NDArray[np.float64]] = ...,
     observer: Callable[[int, float, float, float | None], object] | None = None,
     scorers: Sequence[Callable[[Boosted, NDArray[np.float64]], float]] = ...,
-    y_weight: _Mask | None = None,
 ) -> _Search: ...
 def search_stages_with(
     shape: tuple[int, int],
@@ -681,25 +645,19 @@ def search_stages_with(
 ) -> _Search: ...
 def compress_forest(
     forest: Forest,
-    x: _Matrix,
-    y: _Targets,
-    sample_weight: NDArray[np.float64] | None,
+    data: _Data,
     config: _CompressConfig,
     held_out: NDArray[np.float64] | None = None,
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> CompressionPath: ...
 def cross_validate_compression(
-    x: _Matrix,
-    y: _Targets,
-    weights: _RowWeights,
+    data: _Data,
     grow: _ForestConfig,
     config: _CompressConfig,
     folds: Sequence[_Split],
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
-    y_weight: _Mask | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def memory_of_forest(config: _ForestConfig, shapes: _FitShapes, n_threads: int) -> int: ...
 def memory_of_centroids(config: _CentroidForestConfig, shapes: _FitShapes, n_threads: int) -> int: ...
@@ -732,6 +690,7 @@ def write_xmc(x: _Matrix, y: _Targets) -> bytes: ...
 def inspect_model(path: str) -> _ModelSummary: ...
 def exact_sums(groups: NDArray[np.int64], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]: ...
 def exp(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def label_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log1p(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def weights_by_row(y: _Targets, weights: _RowWeights, y_weight: _Mask | None = None) -> NDArray[np.float64] | None: ...
@@ -793,39 +752,27 @@ class Forest:
     def oob_predict(
         self,
         config: _ForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def oob_at_least(
         self,
         config: _ForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         floor: float,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def spread(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def oob_spread(
         self,
         config: _ForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.float64]]: ...
     def prune_reduced_error(
         self,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None = None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> Forest: ...
     def feature_importances(self, outputs: Sequence[int] | None = None) -> NDArray[np.float64]: ...
     def partial_dependence(
@@ -835,9 +782,7 @@ class Forest:
     def with_top_k(self, k: int, n_threads: int = 1) -> Forest: ...
     def with_stored_rows(
         self,
-        x: _Matrix,
-        y: _Targets,
-        weights: _RowWeights,
+        data: _Data,
         bootstrap: bool,
         max_samples: float | None,
         seed: int,
@@ -880,21 +825,15 @@ class CentroidForest:
     def oob_predict(
         self,
         config: _CentroidForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def oob_at_least(
         self,
         config: _CentroidForestConfig,
-        x: _Matrix,
-        y: _Targets,
-        sample_weight: NDArray[np.float64] | None,
+        data: _Data,
         floor: float,
         n_threads: int = 1,
-        y_weight: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -913,7 +852,6 @@ class CentroidTree:
     def max_depth(self) -> int: ...
     # The children of node i are the nodes from children_start[i] to children_start[i + 1]; leaves have none.
     def children_start(self) -> NDArray[np.uint32]: ...
-    def depth(self) -> NDArray[np.uint32]: ...
     def n_node_samples(self) -> NDArray[np.uint32]: ...
     def weighted_n_node_samples(self) -> NDArray[np.float64]: ...
     # Features in ascending order and their weights in the centroid of a node; empty at the root.
@@ -947,16 +885,6 @@ class LinearModel:
     @staticmethod
     def merge(parts: list[tuple[LinearModel, int, int]]) -> LinearModel: ...
     # Offsets, columns and values of weights, intercepts of margins, slopes and intercepts of log-odds.
-    @staticmethod
-    def of_arrays(
-        n_features: int,
-        kind: str,
-        n_outputs: int,
-        n_classes: Sequence[int],
-        features: str,
-        idf: NDArray[np.float32] | None,
-        arrays: tuple[NDArray[Any], ...],
-    ) -> LinearModel: ...
     def arrays(self) -> tuple[NDArray[Any], ...]: ...
     def predict_proba(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     # Logits, or half of them for the logistic link, of shape (n_samples, width).

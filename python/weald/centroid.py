@@ -239,8 +239,7 @@ class BaseCentroidForest(OfFiniteX, BaseBagging):
         n_threads: int,
         progress: Callable[[int], object] | None,
     ) -> _weald.CentroidForest:
-        data = samples.X, samples.target.engine, samples.row_weights
-        return _weald.fit_centroid_forest(*data, config, n_threads, progress, samples.known)
+        return _weald.fit_centroid_forest(samples.in_engine, config, n_threads, progress)
 
     @property
     def estimators_(self) -> Sequence[Estimator]:

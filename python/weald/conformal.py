@@ -297,8 +297,7 @@ class BaseConformalRegressor(BaseConformal):
 
     def _of_forest(self, forest: Any, samples: Samples, config: Any) -> tuple[Float, NDArray[np.uint32]]:
         if self.conformity_score == "normalized":
-            data = samples.X, samples.target.engine, samples.row_weights[0]
-            center, n_trees, spread = forest._forest.oob_spread(config, *data, forest._n_threads(), samples.known)
+            center, n_trees, spread = forest._forest.oob_spread(config, samples.in_engine, forest._n_threads())
             return np.stack([center, spread], axis=1), n_trees
         center, n_trees = super()._of_forest(forest, samples, config)
         return center[:, None, :], n_trees

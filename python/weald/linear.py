@@ -225,18 +225,17 @@ class BaseLinear(OfFiniteX, BaseClassifier):
     def _fit_columns(
         self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
     ) -> _weald._FoldModels | None:
-        data, config = (samples.X, samples.target.engine, samples.row_weights), self._config(self._seed)
-        found = _weald.fit_linear(*data, config, self._n_threads(), told, samples.known, part, with_folds)
-        self._model, self.C_, folds = found
+        args = self._config(self._seed), self._n_threads(), told, part, with_folds
+        self._model, self.C_, folds = _weald.fit_linear(samples.in_engine, *args)
         return folds
 
     def _fit_trees(
         self, samples: Samples, told: Progress | None, part: tuple[int, int] | None, with_folds: bool
     ) -> None:
-        data = samples.X, samples.target.engine, samples.row_weights
         features = chosen_features(samples.X, samples.row_weights[0]) if self.features == "auto" else self.features
         config = self._config_of_trees(self._seed, features, part)
-        self._model, self.C_ = _weald.fit_label_tree(*data, config, self._n_threads(), told, samples.known), config["c"]
+        self._model = _weald.fit_label_tree(samples.in_engine, config, self._n_threads(), told)
+        self.C_ = config["c"]
 
     def _has_classes(self) -> bool:
         """Whether y has classes, and not labels; it must have been seen."""

@@ -1,9 +1,9 @@
-//! The engine's exponentials and logarithms, of arrays: those of NumPy have other bits on other machines.
+//! The engine's exponentials, logarithms and probabilities, of arrays: those of NumPy have other bits on other machines.
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use weald::elementary;
+use weald::{Link, elementary};
 
 use crate::array::Read1;
 use crate::enter::Entry;
@@ -41,4 +41,13 @@ pub(crate) fn log<'py>(py: Python<'py>, values: Read1<'py, f64>) -> PyResult<Bou
 #[pyfunction]
 pub(crate) fn log1p<'py>(py: Python<'py>, values: Read1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
     of_each(py, &values, elementary::ln_1p)
+}
+
+/// Returns the probability of a label for each score, which is half its log-odds.
+#[pyfunction]
+pub(crate) fn label_probabilities<'py>(
+    py: Python<'py>,
+    scores: Read1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    of_each(py, &scores, |score| Link::Logistic.of_score(score))
 }

@@ -5,10 +5,13 @@
 
 use std::borrow::Cow;
 
+use ndarray::ArrayView2;
 use numpy::Element;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use weald::{CellWeights, ClassWeight, ErrorKind, LabelView, Matrix, RowWeights, SparseTargets, SparseView, Targets};
+use weald::{
+    CellWeights, ClassWeight, Dataset, ErrorKind, LabelView, Matrix, RowWeights, SparseTargets, SparseView, Targets,
+};
 
 use crate::array::{Read1, Read2};
 use crate::error::raise;
@@ -146,8 +149,8 @@ where
 pub(crate) enum PyTargets<'py> {
     Real(Read2<'py, f64>),
     Classes(Read2<'py, u32>, Vec<u32>),
-    Labels(PyIndices<'py>, PyIndices<'py>, usize),
-    SparseReal(PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize),
+    Labels(PyPattern<'py>),
+    SparseReal(PyEntries<'py>),
 }
 
 impl PyTargets<'_> {
@@ -157,15 +160,8 @@ impl PyTargets<'_> {
             PyTargets::Classes(codes, n_classes) => {
                 Targets::Classes { codes: codes.as_array(), n_classes: n_classes.clone() }
             }
-            PyTargets::Labels(ptr, indices, n_labels) => {
-                let (ptr, indices) = (ptr.to_offsets("y")?, indices.to_u32("y", *n_labels)?);
-                Targets::Labels(LabelView::try_new(ptr, indices, *n_labels).map_err(raise)?)
-            }
-            PyTargets::SparseReal(ptr, outputs, values, n_outputs) => {
-                let (ptr, outputs) = (ptr.to_offsets("y")?, outputs.to_u32("y", *n_outputs)?);
-                let values = contiguous(values, "values of y")?;
-                Targets::SparseReal(SparseTargets::try_new(ptr, outputs, values, *n_outputs).map_err(raise)?)
-            }
+            PyTargets::Labels(labels) => Targets::Labels(labels.view("y")?),
+            PyTargets::SparseReal(y) => Targets::SparseReal(y.view("y")?),
         })
     }
 }
@@ -175,25 +171,18 @@ impl PyTargets<'_> {
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyCellWeights<'py> {
     Unknown(Read2<'py, bool>),
-    UnknownOutputs(PyIndices<'py>, PyIndices<'py>, usize),
+    UnknownOutputs(PyPattern<'py>),
     Dense(Read2<'py, f64>),
-    Stored(PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize),
+    Stored(PyEntries<'py>),
 }
 
 impl PyCellWeights<'_> {
     pub(crate) fn view(&self) -> PyResult<CellWeights<'_>> {
         Ok(match self {
             PyCellWeights::Unknown(mask) => CellWeights::Unknown(mask.as_array()),
-            PyCellWeights::UnknownOutputs(ptr, indices, n_outputs) => {
-                let (ptr, indices) = (ptr.to_offsets("y_weight")?, indices.to_u32("y_weight", *n_outputs)?);
-                CellWeights::UnknownOutputs(LabelView::try_new(ptr, indices, *n_outputs).map_err(raise)?)
-            }
+            PyCellWeights::UnknownOutputs(outputs) => CellWeights::UnknownOutputs(outputs.view("y_weight")?),
             PyCellWeights::Dense(weights) => CellWeights::Dense(weights.as_array()),
-            PyCellWeights::Stored(ptr, indices, weights, n_outputs) => {
-                let (ptr, indices) = (ptr.to_offsets("y_weight")?, indices.to_u32("y_weight", *n_outputs)?);
-                let weights = contiguous(weights, "the weights of y_weight")?;
-                CellWeights::Stored(SparseTargets::try_new(ptr, indices, weights, *n_outputs).map_err(raise)?)
-            }
+            PyCellWeights::Stored(weights) => CellWeights::Stored(weights.view("y_weight")?),
         })
     }
 }
@@ -207,6 +196,18 @@ impl PyPattern<'_> {
         let PyPattern(ptr, indices, n_columns) = self;
         let (ptr, indices) = (ptr.to_offsets(what)?, indices.to_u32(what, *n_columns)?);
         LabelView::try_new(ptr, indices, *n_columns).map_err(raise)
+    }
+}
+
+/// Stored numbers of each row: `indptr`, `indices`, numbers and the number of columns.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PyEntries<'py>(PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize);
+
+impl PyEntries<'_> {
+    fn view(&self, what: &'static str) -> PyResult<SparseTargets<'_>> {
+        let PyEntries(ptr, indices, values, n_columns) = self;
+        let (ptr, indices) = (ptr.to_offsets(what)?, indices.to_u32(what, *n_columns)?);
+        SparseTargets::try_new(ptr, indices, contiguous(values, what)?, *n_columns).map_err(raise)
     }
 }
 
@@ -240,7 +241,35 @@ impl PyRowWeights<'_> {
     }
 }
 
+/// The samples of a fit: X, y, their weights and those of classes, and the unknown cells of y or the weights of cells.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PyData<'py>(PyMatrix<'py>, PyTargets<'py>, PyRowWeights<'py>, Option<PyCellWeights<'py>>);
+
+impl PyData<'_> {
+    /// Returns the samples without weights, and the weights.
+    pub(crate) fn views(&self) -> PyResult<(Dataset<'_>, Weights<'_>)> {
+        let PyData(x, y, weights, y_weight) = self;
+        let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
+        Ok((Dataset::new(x.view()?, y.view()?).y_weight(y_weight), weights.contiguous()?))
+    }
+}
+
+/// Returns the initial scores of samples, if they are given.
+pub(crate) fn margins<'a>(given: &'a Option<Read2<'_, f64>>) -> Option<ArrayView2<'a, f64>> {
+    given.as_ref().map(|margins| margins.as_array())
+}
+
 impl Weights<'_> {
+    /// Returns samples with these weights.
+    pub(crate) fn of<'d>(&'d self, data: &'d Dataset<'_>) -> PyResult<Dataset<'d>> {
+        Ok(data.view().weights(self.view()?))
+    }
+
+    /// Returns samples with these weights, without those of classes.
+    pub(crate) fn of_rows_alone<'d>(&'d self, data: &'d Dataset<'_>) -> Dataset<'d> {
+        data.view().sample_weight(self.sample_weight.as_deref())
+    }
+
     pub(crate) fn view(&self) -> PyResult<RowWeights<'_>> {
         let class_weight = match (self.rule, &self.rows) {
             (None, None) => ClassWeight::Equal,

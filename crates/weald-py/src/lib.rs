@@ -48,7 +48,7 @@ mod _weald {
     use pyo3::types::PyDict;
 
     #[pymodule_export]
-    use crate::elementary::{exp, log, log1p};
+    use crate::elementary::{exp, label_probabilities, log, log1p};
     #[pymodule_export]
     use crate::export::{to_c, to_json};
     #[pymodule_export]

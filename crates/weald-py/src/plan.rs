@@ -2,13 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use weald::Dataset;
 use weald::plan::{Asked, Counts, Kind, MOST_COUNTED, Plan, Sharing, Stop};
 
-use crate::array::Read1;
 use crate::config::unknown;
 use crate::enter::Entry;
-use crate::input::{PyCellWeights, PyMatrix, PyTargets, contiguous_weights};
+use crate::input::PyData;
 
 /// What a caller gives, by the keys of a dictionary. `None` is "auto".
 #[derive(Debug, FromPyObject)]
@@ -79,20 +77,10 @@ impl PyAsked {
 
 /// Counts what a plan has to know of the samples.
 #[pyfunction]
-pub(crate) fn counts_of_plan<'py>(
-    py: Python<'py>,
-    asked: PyAsked,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
-    seed: u64,
-    y_weight: Option<PyCellWeights<'py>>,
-) -> PyResult<PyCounts> {
-    let asked = asked.into_asked()?;
-    let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
-    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-    let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).y_weight(y_weight);
+pub(crate) fn counts_of_plan<'py>(py: Python<'py>, asked: PyAsked, data: PyData<'py>, seed: u64) -> PyResult<PyCounts> {
+    let ((data, weights), asked) = (data.views()?, asked.into_asked()?);
+    let data = weights.of(&data)?;
+    let entry = Entry { n_threads: 1, cost: data.x().n_stored(), progress: None };
     let found = entry.run(py, |control| Counts::counted(data.view(), &asked, seed, control))?;
     Ok((found.n_samples, found.n_rows, found.n_different, found.knows_all, found.has_few_cells))
 }

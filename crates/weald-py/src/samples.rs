@@ -6,11 +6,10 @@ use pyo3::prelude::*;
 use weald::data::{Cells, data_digest};
 use weald::folds;
 use weald::forest::StoredSamples;
-use weald::{Control, Dataset};
 
 use crate::array::{Read1, Read2};
 use crate::enter::Entry;
-use crate::input::{PyCellWeights, PyMatrix, PyPattern, PyTargets, contiguous, contiguous_weights};
+use crate::input::{PyCellWeights, PyData, PyMatrix, PyPattern, contiguous, margins};
 use crate::output::{self, SparseArrays};
 
 /// Returns the fold of each sample by iterative stratification of its labels.
@@ -32,19 +31,17 @@ type PySplit<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 
 /// Returns the training and the held-out samples of each fold.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn folds_of_samples<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
+    data: PyData<'py>,
     n_folds: usize,
     seed: u64,
-    y_weight: Option<PyCellWeights<'py>>,
     base_margin: Option<Read2<'py, f64>>,
 ) -> PyResult<Vec<PySplit<'py>>> {
-    let of = (x, y, sample_weight, y_weight, base_margin);
-    let found = of_data(py, &of, |data, control| folds::splits(data, n_folds, seed, control))?;
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.base_margin(margins(&base_margin));
+    let entry = Entry { n_threads: 1, cost: data.x().n_stored(), progress: None };
+    let found = entry.run(py, |control| folds::splits(&data, n_folds, seed, control))?;
     Ok(found.into_iter().map(|split| (output::vector(py, split.train), output::vector(py, split.held_out))).collect())
 }
 
@@ -52,32 +49,14 @@ pub(crate) fn folds_of_samples<'py>(
 #[pyfunction]
 pub(crate) fn held_out_samples<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
+    data: PyData<'py>,
     share: f64,
     seed: u64,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let of = (x, y, sample_weight, y_weight, None);
-    Ok(output::vector(py, of_data(py, &of, |data, control| folds::held_out(data, share, seed, control))?))
-}
-
-/// X, y, weights, the mask of y and the initial scores.
-type Samples<'py> =
-    (PyMatrix<'py>, PyTargets<'py>, Option<Read1<'py, f64>>, Option<PyCellWeights<'py>>, Option<Read2<'py, f64>>);
-
-fn of_data<T: Send>(
-    py: Python<'_>,
-    (x, y, weights, y_weight, base_margin): &Samples<'_>,
-    work: impl FnOnce(&Dataset<'_>, &Control) -> weald::Result<T> + Send,
-) -> PyResult<T> {
-    let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(weights.as_ref())?);
-    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-    let entry = Entry { n_threads: 1, cost: x.n_stored(), progress: None };
-    let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight);
-    entry.run(py, |control| work(&data, control))
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?;
+    let entry = Entry { n_threads: 1, cost: data.x().n_stored(), progress: None };
+    Ok(output::vector(py, entry.run(py, |control| folds::held_out(&data, share, seed, control))?))
 }
 
 /// Returns a hash of the features of each sample.

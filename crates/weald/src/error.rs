@@ -247,6 +247,26 @@ impl Purpose {
         Ok(v)
     }
 
+    /// Sorts items by their groups, below `n`: those of group g are from `ptr[g]` to `ptr[g + 1]`, in their order.
+    pub(crate) fn grouped<T: Copy + Default>(
+        self,
+        n: usize,
+        items: impl Iterator<Item = (usize, T)> + Clone,
+    ) -> Result<(Vec<usize>, Vec<T>)> {
+        let mut ptr = self.filled(0usize, n + 1)?;
+        items.clone().for_each(|(group, _)| ptr[group + 1] += 1);
+        (0..n).for_each(|group| ptr[group + 1] += ptr[group]);
+        let mut sorted = self.filled(T::default(), ptr[n])?;
+        items.for_each(|(group, item)| {
+            // The next free place of the group; afterwards, its end.
+            sorted[ptr[group]] = item;
+            ptr[group] += 1;
+        });
+        ptr.rotate_right(1);
+        ptr[0] = 0;
+        Ok((ptr, sorted))
+    }
+
     /// Returns an empty vector with capacity for `len` values.
     pub(crate) fn with_capacity<T>(self, len: usize) -> Result<Vec<T>> {
         let mut v = Vec::new();

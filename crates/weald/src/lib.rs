@@ -190,8 +190,8 @@ pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
 pub use linear::{
-    Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearArrays, LinearConfig, LinearLoss, LinearModel,
-    LinearScorer, LinearScratch,
+    Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearConfig, LinearLoss, LinearModel, LinearScorer,
+    LinearScratch,
 };
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm, reserve};

@@ -142,9 +142,8 @@ def fit_part(
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         kept: list[_weald.Boosted] = []
         try:
-            new._model = _weald.fit_boosting_part(
-                checked.X, checked.target.engine, checked.weights, config, all_reduce, new._n_threads(), grown, kept
-            )
+            data = checked.X, checked.target.engine, (checked.weights, None), None
+            new._model = _weald.fit_boosting_part(data, config, all_reduce, new._n_threads(), grown, kept)
         except BaseException as error:
             if not keep_stages or not kept:
                 raise

@@ -241,6 +241,11 @@ class Samples:
         return n
 
     @property
+    def in_engine(self) -> tuple[Matrix, Any, RowWeights, Any]:
+        """The samples as an argument of the engine."""
+        return self.X, self.target.engine, self.row_weights, self.known
+
+    @property
     def n_positive(self) -> int:
         """The number of samples with positive weight."""
         weights = self.row_weights[0]
@@ -648,7 +653,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
             X, y_val, weights = checks.without_absent(X, y_val, weights)
             target, name = self._known_target(), type(self).__name__
             y, known = target.like_with_gaps(y_val, X.shape[0], name, y_weight=y_weight, of_classes=True)
-        return self._forest.prune_reduced_error(X, y, weights, self._n_threads(), target.in_engine(known))
+        return self._forest.prune_reduced_error((X, y, (weights, None), target.in_engine(known)), self._n_threads())
 
     def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Matrix:
         """CSR of the results of `build` for blocks of checked samples."""

@@ -822,8 +822,8 @@ class BoostingParameters(BoostedModel):
         asked = self._asks_for(samples.target, may_search=may_search)
         if self.estimator is None:
             counted = self._counted(samples.target)
-            y, mask = counted.engine, counted.known_in_engine
-            counts = _weald.counts_of_plan(asked, samples.X, y, samples.weights, self._seed, mask)
+            data = samples.X, counted.engine, (samples.weights, None), counted.known_in_engine
+            counts = _weald.counts_of_plan(asked, data, self._seed)
         else:  # nothing about them depends on the samples
             counts = samples.n_positive, samples.n_positive, samples.n_positive, True, False
         plan = self.__dict__["_plan"] = _weald.plan_of_boosting(asked, counts)
@@ -1191,7 +1191,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
                 rounds.score = stages.score
                 rounds.patience, rounds.tol = self._patience(), float(self.tol)
             if self.estimator is not None:
-                held_out = None if validation is None else validation.in_engine[:3]
+                held_out = None if validation is None else (validation.X, validation.y, validation.weights)
                 told = rounds if lines else None
                 X, target, weights = samples.X, samples.target, samples.row_weights[0]
                 model, self._weak = _held_out.fitted_weak_models(
@@ -1204,9 +1204,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             may_stop = validation is not None and self._patience() is not None
             is_watched = bool(callbacks or lines or stages.score or is_told or may_stop)
             model = _weald.fit_boosting(
-                samples.X,
-                samples.target.engine,
-                samples.row_weights[0],
+                samples.in_engine,
                 config,
                 None if validation is None else validation.in_engine,
                 grown,
@@ -1216,8 +1214,6 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
                 observer=rounds if is_watched else None,
                 wants_scores=stages.score is not None,
                 wants_models=is_told,
-                y_weight=samples.known,
-                y_weight_val=None if validation is None else validation.known,
             )
             self._weak = None
         curves = self._whole_curves(rounds, grown) if is_watched else None
@@ -1340,8 +1336,8 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             check_masked(fitted)
         weights = masks.weights_of_known(known, weights, target.names)
         config = fitted._refit_config(engine, weights, known)
-        n_threads, told = fitted._n_threads(), target.in_engine(known)
-        fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins, told)
+        data = checked, engine, (weights, None), target.in_engine(known)
+        fitted._model = _weald.refit_leaves(fitted._model, data, config, fitted._n_threads(), margins)
         fitted.__dict__.pop("_curves", None)
         fitted.__dict__.pop("_eval_curves", None)
         refitted: Self = fitted

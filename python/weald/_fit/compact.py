@@ -170,7 +170,7 @@ def _with_stored_rows(model: BaseModel, training_data: object) -> _weald.Forest:
         row_weights = model._row_weights(target, weights)
         bootstrap, max_samples = getattr(model, "_draws", (False, None))
         args = (bootstrap, max_samples, getattr(model, "_seed", 0), model._n_threads())
-        return forest.with_stored_rows(X, target.engine, row_weights, *args)
+        return forest.with_stored_rows((X, target.engine, row_weights, None), *args)
     except (ValueError, TypeError) as error:
         if str(error).startswith("training_data"):
             raise

@@ -515,8 +515,8 @@ class BaseCompressed(WithPaths):
         engine = samples.target.engine
         by_row = _weald.weights_by_row(engine, (weights, rule), samples.known)
         config = self._config(seed, of_labels, self._max_steps(), self._end_of_path())
-        data = self.estimator_._forest, samples.X, engine, by_row
-        return _weald.compress_forest(*data, config, None, self._n_threads(), progress, samples.known)
+        data = samples.X, engine, (by_row, None), samples.known
+        return _weald.compress_forest(self.estimator_._forest, data, config, None, self._n_threads(), progress)
 
     def _end_of_path(self) -> int | None:
         """The number of test nodes above which no model can be chosen; None if there is no such number."""
@@ -549,11 +549,9 @@ class BaseCompressed(WithPaths):
         # The paths of the folds need not be longer than the path that is cut.
         config = self._config(seed, of_labels, max(1, n_points - 1), None)
         grow = self._fold_config(samples, folds, seed)
-        threads = self._n_threads()
-        data = samples.X, samples.target.engine, rows
-        _, losses, _, full = _weald.cross_validate_compression(
-            *data, grow, config, folds, threads, progress, samples.known
-        )
+        data = samples.X, samples.target.engine, rows, samples.known
+        found = _weald.cross_validate_compression(data, grow, config, folds, self._n_threads(), progress)
+        _, losses, _, full = found
         # Point s is step s of each fold. A fold whose path has ended keeps its last loss.
         losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]
         self.path_["test_loss_mean"] = losses.mean(axis=0)

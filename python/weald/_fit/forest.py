@@ -330,10 +330,6 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
             return None
         return int(self.max_samples) if isinstance(self.max_samples, Integral) else float(self.max_samples)
 
-    def _mask_of(self, samples: Samples) -> tuple[Any, ...]:
-        """The last argument of the engine's functions that support unknown values of y."""
-        return (samples.known,) if self._masks_y else ()
-
     def _set_oob(self, samples: Samples, config: _weald._ForestConfig) -> None:
         target, weights = samples.target, samples.row_weights[0]
         if target.mask is not None and callable(self.oob_score):
@@ -351,11 +347,9 @@ class BaseBagging(_rounds.CallbackSupportMixin, BaseEnsemble):
         rows = np.flatnonzero(scored & exists)
         self._set_oob_attributes(scores, target, rows)
 
-    def _oob_predict(self, config: object, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_predict(self, config: Any, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
         """Out-of-bag predictions, and the number of trees that each is the mean of."""
-        data = samples.X, samples.target.engine, samples.row_weights[0]
-        args = (config, *data, self._n_threads(), *self._mask_of(samples))
-        found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(*args)
+        found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(config, samples.in_engine, self._n_threads())
         return found
 
     def _fit_and_read(self, given: Fit, read: Callable[[Any, Samples, Any], Any]) -> Any:
@@ -400,18 +394,16 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
     oob_score_: float
     oob_decision_function_: Float | sparse.csr_array
 
-    def _oob_predict(self, config: object, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_predict(self, config: Any, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
         form = samples.target.label_format
         if form is None or form.container is None:
             return super()._oob_predict(config, samples)
         return self._oob_at_least(config, samples, 0.0)
 
-    def _oob_at_least(self, config: object, samples: Samples, floor: float) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_at_least(self, config: Any, samples: Samples, floor: float) -> tuple[Any, NDArray[np.uint32]]:
         """Out-of-bag scores of labels that are positive and at least the floor, as CSR."""
         target = samples.target
-        data = samples.X, target.engine, samples.row_weights[0]
-        args = (config, *data, floor, self._n_threads(), *self._mask_of(samples))
-        arrays, n_trees = self._forest.oob_at_least(*args)
+        arrays, n_trees = self._forest.oob_at_least(config, samples.in_engine, floor, self._n_threads())
         assert target.label_format is not None
         container = target.label_format.container or sparse.csr_array
         return container(csr_of(arrays, target.original.shape)), n_trees
@@ -618,8 +610,7 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
     def _grow(
         self, samples: Samples, config: _weald._ForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.Forest:
-        data = samples.X, samples.target.engine, samples.row_weights
-        return _weald.fit_forest(*data, config, n_threads, progress, samples.known)
+        return _weald.fit_forest(samples.in_engine, config, n_threads, progress)
 
     @property
     def estimators_(self) -> Sequence[BaseTree]:

@@ -155,13 +155,6 @@ class BaseRegressor(RegressorMixin, BaseModel):
         return hasattr(self, CONTAINER)
 
 
-# The logistic function of the engine: that of the score of a single label.
-_EMPTY, _ONE = np.zeros(0, dtype=np.float32), np.ones(1, dtype=np.float32)
-_LABEL = _weald.LinearModel.of_arrays(
-    1, "labels", 1, [], "given", None, (np.zeros(2, np.uint64), _EMPTY.astype(np.uint32), _EMPTY, _ONE, _ONE, 0 * _ONE)
-)
-
-
 def logarithms_of(proba: Prediction) -> Prediction:
     """The logarithms of probabilities in their form; that of zero is minus infinity."""
     return [elementary.log(part) for part in proba] if isinstance(proba, list) else elementary.log(proba)
@@ -169,7 +162,7 @@ def logarithms_of(proba: Prediction) -> Prediction:
 
 def label_probabilities(scores: Float) -> Float:
     """Probabilities of scores of any labels that are half their log-odds; places without a label have minus infinity."""
-    return _LABEL.to_predictions(scores.reshape(-1, 1)).reshape(scores.shape)
+    return _weald.label_probabilities(scores.ravel()).reshape(scores.shape)
 
 
 def best_of_scores(

@@ -143,8 +143,7 @@ class BaseTree(TreeParameters, BaseModel):
         """Grow the tree on checked samples."""
         target = samples.target
         config = self._tree_config(samples, Growth(draw_seed(self.random_state)))
-        data = samples.X, target.engine, samples.row_weights
-        self.tree_ = Tree(_weald.fit_tree(*data, config, samples.known, self._n_threads()))
+        self.tree_ = Tree(_weald.fit_tree(samples.in_engine, config, self._n_threads()))
         self.max_features_ = config["max_features"]
         self._set_outputs(target)
 

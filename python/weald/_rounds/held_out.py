@@ -95,15 +95,17 @@ def folds_of(
         y = target.original
         y = y[:, 0] if target.kind == "classes" and target.n_outputs == 1 else y
         return given_folds(check_cv(cv), np.arange(X.shape[0]), y, exists, cv)
-    data = _of_engine(X), target.engine, weights, int(cv), seed, target.known_in_engine, margins
     with renamed(n_folds="cv"):
-        return _weald.folds_of_samples(*data)
+        return _weald.folds_of_samples(_in_engine(X, target, weights), int(cv), seed, margins)
 
 
 def samples_held_out(X: Matrix, target: Target, weights: Float | None, share: float, seed: int) -> NDArray[np.uint32]:
     """The sorted indices of the samples to hold out: as large a share of each class or rare label. No class is lost."""
-    data = _of_engine(X), target.engine, weights
-    return _weald.held_out_samples(*data, share, seed, target.known_in_engine)
+    return _weald.held_out_samples(_in_engine(X, target, weights), share, seed)
+
+
+def _in_engine(X: Matrix, target: Target, weights: Float | None) -> Any:
+    return _of_engine(X), target.engine, (weights, None), target.known_in_engine
 
 
 def given_folds(checked: Any, rows: NDArray[np.intp], y: Any, exists: NDArray[np.bool_], cv: object) -> list[Split]:
@@ -303,9 +305,9 @@ class Held:
     given: Any = None
 
     @property
-    def in_engine(self) -> tuple[Matrix, _weald._Targets, Float | None, Float | None]:
-        """The samples as an argument of the engine, without what is known of y."""
-        return self.X, self.y, self.weights, self.margins
+    def in_engine(self) -> Any:
+        """The samples as an argument of the engine."""
+        return (self.X, self.y, (self.weights, None), self.known), self.margins
 
 
 def validation_set(
@@ -513,7 +515,6 @@ def search(
     share = 0.0 if boosting.n_iter_no_change is not None else float(boosting._stops().patience_share)
     splits, starts, scorers = _searched_folds(boosting, samples, y, start, score_of)
     n_rounds, n_parts, n_threads = config["n_estimators"], len(splits), boosting._n_threads()
-    X, target, weights = samples.X, samples.target, samples.row_weights[0]
     is_ended = False
 
     def found(callbacks: tuple[Any, ...]) -> tuple[int, dict[str, Float]]:
@@ -532,10 +533,11 @@ def search(
             told_bar = bar and (lambda n_done: bar(n_done // n_parts))
             if boosting.estimator is not None:
                 weak = [fold_of_weak_models(boosting, samples, split) for split in splits]
-                curves = _weald.search_stages_with(X.shape, target.engine, config, weak, share, told_bar, told)
+                shape, y_engine = samples.X.shape, samples.target.engine
+                curves = _weald.search_stages_with(shape, y_engine, config, weak, share, told_bar, told)
             else:
-                data = X, target.engine, weights, config, splits, share, n_threads
-                curves = _weald.search_stages(*data, told_bar, start, starts, told, scorers, samples.known)
+                data = samples.in_engine, config, splits, share, n_threads
+                curves = _weald.search_stages(*data, told_bar, start, starts, told, scorers)
         *kept, n_stages = curves
         of_names = zip(("train", "validation", "score"), kept, strict=True)
         return n_stages, {curve: values for curve, values in of_names if len(values)}

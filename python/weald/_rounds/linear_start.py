@@ -89,8 +89,7 @@ def held_out(X: Matrix, folds: _weald._FoldModels) -> HeldOut:
 def fold_models(linear: LinearClassifier, samples: Samples, n_folds: int, n_threads: int) -> _weald._FoldModels:
     """Models of `samples`, with the features, strength and calibration of a fitted model."""
     config = linear._config_of_fit()
-    data = samples.X, samples.target.engine, samples.row_weights
-    return _weald.fold_models_of_linear(linear._model, *data, config, n_folds, n_threads, samples.known)
+    return _weald.fold_models_of_linear(linear._model, samples.in_engine, config, n_folds, n_threads)
 
 
 @dataclass(frozen=True)
@@ -145,23 +144,19 @@ class Judged:
 
     def losses(self, config: _weald._BoostConfig, start: Float | None, n_threads: int) -> list[float]:
         """The loss of the held samples after each stage."""
-        samples, found = self.samples, list[float]()
+        found = list[float]()
 
         def observer(*told: Any) -> None:
             found.append(told[2])
 
         _weald.fit_boosting(
-            samples.X,
-            samples.target.engine,
-            self.kept,
+            replace(self.samples, row_weights=(self.kept, None)).in_engine,
             config,
-            (self.X, self.y, self.weights, None if start is None else start[self.held]),
+            ((self.X, self.y, (self.weights, None), self.known), None if start is None else start[self.held]),
             None,
             n_threads,
             base_margin=start,
             observer=observer,
-            y_weight=samples.known,
-            y_weight_val=self.known,
         )
         return found
 

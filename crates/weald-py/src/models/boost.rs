@@ -8,15 +8,15 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use weald::{
-    BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, StageObserver, StageReport,
-    Targets, WeakLearner, WeakPredictions,
+    BoostConfig, Boosted, Dataset, ErrorKind, Link, OutputStrategy, Result, StageObserver, StageReport, WeakLearner,
+    WeakPredictions,
 };
 
 use crate::array::{Read1, Read2};
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyCellWeights, PyData, PyMatrix, PyRowWeights, PyTargets, contiguous_weights, margins};
 use crate::memory;
 use crate::models::forest::PyForest;
 use crate::models::model::{compacting, copies, grown, model, properties, scores, vectors};
@@ -28,8 +28,8 @@ const STEPS_PER_VALUE: usize = 4;
 /// The number of scores that are copied between two checks of the stop flag.
 const VALUES_AT_ONCE: usize = 1 << 18;
 
-/// A validation set: X, y, weights and initial scores.
-type PyValidation<'py> = (PyMatrix<'py>, PyTargets<'py>, Option<Read1<'py, f64>>, Option<Read2<'py, f64>>);
+/// A validation set, and its initial scores.
+type PyValidation<'py> = (PyData<'py>, Option<Read2<'py, f64>>);
 
 /// A validation set without X, which weak models look up themselves.
 pub(super) type PyValidationTargets<'py> = (PyTargets<'py>, Option<Read1<'py, f64>>);
@@ -112,15 +112,13 @@ pub(crate) fn exact_sums<'py>(
 /// value, the fit ends.
 #[pyfunction]
 #[pyo3(signature = (
-    x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
-    wants_scores=false, wants_models=false, y_weight=None, y_weight_val=None,
+    data, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
+    wants_scores=false, wants_models=false,
 ))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
+    data: PyData<'py>,
     config: PyBoostConfig,
     validation: Option<PyValidation<'py>>,
     grown: Option<Py<PyBoosted>>,
@@ -130,27 +128,15 @@ pub(crate) fn fit_boosting<'py>(
     observer: Option<Py<PyAny>>,
     wants_scores: bool,
     wants_models: bool,
-    y_weight: Option<PyCellWeights<'py>>,
-    y_weight_val: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyBoosted> {
-    let schema = config.schema();
-    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
-    let w = contiguous_weights(sample_weight.as_ref())?;
-    let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, _, w, _)| w.as_ref()))?;
-    let validation = match &validation {
-        Some((x, y, _, margins)) => Some(
-            Dataset::new(x.view()?, y.view()?)
-                .sample_weight(held_weights.as_deref())
-                .base_margin(margins.as_ref().map(|margins| margins.as_array()))
-                .y_weight(y_weight_val.as_ref().map(PyCellWeights::view).transpose()?),
-        ),
-        None => None,
-    };
-    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.base_margin(margins(&base_margin)).schema(config.schema());
+    let (config, loss) = config.into_config()?;
+    let held = validation.as_ref().map(|(data, margin)| PyResult::Ok((data.views()?, margins(margin)))).transpose()?;
+    let held = held.as_ref().map(|((data, weights), margin)| PyResult::Ok(weights.of(data)?.base_margin(*margin)));
+    let validation = held.transpose()?;
+    let entry = Entry { n_threads, cost: cost_of_fit(&data, &config), progress };
     let grown = grown.as_ref().map(|model| &*model.get().0);
-    let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight).schema(schema);
     let grown = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
         // A fit that goes on has its scores already.
@@ -234,26 +220,19 @@ pub(crate) fn mean_loss<'py>(
 
 /// Returns a model with the trees of `model` and with leaves that are fitted to these data.
 #[pyfunction]
-#[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None, y_weight=None))]
-#[allow(clippy::too_many_arguments)] // the signature of a Python function
+#[pyo3(signature = (model, data, config, n_threads=1, base_margin=None))]
 pub(crate) fn refit_leaves<'py>(
     py: Python<'py>,
     model: Py<PyBoosted>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
+    data: PyData<'py>,
     config: PyBoostConfig,
     n_threads: usize,
     base_margin: Option<Read2<'py, f64>>,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyBoosted> {
-    let schema = config.schema();
-    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
-    let w = contiguous_weights(sample_weight.as_ref())?;
-    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
-    let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight).schema(schema);
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.base_margin(margins(&base_margin)).schema(config.schema());
+    let (config, loss) = config.into_config()?;
+    let entry = Entry { n_threads, cost: cost_of_fit(&data, &config), progress: None };
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);
@@ -381,11 +360,11 @@ impl WeakLearner for Callback {
 }
 
 /// Returns the approximate number of steps of growing all stages.
-pub(super) fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
-    let width = y.width();
+pub(super) fn cost_of_fit(data: &Dataset<'_>, config: &BoostConfig) -> usize {
+    let width = data.y().width();
     let trees = if matches!(config.strategy, OutputStrategy::SingleTarget) { width } else { 1 };
-    let growth = x.n_stored().saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);
-    let sweep = y.n_samples().saturating_mul(width);
+    let growth = data.x().n_stored().saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);
+    let sweep = data.n_samples().saturating_mul(width);
     growth.saturating_add(sweep).saturating_mul(config.n_estimators)
 }
 

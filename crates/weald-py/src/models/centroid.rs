@@ -6,15 +6,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::{
     CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, Criterion, Dataset,
-    DirectionScope, Matrix, Refinement, Routing, Targets,
+    DirectionScope, Matrix, Refinement, Routing,
 };
 
 use crate::config::{PyMaxSamples, one_of, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets};
+use crate::input::PyData;
 use crate::memory;
-use crate::models::model::{check_node, copies, mean_of_trees, model, properties, vectors};
+use crate::models::model::{check_node, copies, mean_of_trees, model, properties};
 use crate::output;
 use crate::projection::PyOutputProjection;
 
@@ -101,9 +101,9 @@ impl PyCentroidForestConfig {
 const LEVELS: usize = 8;
 
 /// Returns the approximate number of steps of growing one tree.
-fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &CentroidForestConfig) -> usize {
-    let of_points = config.n_projections.saturating_mul(y.n_samples().saturating_add(y.n_stored()));
-    let of_rows = x.n_stored().saturating_add(of_points);
+fn cost_of_tree(data: &Dataset<'_>, config: &CentroidForestConfig) -> usize {
+    let of_points = config.n_projections.saturating_mul(data.n_samples().saturating_add(data.y().n_stored()));
+    let of_rows = data.x().n_stored().saturating_add(of_points);
     of_rows.saturating_mul(LEVELS.saturating_mul(config.n_children.saturating_add(config.n_passes)))
 }
 
@@ -121,24 +121,19 @@ properties! { PyCentroidForest {
 
 /// Grows the trees `config["trees"]` of a centroid forest.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_weight=None))]
-#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+#[pyo3(signature = (data, config, n_threads=1, progress=None))]
 pub(crate) fn fit_centroid_forest<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    weights: PyRowWeights<'py>,
+    data: PyData<'py>,
     config: PyCentroidForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyCentroidForest> {
-    let trees = config.trees.0..config.trees.1;
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
-    let cost = cost_of_tree(&x, &y, &config).saturating_mul(trees.len());
-    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
-    let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), trees.len());
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?;
+    let (trees, config) = (config.trees.0..config.trees.1, config.into_config()?);
+    let cost = cost_of_tree(&data, &config).saturating_mul(trees.len());
+    let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, data.n_samples(), trees.len());
     entry
         .run(py, |control| {
             memory::reserve(&data, Some(Criterion::Variance), |shapes| config.fit_memory(shapes, n_threads))?;
@@ -168,9 +163,6 @@ copies! { PyCentroidTree, WHAT, {
     children_start: u32,
     n_node_samples: u32,
     weighted_n_node_samples: f64,
-}}
-vectors! { PyCentroidTree {
-    depth: u32,
 }}
 
 #[pymethods]

@@ -6,16 +6,13 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::folds::Split;
-use weald::{
-    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Control, Dataset, Forest, Matrix,
-    Targets,
-};
+use weald::{CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Control, Dataset, Forest};
 
 use crate::array::Read1;
 use crate::config::{PyForestConfig, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
+use crate::input::{PyData, collected, contiguous_weights};
 use crate::memory;
 use crate::models::forest::PyForest;
 use crate::models::model::{copies, model, of_trees, properties, scores};
@@ -69,33 +66,27 @@ impl PyCompressConfig {
 }
 
 /// Returns the approximate number of steps of a path: one walk of X and some hundred steps of the path.
-fn cost_of_path(x: &Matrix<'_>, y: &Targets<'_>, n_trees: usize) -> usize {
-    let per_row = y.width().saturating_add(n_trees).saturating_mul(100);
-    x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored())
+fn cost_of_path(data: &Dataset<'_>, n_trees: usize) -> usize {
+    let per_row = data.y().width().saturating_add(n_trees).saturating_mul(100);
+    data.n_samples().saturating_mul(per_row).saturating_add(data.x().n_stored())
 }
 
-/// Returns the whole path of `forest`. `held_out` has the weights of test samples, whose `sample_weight` must be 0.
+/// Returns the whole path of `forest`. `held_out` has the weights of test samples, whose own weights must be 0.
 #[pyfunction]
-#[pyo3(signature = (forest, x, y, sample_weight, config, held_out=None, n_threads=1, progress=None, y_weight=None))]
-#[allow(clippy::too_many_arguments)] // the signature of a Python function
+#[pyo3(signature = (forest, data, config, held_out=None, n_threads=1, progress=None))]
 pub(crate) fn compress_forest<'py>(
     py: Python<'py>,
     forest: Py<PyForest>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
+    data: PyData<'py>,
     config: PyCompressConfig,
     held_out: Option<Read1<'py, f64>>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyCompressionPath> {
-    let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-    let (w, held) = (contiguous_weights(sample_weight.as_ref())?, contiguous_weights(held_out.as_ref())?);
-    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
+    let ((data, weights), config) = (data.views()?, config.into_config()?);
+    let (data, held) = (weights.of(&data)?, contiguous_weights(held_out.as_ref())?);
     let forest: &Forest = forest.get().as_ref();
-    let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
-    let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
+    let entry = Entry { n_threads, cost: cost_of_path(&data, forest.n_trees()), progress };
     entry
         .run(py, |control| {
             memory::reserve(&data, None, |shapes| CompressConfig::path_memory(forest, shapes))?;
@@ -106,30 +97,24 @@ pub(crate) fn compress_forest<'py>(
 
 /// Returns the test losses of folds. For each fold, `grow` grows a forest of its own.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, grow, config, folds, n_threads=1, progress=None, y_weight=None))]
-#[allow(clippy::too_many_arguments)] // the signature of a Python function
+#[pyo3(signature = (data, grow, config, folds, n_threads=1, progress=None))]
 pub(crate) fn cross_validate_compression<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    weights: PyRowWeights<'py>,
+    data: PyData<'py>,
     grow: PyForestConfig,
     config: PyCompressConfig,
     folds: Vec<(Read1<'py, u32>, Read1<'py, u32>)>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-    let schema = grow.schema();
-    let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
-    let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.schema(grow.schema());
+    let (grow, config) = (grow.into_config()?, config.into_config()?);
     let rows = |rows: &Read1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
     let fold = |(train, test): &(_, _)| Ok(Split { train: rows(train)?, held_out: rows(test)? });
     let folds: Vec<Split> = folds.iter().map(fold).collect::<PyResult<_>>()?;
-    let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
+    let cost = cost_of_path(&data, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight).schema(schema);
     let found = entry.run(py, |control| config.cross_validate(&grow, data, &folds, control))?;
     let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
     (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use weald::{Dataset, Forest, Matrix, Targets, TreeConfig};
+use weald::{Dataset, Forest, TreeConfig};
 
-use crate::array::Read1;
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyData, PyMatrix};
 use crate::memory;
 use crate::models::model::{compacting, grown, mean_of_trees, model};
 use crate::models::tree::PyTree;
@@ -33,24 +32,14 @@ grown!(PyForest);
 
 /// Grows one tree, and returns a forest that contains only this tree.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, y_weight=None, n_threads=1))]
-pub(crate) fn fit_tree(
-    py: Python<'_>,
-    x: PyMatrix<'_>,
-    y: PyTargets<'_>,
-    weights: PyRowWeights<'_>,
-    config: PyTreeConfig,
-    y_weight: Option<PyCellWeights<'_>>,
-    n_threads: usize,
-) -> PyResult<PyForest> {
-    let schema = config.schema();
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
-    let cost = cost_of_tree(&x, &y, &config);
-    let entry = Entry { n_threads, cost, progress: None };
+#[pyo3(signature = (data, config, n_threads=1))]
+pub(crate) fn fit_tree(py: Python<'_>, data: PyData<'_>, config: PyTreeConfig, n_threads: usize) -> PyResult<PyForest> {
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.schema(config.schema());
+    let config = config.into_config()?;
+    let entry = Entry { n_threads, cost: cost_of_tree(&data, &config), progress: None };
     entry
         .run(py, |control| {
-            let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight).schema(schema);
             memory::reserve(&data, Some(config.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
             config.fit_controlled(data, control).map(Forest::from)
         })
@@ -59,26 +48,20 @@ pub(crate) fn fit_tree(
 
 /// Grows the trees `config["trees"]` of a forest.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_weight=None))]
-#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+#[pyo3(signature = (data, config, n_threads=1, progress=None))]
 pub(crate) fn fit_forest<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    weights: PyRowWeights<'py>,
+    data: PyData<'py>,
     config: PyForestConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyForest> {
-    let (trees, schema) = (config.trees(), config.schema());
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
-    let n_forests = if config.by_output { y.width() } else { 1 };
-    let cost = cost_of_tree(&x, &y, &config.tree).saturating_mul(trees.len()).saturating_mul(n_forests);
-    let n_trees = trees.len().saturating_mul(n_forests);
-    let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, y.n_samples(), n_trees);
-    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight).schema(schema);
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.schema(config.schema());
+    let (trees, config) = (config.trees(), config.into_config()?);
+    let n_trees = trees.len().saturating_mul(if config.by_output { data.y().width() } else { 1 });
+    let cost = cost_of_tree(&data, &config.tree).saturating_mul(n_trees);
+    let entry = Entry { n_threads, cost, progress }.drawing(config.sampling, data.n_samples(), n_trees);
     entry
         .run(py, |control| {
             memory::reserve(&data, Some(config.tree.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
@@ -88,9 +71,9 @@ pub(crate) fn fit_forest<'py>(
 }
 
 /// Returns the approximate number of steps of growing one tree.
-fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &TreeConfig) -> usize {
-    let growth = x.n_stored().saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
-    growth.saturating_add(projection::cost_of_tree(config.output_projection.as_ref(), y))
+fn cost_of_tree(data: &Dataset<'_>, config: &TreeConfig) -> usize {
+    let growth = data.x().n_stored().saturating_add(data.n_samples()).saturating_mul(STEPS_PER_VALUE);
+    growth.saturating_add(projection::cost_of_tree(config.output_projection.as_ref(), data.y()))
 }
 
 #[pymethods]
@@ -127,24 +110,18 @@ impl PyForest {
     }
 
     /// Returns the result of `oob_predict`, and the standard deviation over the same trees.
-    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_weight=None))]
-    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+    #[pyo3(signature = (config, data, n_threads=1))]
     fn oob_spread<'py>(
         &self,
         py: Python<'py>,
         config: PyForestConfig,
-        x: PyMatrix<'py>,
-        y: PyTargets<'py>,
-        sample_weight: Option<Read1<'py, f64>>,
+        data: PyData<'py>,
         n_threads: usize,
-        y_weight: Option<PyCellWeights<'py>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-        let w = contiguous_weights(sample_weight.as_ref())?;
-        let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-        let entry = self.entry(&x, self.width(), n_threads);
-        let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
+        let ((data, weights), config) = (data.views()?, config.into_config()?);
+        let data = weights.of_rows_alone(&data);
+        let entry = self.entry(data.x(), self.width(), n_threads);
+        let entry = entry.drawing(config.sampling, data.n_samples(), self.0.n_trees());
         let (oob, spread) = entry.run(py, |control| self.0.oob_spread(&config, &data, control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees), output::array(py, spread)).into_pyobject(py)
     }
@@ -160,22 +137,13 @@ impl PyForest {
     }
 
     /// Returns the forest in which each tree is pruned by its loss on held-out samples.
-    #[pyo3(signature = (x, y, sample_weight=None, n_threads=1, y_weight=None))]
-    fn prune_reduced_error(
-        &self,
-        py: Python<'_>,
-        x: PyMatrix<'_>,
-        y: PyTargets<'_>,
-        sample_weight: Option<Read1<'_, f64>>,
-        n_threads: usize,
-        y_weight: Option<PyCellWeights<'_>>,
-    ) -> PyResult<PyForest> {
-        let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
-        let entry = self.entry(&x, self.width(), n_threads);
+    #[pyo3(signature = (data, n_threads=1))]
+    fn prune_reduced_error(&self, py: Python<'_>, data: PyData<'_>, n_threads: usize) -> PyResult<PyForest> {
+        let (data, weights) = data.views()?;
+        let data = weights.of(&data)?;
+        let entry = self.entry(data.x(), self.width(), n_threads);
         let n_nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
         let entry = Entry { cost: entry.cost.saturating_add(n_nodes.saturating_mul(STEPS_PER_VALUE)), ..entry };
-        let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
         let pruned = entry.run(py, |control| self.0.prune_reduced_error(data, control))?;
         Ok(PyForest::from(pruned))
     }
@@ -199,25 +167,20 @@ impl PyForest {
 
     /// Returns the forest with leaves that refer to the training samples, whose y is stored once. The arguments must be
     /// those of the fit.
-    #[pyo3(signature = (x, y, weights, bootstrap, max_samples, seed, n_threads=1))]
-    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+    #[pyo3(signature = (data, bootstrap, max_samples, seed, n_threads=1))]
     fn with_stored_rows<'py>(
         &self,
         py: Python<'py>,
-        x: PyMatrix<'py>,
-        y: PyTargets<'py>,
-        weights: PyRowWeights<'py>,
+        data: PyData<'py>,
         bootstrap: bool,
         max_samples: Option<PyMaxSamples>,
         seed: u64,
         n_threads: usize,
     ) -> PyResult<PyForest> {
-        let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
-        let weights = weights.view()?;
-        let sampling = sampling(bootstrap, max_samples);
-        let entry = self.entry(&x, self.width(), n_threads).drawing(sampling, y.n_samples(), self.0.n_trees());
-        entry
-            .run(py, |control| self.0.with_stored_rows(Dataset::new(&x, &y).weights(weights), sampling, seed, control))
-            .map(PyForest::from)
+        let (data, weights) = data.views()?;
+        let (data, sampling) = (weights.of(&data)?, sampling(bootstrap, max_samples));
+        let entry = self.entry(data.x(), self.width(), n_threads);
+        let entry = entry.drawing(sampling, data.n_samples(), self.0.n_trees());
+        entry.run(py, |control| self.0.with_stored_rows(data, sampling, seed, control)).map(PyForest::from)
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use weald::{Dataset, LabelTree, LabelTreeConfig, LabelTreeModel, Matrix, Targets};
+use weald::{Dataset, LabelTree, LabelTreeConfig, LabelTreeModel, Matrix};
 
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets};
+use crate::input::{PyData, PyMatrix};
 use crate::memory;
 use crate::models::model::{model, properties};
 use crate::names::features;
@@ -80,22 +80,17 @@ properties! { PyLabelTree {
 
 /// Fits label trees.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_weight=None))]
-#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+#[pyo3(signature = (data, config, n_threads=1, progress=None))]
 pub(crate) fn fit_label_tree<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    weights: PyRowWeights<'py>,
+    data: PyData<'py>,
     config: PyLabelTreeConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyLabelTree> {
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
-    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(config.n_trees), progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
+    let ((data, weights), config) = (data.views()?, config.into_config()?);
+    let data = weights.of(&data)?;
+    let entry = Entry { n_threads, cost: cost_of_fit(&data).saturating_mul(config.n_trees), progress };
     entry
         .run(py, |control| {
             memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads))?;
@@ -105,7 +100,8 @@ pub(crate) fn fit_label_tree<'py>(
 }
 
 /// Returns the approximate number of steps of the fit of a tree.
-fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>) -> usize {
+fn cost_of_fit(data: &Dataset<'_>) -> usize {
+    let (x, y) = (data.x(), data.y());
     let of_samples = x.n_stored().saturating_add(x.n_samples()).saturating_add(y.n_stored());
     of_samples.saturating_mul(PASSES).saturating_add(y.width())
 }

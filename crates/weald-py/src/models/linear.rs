@@ -5,15 +5,13 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use weald::{
-    Calibration, Dataset, FoldModels, Grid, LinearArrays, LinearConfig, LinearModel, Matrix, Outputs, Targets,
-};
+use weald::{Calibration, Dataset, FoldModels, Grid, LinearConfig, LinearModel, Matrix};
 
 use crate::array::Read2;
-use crate::config::{one_of, unknown};
+use crate::config::one_of;
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyCellWeights, PyMatrix, PyRowWeights, PyTargets, collected};
+use crate::input::{PyData, collected};
 use crate::models::model::{model, properties, scores};
 use crate::names::{self, LINEAR_LOSSES};
 use crate::output;
@@ -64,9 +62,6 @@ impl PyLinearConfig {
 /// The approximate number of passes over the stored entries of X for each sixteen columns.
 const PASSES: usize = 16;
 
-/// Offsets, columns and values of weights, intercepts, and slopes and intercepts of log-odds.
-type PyLinearArrays = (Vec<usize>, Vec<u32>, Vec<f32>, Vec<f32>, Vec<f32>, Vec<f32>);
-
 /// The approximate number of steps of a link for each score.
 const STEPS_PER_VALUE: usize = 16;
 
@@ -95,24 +90,19 @@ type PyFoldModels<'py> = (Bound<'py, PyArray1<u32>>, Vec<PyLinear>);
 /// Fits a linear model, or its columns from the first of `columns` to before the second. Returns it, the C that it was fitted
 /// with, and `with_folds` the models without each of three folds, with the calibration of the model.
 #[pyfunction]
-#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_weight=None, columns=None, with_folds=false))]
-#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+#[pyo3(signature = (data, config, n_threads=1, progress=None, columns=None, with_folds=false))]
 pub(crate) fn fit_linear<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    weights: PyRowWeights<'py>,
+    data: PyData<'py>,
     config: PyLinearConfig,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    y_weight: Option<PyCellWeights<'py>>,
     columns: Option<(usize, usize)>,
     with_folds: bool,
 ) -> PyResult<(PyLinear, f64, Option<PyFoldModels<'py>>)> {
-    let (x, y, weights, (config, grid)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
-    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y), progress };
-    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
+    let ((data, weights), (config, grid)) = (data.views()?, config.into_config()?);
+    let data = weights.of(&data)?;
+    let entry = Entry { n_threads, cost: cost_of_fit(&data), progress };
     let (first, end) = columns.unwrap_or((0, usize::MAX));
     let (model, c, folds) = entry.run(py, |control| {
         let Some(grid) = grid.or_else(|| with_folds.then(|| Grid::only(&config))) else {
@@ -129,23 +119,18 @@ pub(crate) fn fit_linear<'py>(
 
 /// Fits linear models without each of some folds, with the calibration of `model`.
 #[pyfunction]
-#[pyo3(signature = (model, x, y, weights, config, n_folds, n_threads=1, y_weight=None))]
-#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+#[pyo3(signature = (model, data, config, n_folds, n_threads=1))]
 pub(crate) fn fold_models_of_linear<'py>(
     py: Python<'py>,
     model: &PyLinear,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    weights: PyRowWeights<'py>,
+    data: PyData<'py>,
     config: PyLinearConfig,
     n_folds: usize,
     n_threads: usize,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PyFoldModels<'py>> {
-    let (x, y, weights, (config, _)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
-    let (weights, y_weight) = (weights.view()?, y_weight.as_ref().map(PyCellWeights::view).transpose()?);
-    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(n_folds), progress: None };
-    let data = Dataset::new(&x, &y).weights(weights).y_weight(y_weight);
+    let ((data, weights), (config, _)) = (data.views()?, config.into_config()?);
+    let data = weights.of(&data)?;
+    let entry = Entry { n_threads, cost: cost_of_fit(&data).saturating_mul(n_folds), progress: None };
     let found = entry.run(py, |control| config.fold_models(&data, n_folds, control))?;
     Ok(to_python(py, found.calibrated_as(&model.0)))
 }
@@ -155,8 +140,9 @@ fn to_python(py: Python<'_>, found: FoldModels) -> PyFoldModels<'_> {
 }
 
 /// Returns the approximate number of steps of a fit.
-fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>) -> usize {
-    x.n_stored().saturating_add(x.n_samples()).saturating_mul(y.width().saturating_add(PASSES))
+fn cost_of_fit(data: &Dataset<'_>) -> usize {
+    let n_read = data.x().n_stored().saturating_add(data.n_samples());
+    n_read.saturating_mul(data.y().width().saturating_add(PASSES))
 }
 
 impl PyLinear {
@@ -204,40 +190,6 @@ impl PyLinear {
         let parts: Vec<_> =
             parts.iter().map(|(part, first, end)| (part.bind(py).get().0.as_ref(), *first..*end)).collect();
         LinearModel::merge(&parts).map(PyLinear::from).map_err(raise)
-    }
-
-    /// Builds a model from arrays, as exports of models have them. `kind` is that of y, and `n_classes` are the numbers of
-    /// classes of outputs of classes.
-    #[staticmethod]
-    fn of_arrays(
-        n_features: usize,
-        kind: &str,
-        n_outputs: usize,
-        n_classes: Vec<u32>,
-        features: &str,
-        idf: Option<Vec<f32>>,
-        arrays: PyLinearArrays,
-    ) -> PyResult<Self> {
-        let (ptr, columns, values, intercepts, slopes, offsets) = arrays;
-        let outputs = match kind {
-            "numbers" => Outputs::Real { n_outputs },
-            "labels" => Outputs::Labels { n_labels: n_outputs },
-            "classes" => Outputs::Classes { n_classes },
-            other => return Err(unknown("kind", other)),
-        };
-        let calibration = Some((slopes, offsets));
-        let model = LinearModel::try_new(LinearArrays {
-            n_features,
-            outputs,
-            features: names::features(features)?,
-            idf,
-            ptr,
-            columns,
-            values,
-            intercepts,
-            calibration,
-        });
-        model.map(PyLinear::from).map_err(raise)
     }
 
     /// Offsets, columns (uint32) and values (float32) of the weights of features, with a row for each feature; intercepts

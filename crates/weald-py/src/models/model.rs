@@ -216,49 +216,37 @@ macro_rules! mean_of_trees {
 
             /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
             /// the number of trees that did not draw each sample.
-            #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_weight=None))]
-            #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+            #[pyo3(signature = (config, data, n_threads=1))]
             fn oob_predict<'py>(
                 &self,
                 py: Python<'py>,
                 config: $config,
-                x: $crate::input::PyMatrix<'py>,
-                y: $crate::input::PyTargets<'py>,
-                sample_weight: Option<$crate::array::Read1<'py, f64>>,
+                data: $crate::input::PyData<'py>,
                 n_threads: usize,
-                y_weight: Option<$crate::input::PyCellWeights<'py>>,
             ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
-                let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-                let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
-                let y_weight = y_weight.as_ref().map($crate::input::PyCellWeights::view).transpose()?;
-                let entry = self.entry(&x, self.width(), n_threads);
-                let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
+                let ((data, weights), config) = (data.views()?, config.into_config()?);
+                let data = weights.of_rows_alone(&data);
+                let entry = self.entry(data.x(), self.width(), n_threads);
+                let entry = entry.drawing(config.sampling, data.n_samples(), self.0.n_trees());
                 let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
                 ($crate::output::array(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }
 
             /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices
             /// uint32, data float64), and the number of trees that did not draw each sample.
-            #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1, y_weight=None))]
-            #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+            #[pyo3(signature = (config, data, floor, n_threads=1))]
             fn oob_at_least<'py>(
                 &self,
                 py: Python<'py>,
                 config: $config,
-                x: $crate::input::PyMatrix<'py>,
-                y: $crate::input::PyTargets<'py>,
-                sample_weight: Option<$crate::array::Read1<'py, f64>>,
+                data: $crate::input::PyData<'py>,
                 floor: f64,
                 n_threads: usize,
-                y_weight: Option<$crate::input::PyCellWeights<'py>>,
             ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
-                let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-                let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
-                let y_weight = y_weight.as_ref().map($crate::input::PyCellWeights::view).transpose()?;
-                let entry = self.entry(&x, 1, n_threads);
-                let entry = entry.drawing(config.sampling, y.n_samples(), self.0.n_trees());
-                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_weight(y_weight);
+                let ((data, weights), config) = (data.views()?, config.into_config()?);
+                let data = weights.of_rows_alone(&data);
+                let entry = self.entry(data.x(), 1, n_threads);
+                let entry = entry.drawing(config.sampling, data.n_samples(), self.0.n_trees());
                 let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
                 ($crate::output::sparse(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }

@@ -7,7 +7,7 @@ use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUnt
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
-use weald::{ErrorKind, LinearScorer, LinearScratch, Result};
+use weald::{ErrorKind, LinearScorer, LinearScratch, Link, Result};
 
 use crate::enter::{Entry, SHORT, at_once};
 use crate::error::raise;
@@ -81,7 +81,7 @@ impl PyOneLinear {
             let mut scores = vec![0.0; k];
             columns.resize(k, 0);
             self.scorer.topk(entries.iter().copied(), of_scorer, columns, &mut scores)?;
-            let of_score = |score: f64| if as_margins { 2.0 * score } else { model.probability_of_label(score) };
+            let of_score = |score: f64| if as_margins { 2.0 * score } else { Link::Logistic.of_score(score) };
             scores.iter_mut().for_each(|score| *score = of_score(*score));
             Ok((columns.iter().map(|&column| column.into()).collect(), scores))
         })?;

@@ -8,12 +8,11 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use weald::{AllReduce, Boosted, Dataset, ReduceBuffer, ReduceOp, StageObserver, StageReport};
+use weald::{AllReduce, Boosted, ReduceBuffer, ReduceOp, StageObserver, StageReport};
 
-use crate::array::Read1;
 use crate::config::PyBoostConfig;
 use crate::enter::Entry;
-use crate::input::{PyMatrix, PyTargets, contiguous_weights};
+use crate::input::PyData;
 use crate::models::boost::PyBoosted;
 
 /// Grows the stages of a boosting model of trees on the samples of several workers. Each worker calls this function
@@ -24,23 +23,19 @@ use crate::models::boost::PyBoosted;
 /// raises, such as that of Ctrl-C, ends the fit. In that case the model of the finished stages, if there are any, is
 /// appended to the list `kept`.
 #[pyfunction]
-#[pyo3(signature = (x, y, sample_weight, config, all_reduce, n_threads=1, grown=None, kept=None))]
-#[allow(clippy::too_many_arguments)] // the signature of a Python function
+#[pyo3(signature = (data, config, all_reduce, n_threads=1, grown=None, kept=None))]
 pub(crate) fn fit_boosting_part<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
+    data: PyData<'py>,
     config: PyBoostConfig,
     all_reduce: Py<PyAny>,
     n_threads: usize,
     grown: Option<Py<PyBoosted>>,
     kept: Option<Bound<'py, PyList>>,
 ) -> PyResult<PyBoosted> {
-    let schema = config.schema();
-    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
-    let w = contiguous_weights(sample_weight.as_ref())?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).schema(schema);
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.schema(config.schema());
+    let (config, loss) = config.into_config()?;
     let raised = Arc::default();
     let reduce = Arc::new(PyReduce { all_reduce, raised: Arc::clone(&raised) });
     // With a cost of 0, the work stays on this thread, and signals are checked before each call of `all_reduce`.

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use weald::folds::Split;
-use weald::{Dataset, Search, SearchObserver, StageReport, StageSearch, WeakFold};
+use weald::{Search, SearchObserver, StageReport, StageSearch, WeakFold};
 
 use super::boost::{Callback, PyBoosted, PyValidationTargets, cost_of_fit};
 use crate::array::{Read1, Read2};
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::input::{PyCellWeights, PyMatrix, PyTargets, contiguous, contiguous_weights};
+use crate::input::{PyData, PyTargets, contiguous, contiguous_weights, margins};
 use crate::memory;
 use crate::output;
 
@@ -28,15 +28,13 @@ type PySearch<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Boun
 /// the search ends. `scorers`, one for each fold, are called with (a model without stages, scores of the held-out samples).
 #[pyfunction]
 #[pyo3(signature = (
-    x, y, sample_weight, config, folds, patience_share, n_threads=1, progress=None, base_margin=None, base_margins=Vec::new(),
-    observer=None, scorers=Vec::new(), y_weight=None,
+    data, config, folds, patience_share, n_threads=1, progress=None, base_margin=None, base_margins=Vec::new(),
+    observer=None, scorers=Vec::new(),
 ))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn search_stages<'py>(
     py: Python<'py>,
-    x: PyMatrix<'py>,
-    y: PyTargets<'py>,
-    sample_weight: Option<Read1<'py, f64>>,
+    data: PyData<'py>,
     config: PyBoostConfig,
     folds: Vec<(Read1<'py, u32>, Read1<'py, u32>)>,
     patience_share: f64,
@@ -46,19 +44,15 @@ pub(crate) fn search_stages<'py>(
     base_margins: Vec<Read2<'py, f64>>,
     observer: Option<Py<PyAny>>,
     scorers: Vec<Py<PyAny>>,
-    y_weight: Option<PyCellWeights<'py>>,
 ) -> PyResult<PySearch<'py>> {
-    let schema = config.schema();
-    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
-    let w = contiguous_weights(sample_weight.as_ref())?;
+    let (data, weights) = data.views()?;
+    let data = weights.of(&data)?.base_margin(margins(&base_margin)).schema(config.schema());
+    let (config, loss) = config.into_config()?;
     let rows = |rows: &Read1<'_, u32>| contiguous(rows, "folds").map(|rows| rows.to_vec());
     let split = |(train, held): &(_, _)| Ok(Split { train: rows(train)?, held_out: rows(held)? });
     let folds = folds.iter().map(split).collect::<PyResult<Vec<Split>>>()?;
     let of_folds = base_margins.iter().map(|margins| margins.as_array()).collect::<Vec<_>>();
-    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
-    let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let y_weight = y_weight.as_ref().map(PyCellWeights::view).transpose()?;
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_weight(y_weight).schema(schema);
+    let entry = Entry { n_threads, cost: cost_of_fit(&data, &config), progress };
     let search = StageSearch { folds: &folds, base_margins: &of_folds, patience_share };
     let found = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);

@@ -166,9 +166,20 @@ impl CentroidForest {
     }
 
     pub(super) fn predict_into_of(&self, x: &Matrix<'_>, out: &mut [f64], control: &Control) -> Result<()> {
-        let found = self.leaves_of(x, control)?;
         let n_trees = self.n_trees() as f64;
-        means::means_into(&found, (self.outputs.width(), out), |_, _| true, |_| n_trees, control)
+        self.means_into(x, out, |_, _| true, |_| n_trees, control)
+    }
+
+    /// Writes the means over the trees that count for a sample: see [`means::means_into`].
+    pub(super) fn means_into(
+        &self,
+        x: &Matrix<'_>,
+        out: &mut [f64],
+        counts: impl Fn(usize, usize) -> bool + Sync,
+        n_counting: impl Fn(usize) -> f64 + Sync,
+        control: &Control,
+    ) -> Result<()> {
+        means::means_into(&self.leaves_of(x, control)?, (self.outputs.width(), out), counts, n_counting, control)
     }
 
     pub(super) fn apply_of(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {

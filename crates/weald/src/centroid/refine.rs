@@ -58,16 +58,7 @@ impl Refiner {
             let (features, values) = data.x.of(data.rows[at]);
             pulse.after(features.len() * stride / EIGHT)?;
             let step = rate * (f64::from(data.weights[at]) / mean) as f32;
-            vectorised(
-                #[inline(always)]
-                || {
-                    products.fill(0.0);
-                    for (&feature, &value) in features.iter().zip(values) {
-                        let weights = &lanes.weights[lanes.place[feature as usize] as usize * stride..][..stride];
-                        products.iter_mut().zip(weights).for_each(|(sum, &weight)| *sum += value * weight);
-                    }
-                },
-            );
+            lanes.products((features, values), products);
             to_errors(products, k, data.cluster_of[at] as usize);
             vectorised(
                 #[inline(always)]

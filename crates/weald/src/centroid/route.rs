@@ -73,6 +73,21 @@ impl Lanes {
         PURPOSE.resize(&mut self.weights, self.stride, 0.0)
     }
 
+    /// Computes the products of a sample, `stride` numbers.
+    #[inline]
+    pub(super) fn products(&self, (features, values): (&[u32], &[f32]), products: &mut [f32]) {
+        vectorised(
+            #[inline(always)]
+            || {
+                products.fill(0.0);
+                for (&feature, &value) in features.iter().zip(values) {
+                    let weights = &self.weights[self.place[feature as usize] as usize * self.stride..][..self.stride];
+                    products.iter_mut().zip(weights).for_each(|(sum, &weight)| *sum += value * weight);
+                }
+            },
+        );
+    }
+
     pub(super) fn set(&mut self, feature: u32, child: usize, weight: f32) -> Result<()> {
         let place = &mut self.place[feature as usize];
         if *place == 0 {
@@ -122,10 +137,8 @@ impl Router {
         let way = Way::cheapest(n_weights, n_children, rows.len(), n_entries);
         #[cfg(test)]
         let way = self.forced.unwrap_or(way);
-        match way {
-            Way::LaidOutCentroids => {}
-            Way::LaidOutSamples => return self.one_by_one(x, rows, centroids, children, visit),
-            Way::Searches => return self.by_search(x, rows, centroids, children, visit),
+        if way != Way::LaidOutCentroids {
+            return self.child_by_child(x, rows, (centroids, children), way == Way::Searches, visit);
         }
         self.lanes.begin(n_children)?;
         for (lane, child) in children.enumerate() {
@@ -167,66 +180,45 @@ impl Router {
         n_children: usize,
         mut visit: impl FnMut(&[f32]),
     ) -> Result<()> {
-        let Router { lanes: Lanes { place, weights: lanes, stride, .. }, products, .. } = self;
-        let stride = *stride;
-        PURPOSE.resize(products, stride, 0.0)?;
+        let Router { lanes, products, .. } = self;
+        PURPOSE.resize(products, lanes.stride, 0.0)?;
         for &row in rows {
-            let (features, values) = x.of(row);
-            vectorised(
-                #[inline(always)]
-                || {
-                    products.fill(0.0);
-                    for (&feature, &value) in features.iter().zip(values) {
-                        let weights = &lanes[place[feature as usize] as usize * stride..][..stride];
-                        products.iter_mut().zip(weights).for_each(|(sum, &weight)| *sum += value * weight);
-                    }
-                },
-            );
+            lanes.products(x.of(row), products);
             visit(&products[..n_children]);
         }
         Ok(())
     }
 
-    fn by_search(
+    /// Computes the products with one centroid after another, which reads its weights or is searched.
+    fn child_by_child(
         &mut self,
         x: &Vectors,
         rows: &[u32],
-        centroids: &Centroids,
-        children: Range<usize>,
+        (centroids, children): (&Centroids, Range<usize>),
+        is_searched: bool,
         mut visit: impl FnMut(&[f32]),
     ) -> Result<()> {
         PURPOSE.resize(&mut self.products, children.len(), 0.0)?;
         for &row in rows {
             let (features, values) = x.of(row);
-            for (product, child) in self.products.iter_mut().zip(children.clone()) {
-                *product = centroids.product(child, features, values);
+            if !is_searched {
+                features.iter().zip(values).for_each(|(&feature, &value)| self.row[feature as usize] = value);
             }
-            visit(&self.products[..children.len()]);
-        }
-        Ok(())
-    }
-
-    fn one_by_one(
-        &mut self,
-        x: &Vectors,
-        rows: &[u32],
-        centroids: &Centroids,
-        children: Range<usize>,
-        mut visit: impl FnMut(&[f32]),
-    ) -> Result<()> {
-        PURPOSE.resize(&mut self.products, children.len(), 0.0)?;
-        for &row in rows {
-            let (features, values) = x.of(row);
-            features.iter().zip(values).for_each(|(&feature, &value)| self.row[feature as usize] = value);
             for (product, child) in self.products.iter_mut().zip(children.clone()) {
                 *product = 0.0;
+                if is_searched {
+                    *product = centroids.product(child, features, values);
+                    continue;
+                }
                 centroids.try_for_each(child, |feature, weight| {
                     *product += self.row[feature as usize] * weight;
                     Ok(())
                 })?;
             }
             visit(&self.products[..children.len()]);
-            features.iter().for_each(|&feature| self.row[feature as usize] = 0.0);
+            if !is_searched {
+                features.iter().for_each(|&feature| self.row[feature as usize] = 0.0);
+            }
         }
         Ok(())
     }

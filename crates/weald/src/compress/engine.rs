@@ -11,9 +11,9 @@
 //! | [`Labels`] | squared error of labels that are all known | ‖c_k‖² | see there |
 //! | [`NormBounds`] | logistic loss; squared error with unknown cells of y | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
 //!
-//! All of them use [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that converts lengths to scores, and
-//! [`Coefficients`]. Samples with their gradients are in [`training`]. With standardised indicators, a
-//! move changes all samples, and all nodes are updated.
+//! All of them use [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that converts lengths to scores, and the
+//! coefficients. Samples with their gradients are in [`training`]. With standardised indicators, a move changes all
+//! samples, and all nodes are updated.
 
 mod bounds;
 mod coefficients;
@@ -30,7 +30,6 @@ use super::rows::{CommonRows, FitRows, Gradients, KeptRows, LossRows};
 use crate::control::Control;
 use crate::error::{Purpose, Result};
 use bounds::NormBounds;
-use coefficients::Coefficients;
 use labels::Labels;
 pub(crate) use scores::Scoring;
 use scores::{NodeScores, Reach};
@@ -69,25 +68,22 @@ trait Keeper: std::fmt::Debug {
     fn rows(&self) -> &dyn LossRows;
 
     /// Computes what is stored from all samples, and the scores of all nodes.
-    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, control: &Control) -> Result<()>;
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, control: &Control) -> Result<()>;
 
     /// Returns c_k, times the factor of standardised indicators.
-    fn sum(&self, node: usize, scores: &NodeScores<'_>, coefficients: &Coefficients) -> Result<Vec<f64>>;
+    fn sum(&self, node: usize, scores: &NodeScores<'_>) -> Result<Vec<f64>>;
 
     /// Writes the score of a node from what is stored.
-    fn score(&self, node: usize, scores: &mut NodeScores<'_>, coefficients: &Coefficients);
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>);
 
     /// Decides about the node with the largest score. `c` is its c_k.
-    fn judge(&mut self, node: usize, c: &[f64], scores: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict;
+    fn judge(&mut self, node: usize, c: &[f64], scores: &mut NodeScores<'_>) -> Verdict {
+        let may_move = scores.coefficients.may_move(node, c.iter().copied());
+        if may_move { Verdict::Chosen } else { Verdict::Barred }
+    }
 
     /// Makes a step: updates the coefficients, the samples, and what is stored. Returns by how much the loss rises.
-    fn apply(
-        &mut self,
-        step: &Step<'_>,
-        scores: &mut NodeScores<'_>,
-        coefficients: &mut Coefficients,
-        control: &Control,
-    ) -> Result<f64>;
+    fn apply(&mut self, step: &Step<'_>, scores: &mut NodeScores<'_>, control: &Control) -> Result<f64>;
 }
 
 /// See the module.
@@ -96,7 +92,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) nodes: &'a Indicators,
     pub(crate) mass: &'a NodeMass,
     scores: NodeScores<'a>,
-    coefficients: Coefficients,
     keeper: Box<dyn Keeper + 'a>,
 }
 
@@ -109,8 +104,7 @@ impl<'a> Engine<'a> {
         control: &Control,
     ) -> Result<Self> {
         let width = rows.rows().width;
-        let scores = NodeScores::new(nodes, mass, scoring)?;
-        let coefficients = Coefficients::new(nodes.n_nodes(), width)?;
+        let scores = NodeScores::new(nodes, mass, scoring, width)?;
         let keeper: Box<dyn Keeper> = match (rows, scoring) {
             (FitRows::Labels(rows), Scoring::Raw) => Box::new(Labels::new(rows, nodes, control)?),
             (rows, Scoring::Raw | Scoring::Standardized | Scoring::Gain) => match rows.kept(control)? {
@@ -122,8 +116,8 @@ impl<'a> Engine<'a> {
                 KeptRows::Odds(rows) => Box::new(NormBounds::new(rows, nodes, control)?),
             },
         };
-        let mut engine = Engine { nodes, mass, scores, coefficients, keeper };
-        engine.keeper.refresh(&mut engine.scores, &engine.coefficients, control)?;
+        let mut engine = Engine { nodes, mass, scores, keeper };
+        engine.keeper.refresh(&mut engine.scores, control)?;
         Ok(engine)
     }
 
@@ -147,10 +141,10 @@ impl<'a> Engine<'a> {
     ///
     /// A node may move when ⟨c_k, β_k⟩ ≥ 0: with one score, a coefficient thus keeps the sign of its first step.
     pub(crate) fn select(&mut self, control: &Control) -> Result<Option<(usize, Vec<f64>)>> {
-        let Engine { scores, coefficients, keeper, .. } = self;
+        let Engine { scores, keeper, .. } = self;
         while let Some(node) = scores.best.first() {
-            let c = keeper.sum(node, scores, coefficients)?;
-            match keeper.judge(node, &c, scores, coefficients) {
+            let c = keeper.sum(node, scores)?;
+            match keeper.judge(node, &c, scores) {
                 Verdict::Chosen => return Ok(Some((node, c))),
                 Verdict::Scored => {}
                 Verdict::Barred => scores.best.set(node, NEVER),
@@ -164,14 +158,14 @@ impl<'a> Engine<'a> {
     pub(crate) fn apply(&mut self, node: usize, length: f64, direction: &[f64], control: &Control) -> Result<f64> {
         let inside = self.nodes.rows(node);
         let step = Step { node, inside, length, direction, reach: self.scores.reach(node) };
-        self.keeper.apply(&step, &mut self.scores, &mut self.coefficients, control)
+        self.keeper.apply(&step, &mut self.scores, control)
     }
 
     /// Allows a node to be chosen.
     pub(crate) fn open(&mut self, node: usize) {
         if self.mass.weight[node] > 0.0 {
             self.scores.is_open[node] = true;
-            self.keeper.score(node, &mut self.scores, &self.coefficients);
+            self.keeper.score(node, &mut self.scores);
         }
     }
 
@@ -186,7 +180,7 @@ impl<'a> Engine<'a> {
         let mut best: Option<(f32, usize, Vec<f64>)> = None;
         for &node in nodes {
             let node = node as usize;
-            let c = self.keeper.sum(node, &self.scores, &self.coefficients)?;
+            let c = self.keeper.sum(node, &self.scores)?;
             let score = self.scores.of_length(node, norm(c.iter().copied()));
             if best.as_ref().is_none_or(|(s, k, _)| score > *s || (score == *s && node < *k)) {
                 best = Some((score, node, c));
@@ -197,7 +191,7 @@ impl<'a> Engine<'a> {
 
     /// Returns the number of nodes with coefficients.
     pub(crate) fn n_nonzero(&self) -> usize {
-        self.coefficients.n_nodes()
+        self.scores.coefficients.n_nodes()
     }
 }
 

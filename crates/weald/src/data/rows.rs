@@ -13,23 +13,65 @@ const PURPOSE: Purpose = Purpose("the samples of a fold");
 /// X, y, the mask and the initial scores of some samples. Weights are those of the caller.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    x: X,
-    y: Y,
+    x: RowsOfX,
+    y: RowsOfY,
     y_weight: Option<WeightsOf>,
     base_margin: Option<Array2<f64>>,
 }
 
+/// Some samples of X.
 #[derive(Debug)]
-enum X {
+pub(crate) enum RowsOfX {
     Dense(Array2<f32>),
     Sparse(Matrix<'static>),
 }
 
+impl RowsOfX {
+    /// Copies the samples `rows`, in increasing order, some of which may be repeated.
+    pub(crate) fn of(x: &Matrix<'_>, rows: &[u32], control: &Control) -> Result<Self> {
+        Ok(match x {
+            Matrix::Dense(x) => RowsOfX::Dense(dense(x, rows, control)?),
+            Matrix::Csr(x) => RowsOfX::Sparse(Matrix::Csr(x.narrowed(rows, control)?)),
+            Matrix::Csc(x) => RowsOfX::Sparse(Matrix::Csc(of_columns(x, rows, control)?)),
+        })
+    }
+
+    pub(crate) fn view(&self) -> Matrix<'_> {
+        match self {
+            RowsOfX::Dense(x) => Matrix::Dense(x.view()),
+            RowsOfX::Sparse(x) => x.view(),
+        }
+    }
+}
+
+/// y of some samples.
 #[derive(Debug)]
-enum Y {
+pub(crate) enum RowsOfY {
     Real(Array2<f64>),
     Classes(Array2<u32>, Vec<u32>),
     Stored(Targets<'static>),
+}
+
+impl RowsOfY {
+    /// Copies y of the samples `rows`, as [`RowsOfX::of`] copies X.
+    pub(crate) fn of(y: &Targets<'_>, rows: &[u32], control: &Control) -> Result<Self> {
+        Ok(match y {
+            Targets::Real(y) => RowsOfY::Real(dense(y, rows, control)?),
+            Targets::Classes { codes, n_classes } => {
+                RowsOfY::Classes(dense(codes, rows, control)?, PURPOSE.copied(n_classes)?)
+            }
+            Targets::Labels(y) => RowsOfY::Stored(Targets::Labels(labels(y, rows)?)),
+            Targets::SparseReal(y) => RowsOfY::Stored(Targets::SparseReal(y.narrowed(rows)?)),
+        })
+    }
+
+    pub(crate) fn view(&self) -> Targets<'_> {
+        match self {
+            RowsOfY::Real(y) => Targets::Real(y.view()),
+            RowsOfY::Classes(codes, n_classes) => Targets::classes(codes.view(), &n_classes[..]),
+            RowsOfY::Stored(y) => y.view(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -43,19 +85,8 @@ enum WeightsOf {
 impl Rows {
     /// Copies the samples `rows`, in increasing order, some of which may be repeated, of checked data.
     pub(crate) fn of(data: &Dataset<'_>, rows: &[u32], control: &Control) -> Result<Self> {
-        let x = match data.x() {
-            Matrix::Dense(x) => X::Dense(dense(x, rows, control)?),
-            Matrix::Csr(x) => X::Sparse(Matrix::Csr(x.narrowed(rows, control)?)),
-            Matrix::Csc(x) => X::Sparse(Matrix::Csc(of_columns(x, rows, control)?)),
-        };
-        let y = match data.y() {
-            Targets::Real(y) => Y::Real(dense(y, rows, control)?),
-            Targets::Classes { codes, n_classes } => {
-                Y::Classes(dense(codes, rows, control)?, PURPOSE.copied(n_classes)?)
-            }
-            Targets::Labels(y) => Y::Stored(Targets::Labels(labels(y, rows)?)),
-            Targets::SparseReal(y) => Y::Stored(Targets::SparseReal(y.narrowed(rows)?)),
-        };
+        let x = RowsOfX::of(data.x(), rows, control)?;
+        let y = RowsOfY::of(data.y(), rows, control)?;
         let y_weight = match data.mask() {
             None => None,
             Some(CellWeights::Unknown(mask)) => Some(WeightsOf::Unknown(dense(mask, rows, control)?)),
@@ -69,15 +100,6 @@ impl Rows {
 
     /// Returns these samples with features of the kinds of `data`, which they are of.
     pub(crate) fn data<'a>(&'a self, data: &'a Dataset<'_>) -> Dataset<'a> {
-        let x = match &self.x {
-            X::Dense(x) => Matrix::Dense(x.view()),
-            X::Sparse(x) => x.view(),
-        };
-        let y = match &self.y {
-            Y::Real(y) => Targets::Real(y.view()),
-            Y::Classes(codes, n_classes) => Targets::classes(codes.view(), &n_classes[..]),
-            Y::Stored(y) => y.view(),
-        };
         let y_weight = self.y_weight.as_ref().map(|mask| match mask {
             WeightsOf::Unknown(mask) => CellWeights::Unknown(mask.view()),
             WeightsOf::UnknownOutputs(mask) => CellWeights::UnknownOutputs(mask.view()),
@@ -85,7 +107,7 @@ impl Rows {
             WeightsOf::Stored(weights) => CellWeights::Stored(weights.view()),
         });
         let margins = self.base_margin.as_ref().map(|margins| margins.view());
-        Dataset::new(x, y).schema(data.schema_view()).y_weight(y_weight).base_margin(margins)
+        Dataset::new(self.x.view(), self.y.view()).schema(data.schema_view()).y_weight(y_weight).base_margin(margins)
     }
 }
 

@@ -179,8 +179,7 @@ mod tests {
             n_folds in 1usize..5, priority in prop::collection::vec(0i64..3, 6),
         ) {
             let rows: Vec<Vec<u32>> = rows.into_iter().map(|row| row.into_iter().collect()).collect();
-            let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
-            let labels = LabelView::try_new(ptr, rows.concat(), 6).unwrap();
+            let labels = crate::testing::labels::listed(&rows, 6);
             let found = label_folds(&labels, n_folds, &priority, &Control::default()).unwrap();
             prop_assert_eq!(found, slow(&rows, 6, n_folds, &priority));
         }

@@ -4,8 +4,9 @@ use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::{CellWeights, LabelView, SparseTargets};
+use crate::data::{CellWeights, SparseTargets};
 use crate::error::ErrorKind;
+use crate::testing::labels::listed;
 
 fn folds_of(data: &Dataset<'_>, n_folds: usize, seed: u64) -> Vec<u32> {
     deal(data.view(), n_folds, seed, &Control::default()).unwrap()
@@ -13,11 +14,6 @@ fn folds_of(data: &Dataset<'_>, n_folds: usize, seed: u64) -> Vec<u32> {
 
 fn dealing<'d>(data: impl Into<Dataset<'d>>, seed: u64) -> Dealing {
     Dealing::of_checked(&data.into(), seed, &Control::default()).unwrap()
-}
-
-fn labels_of(rows: &[Vec<u32>], n_labels: usize) -> LabelView<'static> {
-    let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
-    LabelView::try_new(ptr, rows.concat(), n_labels).unwrap()
 }
 
 /// Small hostile data: few different values of X, of them zeros of both signs and NaN, and samples that repeat.
@@ -63,7 +59,7 @@ proptest! {
     /// Dealing one unit after another, by the definition.
     #[test]
     fn rare_columns_are_spread((x, y, weights) in samples(), n_folds in 1usize..5, seed in 0u64..4) {
-        let labels = labels_of(&y, 4);
+        let labels = listed(&y, 4);
         let data = Dataset::new(&x, labels).sample_weight(&weights[..]);
         let folds = folds_of(&data, n_folds, seed);
         let units: Vec<usize> = (0..weights.len()).filter(|&row| weights[row] > 0.0).collect();
@@ -85,7 +81,7 @@ proptest! {
     fn order_layout_and_samples_of_weight_zero_do_not_show(
         (x, y, weights) in samples(), n_folds in 1usize..5, order in any::<u64>(),
     ) {
-        let labels = labels_of(&y, 4);
+        let labels = listed(&y, 4);
         let data = Dataset::new(&x, labels).sample_weight(&weights[..]);
         let folds = folds_of(&data, n_folds, 3);
         let found = shares(&x, &y, &weights, &folds);
@@ -95,7 +91,7 @@ proptest! {
         let x_too = x.select(Axis(0), &rows).t().as_standard_layout().into_owned(); // (features, samples)
         let y_too: Vec<_> = rows.iter().map(|&row| y[row].clone()).collect();
         let w_too: Vec<f64> = rows.iter().map(|&row| weights[row]).collect();
-        let again = folds_of(&Dataset::new(x_too.t(), labels_of(&y_too, 4)).sample_weight(&w_too[..]), n_folds, 3);
+        let again = folds_of(&Dataset::new(x_too.t(), listed(&y_too, 4)).sample_weight(&w_too[..]), n_folds, 3);
         prop_assert_eq!(&found, &shares(&x_too.t().to_owned(), &y_too, &w_too, &again));
         // Without the samples of weight zero.
         rows.retain(|&row| weights[row] > 0.0);
@@ -103,7 +99,7 @@ proptest! {
         let x_there = x.select(Axis(0), &rows);
         let y_there: Vec<_> = rows.iter().map(|&row| y[row].clone()).collect();
         let w_there: Vec<f64> = rows.iter().map(|&row| weights[row]).collect();
-        let without = folds_of(&Dataset::new(&x_there, labels_of(&y_there, 4)).sample_weight(&w_there[..]), n_folds, 3);
+        let without = folds_of(&Dataset::new(&x_there, listed(&y_there, 4)).sample_weight(&w_there[..]), n_folds, 3);
         let of_all = there(&folds);
         prop_assert_eq!(
             shares(&x_there, &y_there, &w_there, &without), shares(&x_there, &y_there, &w_there, &of_all)
@@ -117,9 +113,9 @@ proptest! {
         let y: Vec<Vec<u32>> = values.iter().map(|v| (0..4).filter(|j| v >> j & 1 == 1).collect()).collect();
         let reversed: Vec<Vec<u32>> = y.iter().map(|row| row.iter().rev().map(|label| 3 - label).collect()).collect();
         let weights: Vec<f64> = values.iter().map(|v| f64::from(v.unsigned_abs() + 1)).collect();
-        let found = folds_of(&Dataset::new(&x, labels_of(&y, 4)), 3, 1);
-        prop_assert_eq!(&found, &folds_of(&Dataset::new(&x, labels_of(&reversed, 4)), 3, 1));
-        prop_assert_eq!(&found, &folds_of(&Dataset::new(&x, labels_of(&y, 4)).sample_weight(&weights[..]), 3, 1));
+        let found = folds_of(&Dataset::new(&x, listed(&y, 4)), 3, 1);
+        prop_assert_eq!(&found, &folds_of(&Dataset::new(&x, listed(&reversed, 4)), 3, 1));
+        prop_assert_eq!(&found, &folds_of(&Dataset::new(&x, listed(&y, 4)).sample_weight(&weights[..]), 3, 1));
     }
 }
 

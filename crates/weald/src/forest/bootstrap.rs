@@ -446,17 +446,12 @@ mod tests {
 
     #[test]
     fn every_y_and_every_mask_of_it_have_another_hash() {
-        use crate::data::{CellWeights, LabelView};
+        use crate::data::CellWeights;
         use std::collections::HashSet;
         // All labels that are known and on, or known and off, or unknown.
         let cells = |i: usize| [i % 3, i / 3 % 3, i / 9];
-        let mut ptr = vec![0];
-        let mut on = Vec::new();
-        for i in 0..27 {
-            on.extend((0u32..).zip(cells(i)).filter(|(_, cell)| *cell == 1).map(|(label, _)| label));
-            ptr.push(on.len());
-        }
-        let (x, y) = (Array2::<f32>::zeros((27, 1)), LabelView::try_new(ptr, on, 3).unwrap());
+        let y = crate::testing::labels::on((27, 3), |i, j| cells(i)[j] == 1);
+        let x = Array2::<f32>::zeros((27, 1));
         let mask = Array2::from_shape_fn((27, 3), |(i, j)| cells(i)[j] == 2);
         let data = Dataset::new(&x, Targets::Labels(y)).y_weight(CellWeights::from(&mask));
         let observed = data.observed().unwrap();

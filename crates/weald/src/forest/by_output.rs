@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2, ShapeBuilder};
-
 use super::bootstrap::tree_key;
 use super::grow::{Fit, TrainingSet, grower_of};
 use super::{Forest, ForestConfig, Oob, SparseOob};
 use crate::control::Control;
 use crate::data::dataset::Names;
-use crate::data::{ClassWeight, Dataset, LabelView, Matrix, Outputs, SparseTargets, SparseView, Targets};
+use crate::data::rows::{RowsOfX, RowsOfY};
+use crate::data::targets::column;
+use crate::data::{ClassWeight, Dataset, Matrix, Outputs, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::model::{SparseScores, into_array};
 use crate::pool;
@@ -38,7 +38,7 @@ impl ForestConfig {
     pub(super) fn fit_by_output(&self, trees: Range<usize>, data: &Dataset<'_>, control: &Control) -> Result<Forest> {
         data.check(&Names::TRAINING)?;
         self.check_by_output(data)?;
-        let columns = Columns::new(data, control)?;
+        let columns = Columns::new(data);
         let groups = columns.groups(control)?;
         let of_group = control.shared_by(groups.len());
         let grown = pool::map(control.n_threads(), groups.len(), |group| {
@@ -92,8 +92,8 @@ impl ForestConfig {
         let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
         let of_tree = control.shared_by(trees.len());
         let fitted = group.iter().map(|&output| {
-            let y = columns.y(output, samples.rows.as_deref())?;
-            let data = Dataset::new(&x, y.targets()).sample_weight(weights).schema(schema.view());
+            let y = columns.y(output, samples.rows.as_deref(), control)?;
+            let data = Dataset::new(&x, y.view()).sample_weight(weights).schema(schema.view());
             let config = self.of_output(output)?;
             let config = config.as_ref().unwrap_or(&self.tree);
             let set = TrainingSet::with_grower(config, &data, fit, Some(Arc::clone(&grower)), control)?;
@@ -183,7 +183,7 @@ impl Forest {
         let data = data.with_observed(observed.as_ref());
         data.check(&Names::TRAINING)?;
         self.check_outputs(&data)?;
-        let columns = Columns::new(&data, control)?;
+        let columns = Columns::new(&data);
         let (n, d) = (data.n_samples(), columns.n_outputs);
         let of_output = control.shared_by(d);
         let found = pool::map(control.n_threads(), d, |output| {
@@ -192,8 +192,8 @@ impl Forest {
             let rows = columns.known_rows(output)?;
             let others = rows.as_deref().map(|rows| others(rows, n)).transpose()?;
             let samples = columns.samples(rows, &of_output)?;
-            let (x, y) = (samples.x(), columns.y(output, samples.rows.as_deref())?);
-            let own = Dataset::new(&x, y.targets()).sample_weight(samples.weights());
+            let (x, y) = (samples.x(), columns.y(output, samples.rows.as_deref(), &of_output)?);
+            let own = Dataset::new(&x, y.view()).sample_weight(samples.weights());
             let known = forest.oob_predict(config, own, &of_output)?;
             let mut scores = PURPOSE.filled(0.0, n)?;
             let mut n_trees = PURPOSE.filled(forest.n_trees() as u32, n)?;
@@ -223,7 +223,7 @@ impl Forest {
     pub(super) fn prune_by_output(&self, data: &Dataset<'_>, control: &Control) -> Result<Forest> {
         data.check_values()?;
         self.check_outputs(data)?;
-        let columns = Columns::new(data, control)?;
+        let columns = Columns::new(data);
         let of_output = control.shared_by(columns.n_outputs);
         let pruned = pool::map(control.n_threads(), columns.n_outputs, |output| {
             control.check()?;
@@ -233,8 +233,8 @@ impl Forest {
                 return Ok(forest.trees);
             }
             let samples = columns.samples(rows, &of_output)?;
-            let (x, y) = (samples.x(), columns.y(output, samples.rows.as_deref())?);
-            let own = Dataset::new(&x, y.targets()).sample_weight(samples.weights());
+            let (x, y) = (samples.x(), columns.y(output, samples.rows.as_deref(), &of_output)?);
+            let own = Dataset::new(&x, y.view()).sample_weight(samples.weights());
             forest.prune_reduced_error(own, &of_output).map(|forest| forest.trees)
         })?;
         Ok(Forest { trees: interleaved(&pruned)?, ..self.clone() })
@@ -291,18 +291,6 @@ fn others(rows: &[u32], n: usize) -> Result<Vec<u32>> {
 struct Columns<'d, 't> {
     data: &'d Dataset<'t>,
     n_outputs: usize,
-    /// X by sample, if it is by feature and some outputs have other samples than all.
-    by_row: Option<SparseView<'static>>,
-    /// The stored entries of sparse y by output.
-    entries: Option<Entries>,
-}
-
-/// The entries of sparse y: those of output j are from `ptr[j]` to `ptr[j + 1]`, by increasing sample.
-#[derive(Debug)]
-struct Entries {
-    ptr: Vec<usize>,
-    rows: Vec<u32>,
-    values: Vec<f64>,
 }
 
 /// X and the weights of some samples, or of all.
@@ -311,46 +299,14 @@ struct Samples<'d, 't> {
     data: &'d Dataset<'t>,
     /// The samples, in increasing order; `None`: all.
     rows: Option<Vec<u32>>,
-    x: Option<Copied>,
+    x: Option<RowsOfX>,
     weights: Option<Vec<f64>>,
-}
-
-#[derive(Debug)]
-enum Copied {
-    /// Values of one feature after another.
-    Dense(Vec<f32>),
-    Csr(SparseView<'static>),
-}
-
-/// y of one output.
-#[derive(Debug)]
-enum OneOutput {
-    Real(Array2<f64>),
-    Labels(LabelView<'static>),
-}
-
-impl OneOutput {
-    fn targets(&self) -> Targets<'_> {
-        match self {
-            OneOutput::Real(y) => Targets::Real(y.view()),
-            OneOutput::Labels(y) => Targets::Labels(y.view()),
-        }
-    }
 }
 
 impl<'d, 't> Columns<'d, 't> {
     /// The mask of `data` must have been applied, and its shapes be checked.
-    fn new(data: &'d Dataset<'t>, control: &Control) -> Result<Self> {
-        let by_row = match (data.x(), data.known()) {
-            (Matrix::Csc(x), Some(_)) => Some(x.try_transposed(control)?),
-            _ => None,
-        };
-        let entries = match data.y() {
-            Targets::Labels(y) => Some(Entries::new(&SparseTargets::of_labels(y)?)?),
-            Targets::SparseReal(y) => Some(Entries::new(y)?),
-            Targets::Real(_) | Targets::Classes { .. } => None,
-        };
-        Ok(Columns { data, n_outputs: data.outputs().n_outputs(), by_row, entries })
+    fn new(data: &'d Dataset<'t>) -> Self {
+        Columns { data, n_outputs: data.outputs().n_outputs() }
     }
 
     fn is_there(&self, row: u32) -> bool {
@@ -395,98 +351,32 @@ impl<'d, 't> Columns<'d, 't> {
     /// Returns X and the weights of some samples.
     fn samples(&self, rows: Option<Vec<u32>>, control: &Control) -> Result<Samples<'d, 't>> {
         let Some(rows) = rows else { return Ok(Samples { data: self.data, rows: None, x: None, weights: None }) };
-        let x = match (self.data.x(), &self.by_row) {
-            (Matrix::Dense(x), _) => {
-                let mut values = PURPOSE.with_capacity(rows.len() * x.ncols())?;
-                let mut pulse = control.pulse();
-                for column in x.columns() {
-                    values.extend(rows.iter().map(|&row| column[row as usize]));
-                    pulse.after(rows.len())?;
-                }
-                Copied::Dense(values)
-            }
-            (Matrix::Csr(x), _) | (Matrix::Csc(_), Some(x)) => Copied::Csr(x.narrowed(&rows, control)?),
-            (Matrix::Csc(x), None) => Copied::Csr(x.try_transposed(control)?.narrowed(&rows, control)?),
-        };
+        let x = RowsOfX::of(self.data.x(), &rows, control)?;
         let weights = self.data.row_weights().sample_weight;
         let weights = weights.map(|w| PURPOSE.collected(rows.iter().map(|&row| w[row as usize]))).transpose()?;
         Ok(Samples { data: self.data, rows: Some(rows), x: Some(x), weights })
     }
 
-    /// Returns y of one output for some samples, or for all.
-    fn y(&self, output: usize, rows: Option<&[u32]>) -> Result<OneOutput> {
-        let n = rows.map_or(self.data.n_samples(), <[u32]>::len);
-        let row = |at: usize| rows.map_or(at, |rows| rows[at] as usize);
-        let one = |values| Array2::from_shape_vec((n, 1), values).expect("a value for each sample");
-        Ok(match (self.data.y(), &self.entries) {
-            (Targets::Labels(_), Some(entries)) => {
-                let mut ptr = PURPOSE.with_capacity(n + 1)?;
-                ptr.push(0);
-                let mut n_on = 0;
-                entries.each(output, n, row, |value| {
-                    n_on += usize::from(value.is_some());
-                    ptr.push(n_on);
-                });
-                OneOutput::Labels(LabelView::try_new(ptr, PURPOSE.filled(0u32, n_on)?, 1)?)
+    /// Returns y of one output, as dense numbers or a label, for some samples or for all.
+    fn y(&self, output: usize, rows: Option<&[u32]>, control: &Control) -> Result<RowsOfY> {
+        let all;
+        let rows = match rows {
+            Some(rows) => rows,
+            None => {
+                all = PURPOSE.collected(0..self.data.n_samples() as u32)?;
+                &all
             }
-            (_, Some(entries)) => {
-                let mut values = PURPOSE.with_capacity(n)?;
-                entries.each(output, n, row, |value| values.push(value.unwrap_or(0.0)));
-                OneOutput::Real(one(values))
-            }
-            (Targets::Real(y), None) => OneOutput::Real(one(PURPOSE.collected((0..n).map(|at| y[[row(at), output]]))?)),
-            (Targets::Classes { .. } | Targets::Labels(_) | Targets::SparseReal(_), None) => {
-                return Err(Error::unsupported(BY_OUTPUT, "for several outputs of classes"));
-            }
-        })
-    }
-}
-
-impl Entries {
-    fn new(y: &SparseTargets<'_>) -> Result<Self> {
-        let mut ptr = PURPOSE.filled(0usize, y.n_outputs() + 1)?;
-        let n = y.n_samples() as u32;
-        let outputs = || (0..n).flat_map(|row| y.of(row).0.iter().map(|&output| output as usize));
-        outputs().for_each(|output| ptr[output + 1] += 1);
-        (0..y.n_outputs()).for_each(|output| ptr[output + 1] += ptr[output]);
-        let n_entries = ptr[y.n_outputs()];
-        let (mut rows, mut values) = (PURPOSE.filled(0u32, n_entries)?, PURPOSE.filled(0.0, n_entries)?);
-        for row in 0..n {
-            for (output, value) in y.entries(row) {
-                let at = &mut ptr[output as usize];
-                (rows[*at], values[*at]) = (row, value);
-                *at += 1;
-            }
-        }
-        ptr.rotate_right(1);
-        ptr[0] = 0;
-        Ok(Entries { ptr, rows, values })
-    }
-
-    /// Calls `each` with the entry of each of `n` samples, which are increasing, where there is one.
-    fn each(&self, output: usize, n: usize, row: impl Fn(usize) -> usize, mut each: impl FnMut(Option<f64>)) {
-        let mut at = self.ptr[output];
-        let end = self.ptr[output + 1];
-        for place in 0..n {
-            let row = row(place) as u32;
-            while at < end && self.rows[at] < row {
-                at += 1;
-            }
-            each((at < end && self.rows[at] == row).then(|| self.values[at]));
+        };
+        match column(self.data.y(), &[], output)? {
+            Targets::SparseReal(y) => RowsOfY::of(&Targets::Real(y.to_dense()?.view()), rows, control),
+            y => RowsOfY::of(&y, rows, control),
         }
     }
 }
 
 impl Samples<'_, '_> {
     fn x(&self) -> Matrix<'_> {
-        match (&self.x, &self.rows) {
-            (Some(Copied::Dense(values)), Some(rows)) => {
-                let shape = (rows.len(), self.data.n_features()).f();
-                Matrix::Dense(ArrayView2::from_shape(shape, values).expect("a value for each sample and feature"))
-            }
-            (Some(Copied::Csr(x)), _) => Matrix::Csr(x.view()),
-            _ => self.data.x().view(),
-        }
+        self.x.as_ref().map_or_else(|| self.data.x().view(), RowsOfX::view)
     }
 
     fn weights(&self) -> Option<&[f64]> {
@@ -496,13 +386,13 @@ impl Samples<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::Axis;
+    use ndarray::{Array2, Axis};
 
     use super::*;
     use crate::criterion::Criterion;
     use crate::data::CellWeights;
     use crate::forest::Sampling;
-    use crate::testing::models;
+    use crate::testing::{labels, models};
 
     /// Fits a forest to each output, on the samples for which it is known.
     fn apart(config: &ForestConfig, x: &Array2<f32>, y: &Array2<f64>, mask: &Array2<bool>) -> Vec<Forest> {
@@ -513,22 +403,9 @@ mod tests {
             if config.tree.criterion.is_for_numbers() {
                 return config.fit((&x, &y)).unwrap();
             }
-            let on: Vec<bool> = y.iter().map(|&y| y > 0.5).collect();
-            let ptr: Vec<usize> = (0..=on.len()).map(|end| on[..end].iter().filter(|on| **on).count()).collect();
-            let n_on = ptr[on.len()];
-            config.fit((&x, LabelView::try_new(ptr, vec![0; n_on], 1).unwrap())).unwrap()
+            config.fit((&x, labels::on(y.dim(), |i, j| y[[i, j]] > 0.5))).unwrap()
         };
         (0..y.ncols()).map(of_output).collect()
-    }
-
-    fn labels_of(y: &Array2<f64>) -> LabelView<'static> {
-        let rows: Vec<Vec<u32>> = y
-            .rows()
-            .into_iter()
-            .map(|row| (0u32..).zip(row).filter(|(_, y)| **y > 0.5).map(|(j, _)| j).collect())
-            .collect();
-        let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
-        LabelView::try_new(ptr, rows.concat(), y.ncols()).unwrap()
     }
 
     #[test]
@@ -546,7 +423,7 @@ mod tests {
             let config = ForestConfig::random_forest(criterion).n_trees(5).seed(seed).by_output(true);
             let config = if seed % 4 == 0 { config.sampling(Sampling::All) } else { config };
             let expected = apart(&config, &rows.c_order, &y, &mask);
-            let labels = labels_of(&y);
+            let labels = labels::on(y.dim(), |i, j| y[[i, j]] > 0.5);
             for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 3, 1, 4]) {
                 let control = Control::with_threads(n_threads);
                 let targets = match criterion {

@@ -128,11 +128,20 @@ macro_rules! forest_methods {
                 if let Some(found) = self.oob_by_output(config, &data, control)? {
                     return Ok(found);
                 }
-                let unseen = self.unseen(config, &data, control)?;
-                let n_trees = unseen.n_trees()?;
-                let (n, width) = (data.n_samples(), self.outputs.width());
+                self.oob_of(data.x(), &self.unseen(config, &data, control)?, control)
+            }
+
+            /// Returns the means over the trees that did not draw a sample.
+            fn oob_of(
+                &self,
+                x: &crate::data::Matrix<'_>,
+                unseen: &crate::forest::oob::Unseen,
+                control: &crate::control::Control,
+            ) -> crate::error::Result<crate::forest::Oob> {
+                let (n_trees, n, width) = (unseen.n_trees()?, x.n_samples(), self.outputs.width());
                 let mut scores = crate::error::Purpose("out-of-bag predictions").zeros(n, width)?;
-                self.oob_predict_of(data.x(), (&unseen, &n_trees), &mut scores, control)?;
+                let (unseen, divisor) = (|row, tree| unseen.has(row, tree), |row: usize| f64::from(n_trees[row]));
+                self.means_into(x, &mut scores, unseen, divisor, control)?;
                 Ok(crate::forest::Oob { scores: crate::model::into_array(scores, n, width), n_trees })
             }
 

@@ -47,15 +47,20 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// Repeats the draws of `n_trees` trees, on the threads of `control`. The cost is O(n · trees) time, and one bit of
-    /// memory for each sample and tree.
+    /// Repeats the draws of `n_trees` trees of a fit, which may take y as entries, on the threads of `control`. The cost is
+    /// O(n · trees) time, and one bit of memory for each sample and tree.
     pub(crate) fn new(
         n_trees: usize,
-        sampling: Sampling,
-        seed: u64,
+        (sampling, seed): (Sampling, u64),
         data: &Dataset<'_>,
+        takes_entries: bool,
         control: &Control,
     ) -> Result<Self> {
+        // The population identifies samples by their content, as the fit saw it.
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
+        let restored = data.restored(takes_entries)?;
+        let data = data.with_restored(restored.as_ref());
         let (y, sample_weight) = (data.y(), data.row_weights().sample_weight);
         let n = data.n_samples();
         if let Some(w) = sample_weight.filter(|w| w.len() != n) {
@@ -101,26 +106,8 @@ impl Unseen {
 impl Forest {
     /// Repeats the draws of the fit.
     pub(super) fn unseen(&self, config: &ForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Unseen> {
-        // The population identifies samples by their content, as the fit saw it.
-        let observed = data.observed()?;
-        let data = data.with_observed(observed.as_ref());
-        let restored = data.restored(config.tree.criterion.takes_entries())?;
-        let data = data.with_restored(restored.as_ref());
-        Unseen::new(self.n_trees(), config.sampling, config.seed, &data, control)
-    }
-
-    /// Adds up, in `scores`, the mean over the trees that did not draw a sample, and of which there are `n_trees`.
-    pub(super) fn oob_predict_of(
-        &self,
-        x: &Matrix<'_>,
-        (unseen, n_trees): (&Unseen, &[u32]),
-        scores: &mut [f64],
-        control: &Control,
-    ) -> Result<()> {
-        let model = self.additive()?;
-        let found = model.leaves_of(x, control)?;
-        let divisor = |row: usize| f64::from(n_trees[row]);
-        means::means_into(&found, (self.outputs.width(), scores), |row, tree| unseen.has(row, tree), divisor, control)
+        let takes_entries = config.tree.criterion.takes_entries();
+        Unseen::new(self.n_trees(), (config.sampling, config.seed), data, takes_entries, control)
     }
 
     /// Returns the standard deviation over the trees of the prediction of each sample, (n_samples, width of the
@@ -147,10 +134,7 @@ impl Forest {
     ) -> Result<(Oob, Array2<f64>)> {
         let data = data.into();
         let unseen = self.unseen(config, &data, control)?;
-        let n_trees = unseen.n_trees()?;
-        let mut scores = PURPOSE.zeros(data.n_samples(), self.outputs.width())?;
-        self.oob_predict_of(data.x(), (&unseen, &n_trees), &mut scores, control)?;
-        let scores = into_array(scores, data.n_samples(), self.outputs.width());
+        let Oob { scores, n_trees } = self.oob_of(data.x(), &unseen, control)?;
         let counts = |row: usize, tree: usize| unseen.has(row, tree);
         let spread = self.spread_of(data.x(), &scores, counts, |row| f64::from(n_trees[row]), control)?;
         Ok((Oob { scores, n_trees }, spread))

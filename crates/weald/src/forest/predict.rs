@@ -28,6 +28,19 @@ impl Forest {
         self.additive()?.scores_into(x, out, control)
     }
 
+    /// Writes the means over the trees that count for a sample: see [`means::means_into`].
+    pub(super) fn means_into(
+        &self,
+        x: &Matrix<'_>,
+        out: &mut [f64],
+        counts: impl Fn(usize, usize) -> bool + Sync,
+        n_counting: impl Fn(usize) -> f64 + Sync,
+        control: &Control,
+    ) -> Result<()> {
+        let model = self.additive()?;
+        means::means_into(&model.leaves_of(x, control)?, (model.width, out), counts, n_counting, control)
+    }
+
     pub(super) fn apply_of(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
         self.additive()?.apply(x, control)
     }

@@ -52,26 +52,17 @@ impl StoredSamples {
             first.push(first[first.len() - 1] + tree.iter().max().map_or(0, |&leaf| leaf as usize + 1));
         }
         let n_nodes = first[n_trees];
-        let there = || (0..n_samples).filter(|&sample| weights[sample] > 0.0);
-        let places =
-            |sample: usize| leaves.row(sample).into_iter().zip(&first).map(|(&leaf, first)| first + leaf as usize);
-        let mut ptr = PURPOSE.filled(0usize, n_nodes + 1)?;
-        let mut totals = PURPOSE.filled(0.0, n_nodes)?;
-        for sample in there() {
-            for place in places(sample) {
-                ptr[place + 1] += 1;
-                totals[place] += weights[sample];
-            }
-        }
-        (1..ptr.len()).for_each(|place| ptr[place] += ptr[place - 1]);
-        let (mut samples, mut shares) = (PURPOSE.filled(0u32, ptr[n_nodes])?, PURPOSE.filled(0.0, ptr[n_nodes])?);
-        let mut next = PURPOSE.collected(ptr[..n_nodes].iter().copied())?;
-        for sample in there() {
-            for place in places(sample) {
-                samples[next[place]] = sample as u32;
-                shares[next[place]] = weights[sample] / totals[place] / n_trees as f64;
-                next[place] += 1;
-            }
+        let there = (0..n_samples).filter(|&sample| weights[sample] > 0.0);
+        let places = |sample: usize| {
+            let of_trees = leaves.row(sample).into_iter().zip(&first);
+            of_trees.map(move |(&leaf, first)| (first + leaf as usize, sample as u32))
+        };
+        let (ptr, samples) = PURPOSE.grouped(n_nodes, there.flat_map(places))?;
+        let mut shares = PURPOSE.collected(samples.iter().map(|&sample| weights[sample as usize]))?;
+        for range in ptr.windows(2) {
+            let of_node = &mut shares[range[0]..range[1]];
+            let total: f64 = of_node.iter().sum();
+            of_node.iter_mut().for_each(|share| *share = *share / total / n_trees as f64);
         }
         Ok(StoredSamples { n_samples, first, ptr, samples, shares })
     }

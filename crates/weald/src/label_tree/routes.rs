@@ -67,25 +67,15 @@ impl<'r> Routes<'r> {
 
     /// Returns the samples whose search follows each of some nodes, in increasing order.
     pub(super) fn at(&self, nodes: &Range<usize>) -> Result<Lists> {
-        let followed = || self.blocks.iter().flat_map(|(nodes, _)| nodes).map(|&(_, node)| node as usize);
-        let mut ptr = PURPOSE.filled(0, nodes.len() + 1)?;
-        followed().filter(|node| nodes.contains(node)).for_each(|node| ptr[node - nodes.start + 1] += 1);
-        (0..nodes.len()).for_each(|at| ptr[at + 1] += ptr[at]);
-        let mut places = PURPOSE.collected(ptr[..nodes.len()].iter().copied())?;
-        let mut items = PURPOSE.filled(0, ptr[nodes.len()])?;
-        for (block, (of_block, ends)) in self.blocks.iter().enumerate() {
-            let mut start = 0;
-            for (row, &end) in (block * AT_ONCE..).zip(ends) {
-                for node in
-                    of_block[start..end].iter().map(|&(_, node)| node as usize).filter(|node| nodes.contains(node))
-                {
-                    let place = &mut places[node - nodes.start];
-                    items[*place] = row as u32;
-                    *place += 1;
-                }
-                start = end;
-            }
-        }
+        let followed = self.blocks.iter().enumerate().flat_map(|(block, (of_block, ends))| {
+            let starts = [0].into_iter().chain(ends.iter().copied());
+            let of_row = move |((start, &end), row): ((usize, &usize), usize)| {
+                of_block[start..end].iter().map(move |&(_, node)| (node as usize, row as u32))
+            };
+            starts.zip(ends).zip(block * AT_ONCE..).flat_map(of_row)
+        });
+        let among = followed.filter(|(node, _)| nodes.contains(node)).map(|(node, row)| (node - nodes.start, row));
+        let (ptr, items) = PURPOSE.grouped(nodes.len(), among)?;
         Ok(Lists { ptr, items })
     }
 }

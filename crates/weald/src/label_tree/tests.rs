@@ -13,42 +13,15 @@ use crate::error::ErrorKind;
 use crate::linear::{Features, LinearConfig};
 use crate::model::{SparseScores, TopK};
 use crate::rng::{Key, Stream};
+use crate::testing::labels::{self, Labelled as Data};
 
 fn label_view(y: &Array2<bool>) -> LabelView<'static> {
-    let (mut ptr, mut indices) = (vec![0], Vec::new());
-    for row in y.rows() {
-        indices.extend((0u32..).zip(row).filter(|(_, on)| **on).map(|(j, _)| j));
-        ptr.push(indices.len());
-    }
-    LabelView::try_new(ptr, indices, y.ncols()).unwrap()
-}
-
-/// Small hostile data: duplicates, samples without features or labels, labels without samples or with the same ones.
-#[derive(Clone, Debug)]
-struct Data {
-    x: Array2<f32>,
-    y: Array2<bool>,
-    weights: Vec<f64>,
-    unknown: Array2<bool>,
+    labels::on(y.dim(), |i, j| y[[i, j]])
 }
 
 fn data() -> impl Strategy<Value = Data> {
-    (1usize..20, 1usize..6, 1usize..14).prop_flat_map(|(n, p, d)| {
-        let value = prop_oneof![2 => Just(0.0f32), 3 => (1..4u8).prop_map(f32::from), 2 => -2.0f32..2.0];
-        (
-            prop::collection::vec(value, n * p),
-            prop::collection::vec(prop::bool::weighted(0.3), n * d),
-            prop::collection::vec((0..4u8).prop_map(f64::from), n),
-            prop::collection::vec(prop::bool::weighted(0.1), n * d),
-        )
-            .prop_map(move |(x, y, mut weights, unknown)| {
-                weights[0] = 1.0;
-                let mut unknown = Array2::from_shape_vec((n, d), unknown).unwrap();
-                unknown.row_mut(0).fill(false);
-                let x = Array2::from_shape_vec((n, p), x).unwrap();
-                Data { x, y: Array2::from_shape_vec((n, d), y).unwrap(), weights, unknown }
-            })
-    })
+    let value = prop_oneof![2 => Just(0.0f32), 3 => (1..4u8).prop_map(f32::from), 2 => -2.0f32..2.0];
+    labels::labelled(14, value, (0..4u8).prop_map(f64::from))
 }
 
 fn configs() -> impl Strategy<Value = LabelTreeConfig> {
@@ -59,34 +32,15 @@ fn configs() -> impl Strategy<Value = LabelTreeConfig> {
 }
 
 impl Data {
-    fn fit_as(&self, config: &LabelTreeConfig, x: &Matrix<'_>, n_threads: usize) -> LabelTreeModel {
-        let data = Dataset::new(x, label_view(&self.y));
-        let data = data.sample_weight(&self.weights[..]).y_weight(CellWeights::from(&self.unknown));
-        config.fit_controlled(&data, &Control::with_threads(n_threads)).unwrap()
+    fn trees_as(&self, config: &LabelTreeConfig, x: &Matrix<'_>, n_threads: usize) -> LabelTreeModel {
+        config.fit_controlled(self.data(x), &Control::with_threads(n_threads)).unwrap()
     }
 
-    fn fit(&self, config: &LabelTreeConfig) -> LabelTreeModel {
-        self.fit_as(config, &Matrix::from(&self.x), 1)
+    fn trees(&self, config: &LabelTreeConfig) -> LabelTreeModel {
+        self.trees_as(config, &Matrix::from(&self.x), 1)
     }
 
-    fn rows(&self, rows: &[usize]) -> Data {
-        let select = |a: &Array2<bool>| a.select(Axis(0), rows);
-        let weights = rows.iter().map(|&i| self.weights[i]).collect();
-        Data { x: self.x.select(Axis(0), rows), y: select(&self.y), weights, unknown: select(&self.unknown) }
-    }
-
-    fn sparse(&self) -> Matrix<'static> {
-        let (mut ptr, mut features, mut values) = (vec![0], Vec::new(), Vec::new());
-        for row in self.x.rows() {
-            let stored = || (0u32..).zip(row).filter(|(_, v)| **v != 0.0);
-            features.extend(stored().map(|(j, _)| j));
-            values.extend(stored().map(|(_, v)| *v));
-            ptr.push(features.len());
-        }
-        Matrix::csr(ptr, features, values, self.x.ncols()).unwrap()
-    }
-
-    fn has(&self, i: usize, label: u32) -> bool {
+    fn has_label(&self, i: usize, label: u32) -> bool {
         self.weights[i] > 0.0 && self.y[[i, label as usize]] && !self.unknown[[i, label as usize]]
     }
 
@@ -189,7 +143,7 @@ proptest! {
     fn nodes_are_linear_models_of_the_samples_that_reach_them_or_have_their_labels(data in data(), config in configs()) {
         let linear = LinearConfig::default().min_weight(0.0).max_iter(9).features(Features::Given).c(config.c);
         let linear = linear.intercept_scaling(config.intercept_scaling).tol(config.tol).calibration(false).seed(config.seed);
-        let model = data.fit(&config);
+        let model = data.trees(&config);
         prop_assume!(data.x_differs());
         for tree in model.trees() {
             // The searches of the fit are those of the fitted tree.
@@ -197,7 +151,7 @@ proptest! {
             let nodes: Vec<_> = data.x.rows().into_iter().map(|x| of_sample(&x.to_vec())).collect();
             for node in 0..tree.n_nodes() {
                 let columns = columns(tree, node);
-                let has = |i: usize, labels: &[u32]| labels.iter().any(|&label| data.has(i, label));
+                let has = |i: usize, labels: &[u32]| labels.iter().any(|&label| data.has_label(i, label));
                 let rows = (0..data.x.nrows()).filter(|&i| data.weights[i] > 0.0);
                 let reaches = |i: usize| nodes[i].iter().any(|&(_, reached)| reached == node);
                 let rows: Vec<usize> = rows.filter(|&i| reaches(i) || has(i, &columns.concat())).collect();
@@ -235,7 +189,7 @@ proptest! {
         for features in [Features::Given, Features::Normalized, Features::TfIdf] {
             let LinearConfig { c, intercept_scaling, tol, min_weight, .. } = LinearConfig::default();
             let config = LabelTreeConfig::default().c(c).intercept_scaling(intercept_scaling).tol(tol);
-            let model = data.fit(&config.min_weight(min_weight).features(features).seed(seed));
+            let model = data.trees(&config.min_weight(min_weight).features(features).seed(seed));
             let tree = &model.trees()[0];
             let linear = LinearConfig::default().features(features).seed(seed).calibration(false);
             let given = Dataset::new(&data.x, label_view(&data.y));
@@ -265,8 +219,8 @@ proptest! {
 
     #[test]
     fn scores_are_those_of_plain_loops(data in data(), config in configs(), width in 1usize..5) {
-        let model = data.fit(&config).with_beam_width(width).unwrap();
-        let all = data.fit(&config).with_beam_width(1000).unwrap();
+        let model = data.trees(&config).with_beam_width(width).unwrap();
+        let all = data.trees(&config).with_beam_width(1000).unwrap();
         let control = Control::with_threads(2);
         let (scores, of_all) = (model.predict_scores(&data.x, &control), all.predict_scores(&data.x, &control));
         let (scores, of_all) = (scores.unwrap(), of_all.unwrap());
@@ -285,7 +239,7 @@ proptest! {
             // A beam of all nodes is a search of all labels.
             let exhaustive = slow_scores(&all, &x, usize::MAX);
             prop_assert!(are_near(&row(&of_all, i, d), &exhaustive));
-            let known = (0..d as u32).filter(|&l| (0..data.x.nrows()).any(|i| data.has(i, l))).count();
+            let known = (0..d as u32).filter(|&l| (0..data.x.nrows()).any(|i| data.has_label(i, l))).count();
             prop_assert_eq!(exhaustive.iter().flatten().count(), known);
         }
     }
@@ -293,7 +247,7 @@ proptest! {
     #[test]
     fn the_best_labels_are_a_sort_of_all_scores(data in data(), config in configs(), excluded in 0u32..14) {
         let (d, control) = (data.y.ncols(), Control::with_threads(2));
-        let model = data.fit(&config);
+        let model = data.trees(&config);
         let scores = model.predict_scores(&data.x, &control).unwrap();
         let excluded = (excluded as usize) < d && excluded > 0;
         let excluded = excluded.then(|| LabelView::try_new(vec![0, 1], vec![d as u32 - 1], d).unwrap());
@@ -329,7 +283,7 @@ proptest! {
             unknown: cell(&|i, _| unknown[[i, 0]]),
             ..data.clone()
         };
-        let expected = as_labels.fit(&config);
+        let expected = as_labels.trees(&config);
         prop_assert_eq!(found.trees(), expected.trees());
         prop_assert_eq!(found.n_labels(), k as usize);
         let scores = expected.predict_scores(&data.x, &control).unwrap();
@@ -349,18 +303,18 @@ proptest! {
     fn nothing_depends_on_layouts_threads_order_or_how_often_a_sample_is_listed(data in data(), config in configs()) {
         for features in [Features::Given, Features::TfIdf] {
             let config = config.clone().features(features);
-            let model = data.fit(&config);
-            let csr = data.sparse();
-            prop_assert_eq!(&data.fit_as(&config, &csr, 3), &model);
+            let model = data.trees(&config);
+            let csr = data.csr();
+            prop_assert_eq!(&data.trees_as(&config, &csr, 3), &model);
             if let Matrix::Csr(rows) = &csr {
-                prop_assert_eq!(&data.fit_as(&config, &Matrix::Csc(rows.transposed().unwrap()), 2), &model);
+                prop_assert_eq!(&data.trees_as(&config, &Matrix::Csc(rows.transposed().unwrap()), 2), &model);
             }
             let reversed: Vec<usize> = (0..data.x.nrows()).rev().collect();
-            prop_assert_eq!(&data.rows(&reversed).fit(&config), &model);
+            prop_assert_eq!(&data.rows(&reversed).trees(&config), &model);
             let copies = |i: usize| std::iter::repeat_n(i, data.weights[i] as usize);
             let mut copied = data.rows(&(0..data.x.nrows()).flat_map(copies).collect::<Vec<_>>());
             copied.weights.fill(1.0);
-            prop_assert_eq!(&copied.fit(&config), &model);
+            prop_assert_eq!(&copied.trees(&config), &model);
         }
     }
 
@@ -371,15 +325,15 @@ proptest! {
             (0..data.x.nrows()).filter(|&i| data.weights[i] > 0.0 && of[[i, j]]).collect()
         };
         let differ = (0..d).map(|j| (listed(&data.y, j), listed(&data.unknown, j)));
-        let known = (0..d).map(|j| (0..data.x.nrows()).filter(|&i| data.has(i, j as u32)).collect::<Vec<_>>());
+        let known = (0..d).map(|j| (0..data.x.nrows()).filter(|&i| data.has_label(i, j as u32)).collect::<Vec<_>>());
         prop_assume!(data.x_differs() && differ.collect::<BTreeSet<_>>().len() == d);
         prop_assume!(known.collect::<BTreeSet<_>>().len() == d);
         let reversed: Vec<usize> = (0..d).rev().collect();
         let select = |a: &Array2<bool>| a.select(Axis(1), &reversed);
         let turned = Data { y: select(&data.y), unknown: select(&data.unknown), ..data.clone() };
         let control = Control::default();
-        let scores = data.fit(&config).predict_scores(&data.x, &control).unwrap();
-        let turned = turned.fit(&config).predict_scores(&data.x, &control).unwrap();
+        let scores = data.trees(&config).predict_scores(&data.x, &control).unwrap();
+        let turned = turned.trees(&config).predict_scores(&data.x, &control).unwrap();
         for i in 0..data.x.nrows() {
             let mut other = row(&turned, i, d);
             other.reverse();
@@ -390,8 +344,8 @@ proptest! {
     #[test]
     fn each_label_that_samples_have_is_in_one_leaf(data in data(), config in configs()) {
         let expected: Vec<u32> =
-            (0..data.y.ncols() as u32).filter(|&l| (0..data.x.nrows()).any(|i| data.has(i, l))).collect();
-        for tree in data.fit(&config).trees() {
+            (0..data.y.ncols() as u32).filter(|&l| (0..data.x.nrows()).any(|i| data.has_label(i, l))).collect();
+        for tree in data.trees(&config).trees() {
             let mut found: Vec<u32> = (0..tree.n_nodes()).flat_map(|node| tree.labels(node).unwrap_or(&[])).copied().collect();
             found.sort_unstable();
             prop_assert_eq!(&found, &expected);

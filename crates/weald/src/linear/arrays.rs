@@ -1,53 +1,11 @@
-//! Linear models from arrays, of files and of other programs, and what they must fulfil.
+//! What the arrays of a model must fulfil.
 
-use std::sync::Arc;
-
-use super::{Calibration, Features, LinearModel, Weights};
+use super::{Features, LinearModel, Weights};
 use crate::data::targets::n_scores;
 use crate::data::{MOST_FEATURES, Outputs};
 use crate::error::{Error, Result};
 
-/// The arrays of a linear model. [`LinearModel::try_new`] checks them.
-#[derive(Clone, Debug)]
-pub struct LinearArrays {
-    /// The number of features.
-    pub n_features: usize,
-    /// The meaning of the columns of predictions.
-    pub outputs: Outputs,
-    /// How X is prepared.
-    pub features: Features,
-    /// The inverse document frequency of each feature, for [`Features::TfIdf`] alone.
-    pub idf: Option<Vec<f32>>,
-    /// The weights of feature j are `ptr[j]..ptr[j + 1]` of the following two.
-    pub ptr: Vec<usize>,
-    /// Columns of scores, in increasing order for each feature.
-    pub columns: Vec<u32>,
-    /// Weights, none of which is zero.
-    pub values: Vec<f32>,
-    /// The intercept of each column.
-    pub intercepts: Vec<f32>,
-    /// The slope and the intercept of the log-odds of each column.
-    pub calibration: Option<(Vec<f32>, Vec<f32>)>,
-}
-
 impl LinearModel {
-    /// Checks and builds a model. It has no passes of a fit.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Corrupt`] with the rule that is broken.
-    pub fn try_new(arrays: LinearArrays) -> Result<Self> {
-        let LinearArrays { n_features, outputs, features, idf, ptr, columns, values, intercepts, calibration } = arrays;
-        LinearModel {
-            n_features,
-            outputs,
-            features,
-            idf: idf.map(Arc::new),
-            weights: Weights { ptr, columns, values, intercepts, n_unfinished: 0, n_iter: 0 },
-            calibration: calibration.map(|(slopes, intercepts)| Calibration { slopes, intercepts }),
-        }
-        .checked()
-    }
-
     /// Returns the model if its arrays fit one another.
     pub(crate) fn checked(self) -> Result<Self> {
         match self.fault() {

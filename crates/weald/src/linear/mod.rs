@@ -41,7 +41,6 @@ mod source;
 mod tests;
 mod weights;
 
-pub use arrays::LinearArrays;
 pub use calibration::Calibration;
 pub use choose::{Candidate, Choice, Grid};
 pub use config::LinearConfig;

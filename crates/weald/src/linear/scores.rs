@@ -92,11 +92,6 @@ impl LinearModel {
         Ok(into_array(found, n, width))
     }
 
-    /// Returns the probability of a label that a score means.
-    pub fn probability_of_label(&self, score: f64) -> f64 {
-        Link::Logistic.of_score(score)
-    }
-
     pub(super) fn scores_of(&self, x: &Vectors, row: usize, scores: &mut [f64]) {
         let weights = &self.weights;
         scores.iter_mut().zip(&weights.intercepts).for_each(|(to, &intercept)| *to = intercept.into());

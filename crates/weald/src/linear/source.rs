@@ -168,16 +168,7 @@ fn class_starts(outputs: &Outputs) -> Result<Option<Vec<usize>>> {
 
 /// Returns the samples of each column, in increasing order.
 pub(crate) fn by_column(rows: &Lists, n_columns: usize) -> Result<Lists> {
-    let mut ptr = PURPOSE.filled(0usize, n_columns + 1)?;
-    rows.items.iter().for_each(|&column| ptr[column as usize + 1] += 1);
-    (0..n_columns).for_each(|column| ptr[column + 1] += ptr[column]);
-    let mut at = PURPOSE.copied(&ptr)?;
-    let mut items = PURPOSE.filled(0u32, rows.items.len())?;
-    for row in 0..rows.len() {
-        for &column in rows.of(row) {
-            items[at[column as usize]] = row as u32;
-            at[column as usize] += 1;
-        }
-    }
+    let of_row = |row: usize| rows.of(row).iter().map(move |&column| (column as usize, row as u32));
+    let (ptr, items) = PURPOSE.grouped(n_columns, (0..rows.len()).flat_map(of_row))?;
     Ok(Lists { ptr, items })
 }

@@ -82,17 +82,9 @@ pub(crate) struct Weights {
 impl Weights {
     /// Columns that no block has keep their `intercepts`, and get no weights.
     pub(super) fn joined(blocks: &[Kept], n_features: usize, mut intercepts: Vec<f32>) -> Result<Self> {
-        let mut ptr = PURPOSE.filled(0usize, n_features + 1)?;
-        let entries = || blocks.iter().flat_map(|block| &block.entries);
-        entries().for_each(|(feature, ..)| ptr[*feature as usize + 1] += 1);
-        (0..n_features).for_each(|feature| ptr[feature + 1] += ptr[feature]);
-        let n_stored = ptr[n_features];
-        let mut at = PURPOSE.copied(&ptr)?;
-        let mut stored = PURPOSE.filled((0u32, 0f32), n_stored)?;
-        for &(feature, column, weight) in entries() {
-            stored[at[feature as usize]] = (column, weight);
-            at[feature as usize] += 1;
-        }
+        let entries = blocks.iter().flat_map(|block| &block.entries);
+        let entries = entries.map(|&(feature, column, weight)| (feature as usize, (column, weight)));
+        let (ptr, mut stored) = PURPOSE.grouped(n_features, entries)?;
         ptr.windows(2).for_each(|range| stored[range[0]..range[1]].sort_unstable_by_key(|(column, _)| *column));
         let of_blocks = blocks.iter().flat_map(|block| &block.intercepts);
         of_blocks.for_each(|&(column, intercept)| intercepts[column as usize] = intercept);

@@ -132,7 +132,7 @@ impl Link {
 
     /// Returns the prediction for one score on its own, before the predictions for the classes of an output are divided
     /// by their sum.
-    pub(crate) fn of_score(self, score: f64) -> f64 {
+    pub fn of_score(self, score: f64) -> f64 {
         match self {
             Link::Identity | Link::Margin => score,
             Link::Log => exp(score.min(LARGEST_LOG)),

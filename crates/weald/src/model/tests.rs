@@ -116,9 +116,7 @@ proptest! {
             let is_excluded = |i: usize, c: usize| i == n - 1 || (seed as usize + 5 * i + 7 * c).is_multiple_of(3);
             let by_row: Vec<Vec<u32>> =
                 (0..n_excluding).map(|i| (0..width).filter(|c| is_excluded(i, *c)).map(|c| c as u32).collect()).collect();
-            let mut ptr = vec![0];
-            by_row.iter().for_each(|row| ptr.push(ptr[ptr.len() - 1] + row.len()));
-            let excluded = LabelView::try_new(ptr, by_row.concat(), width).unwrap();
+            let excluded = crate::testing::labels::listed(&by_row, width);
             for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
                 let control = Control::with_threads(n_threads);
                 let best = forest.predict_topk_excluding(&x, k, Some(&excluded), &control).unwrap();

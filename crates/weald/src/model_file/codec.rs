@@ -16,6 +16,47 @@ use crate::error::{Error, Result};
 /// The names of tensors, with the types that each may have.
 pub(super) type Names = &'static [(&'static str, &'static [Dtype])];
 
+/// Lists tensors once: `$names` has their names and types, and `$readers` the parts of them that later trees will read. Those
+/// that are `optional` may be absent; `others` are not read tree by tree.
+macro_rules! tensors {
+    (
+        $names:ident, $readers:ident
+        { $($name:ident: $types:expr,)* }
+        optional { $($may_be:ident: $its_types:expr,)* }
+        others { $($other:ident: $other_types:expr,)* }
+    ) => {
+        pub(in crate::model_file) const $names: $crate::model_file::codec::Names = &[
+            $((stringify!($name), $types),)*
+            $((stringify!($may_be), $its_types),)*
+            $((stringify!($other), $other_types),)*
+        ];
+
+        #[derive(Debug)]
+        struct $readers<'f> {
+            $($name: $crate::model_file::read::TensorReader<'f>,)*
+            $($may_be: Option<$crate::model_file::read::TensorReader<'f>>,)*
+        }
+
+        impl<'f> $readers<'f> {
+            fn new(file: &'f $crate::model_file::read::File<'_>) -> $crate::error::Result<Self> {
+                Ok($readers {
+                    $($name: file.required(stringify!($name))?,)*
+                    $($may_be: file.optional(stringify!($may_be))?,)*
+                })
+            }
+
+            /// Checks that everything has been read.
+            fn finish(&self) -> $crate::error::Result<()> {
+                let optional: &[&Option<$crate::model_file::read::TensorReader<'f>>] = &[$(&self.$may_be),*];
+                let all = [$(&self.$name),*].into_iter().chain(optional.iter().copied().flatten());
+                all.map(|tensor| tensor.finish()).collect()
+            }
+        }
+    };
+}
+
+pub(super) use tensors;
+
 /// A kind of model.
 #[derive(Debug)]
 pub(super) struct About {

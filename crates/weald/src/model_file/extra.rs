@@ -36,47 +36,69 @@ pub struct Array {
     values: Values,
 }
 
-/// Numbers of one type.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Values {
-    /// Booleans, one byte each.
-    Bool(Vec<bool>),
-    /// Unsigned 8-bit integers.
-    U8(Vec<u8>),
-    /// 32-bit integers.
-    I32(Vec<i32>),
-    /// 64-bit integers.
-    I64(Vec<i64>),
-    /// Unsigned 32-bit integers.
-    U32(Vec<u32>),
-    /// Unsigned 64-bit integers.
-    U64(Vec<u64>),
-    /// float32, including NaN and infinities.
-    F32(Vec<f32>),
-    /// float64, including NaN and infinities.
-    F64(Vec<f64>),
+/// Declares [`Values`] and what is done with values of each type, from a row for each with the functions to bytes and back.
+macro_rules! values {
+    ($($(#[$doc:meta])* $name:ident($type:ty): $dtype:ident, $encode:expr, $decode:expr,)*) => {
+        /// Numbers of one type.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Values {$(
+            $(#[$doc])*
+            $name(Vec<$type>),
+        )*}
+
+        impl Values {
+            /// Returns the number of values.
+            pub fn len(&self) -> usize {
+                match self {
+                    $(Values::$name(v) => v.len(),)*
+                }
+            }
+
+            /// Returns whether there are no values.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Returns the type and the bytes.
+            fn encoded(&self) -> Result<(Dtype, Vec<u8>)> {
+                Ok(match self {
+                    $(Values::$name(v) => (Dtype::$dtype, encoded(v, $encode)?),)*
+                })
+            }
+
+            fn read(file: &File<'_>, info: &TensorInfo) -> Result<Self> {
+                match info.dtype {
+                    $(Dtype::$dtype => decoded(file, info.data_offsets, $decode, $encode).map(Values::$name),)*
+                    other => Err(Error::corrupt(format!("an array of the estimator is of type {other:?}"))),
+                }
+            }
+        }
+
+        /// Returns whether an array may have this type.
+        pub(super) fn is_known(dtype: Dtype) -> bool {
+            [$(Dtype::$dtype),*].contains(&dtype)
+        }
+    };
 }
 
-impl Values {
-    /// Returns the number of values.
-    pub fn len(&self) -> usize {
-        match self {
-            Values::Bool(v) => v.len(),
-            Values::U8(v) => v.len(),
-            Values::I32(v) => v.len(),
-            Values::I64(v) => v.len(),
-            Values::U32(v) => v.len(),
-            Values::U64(v) => v.len(),
-            Values::F32(v) => v.len(),
-            Values::F64(v) => v.len(),
-        }
-    }
-
-    /// Returns whether there are no values.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+values! {
+    /// Booleans, one byte each.
+    Bool(bool): BOOL, |b| [u8::from(b)], |[b]: [u8; 1]| b == 1,
+    /// Unsigned 8-bit integers.
+    U8(u8): U8, u8::to_le_bytes, u8::from_le_bytes,
+    /// 32-bit integers.
+    I32(i32): I32, i32::to_le_bytes, i32::from_le_bytes,
+    /// 64-bit integers.
+    I64(i64): I64, i64::to_le_bytes, i64::from_le_bytes,
+    /// Unsigned 32-bit integers.
+    U32(u32): U32, u32::to_le_bytes, u32::from_le_bytes,
+    /// Unsigned 64-bit integers.
+    U64(u64): U64, u64::to_le_bytes, u64::from_le_bytes,
+    /// float32, including NaN and infinities.
+    F32(f32): F32, f32::to_le_bytes, f32::from_le_bytes,
+    /// float64, including NaN and infinities.
+    F64(f64): F64, f64::to_le_bytes, f64::from_le_bytes,
 }
 
 impl Array {
@@ -112,43 +134,8 @@ impl Array {
     }
 
     fn tensor(&self, name: &str) -> Result<Tensor> {
-        let (dtype, bytes) = match &self.values {
-            Values::Bool(v) => (Dtype::BOOL, encoded(v, |b| [u8::from(b)])?),
-            Values::U8(v) => (Dtype::U8, encoded(v, u8::to_le_bytes)?),
-            Values::I32(v) => (Dtype::I32, encoded(v, i32::to_le_bytes)?),
-            Values::I64(v) => (Dtype::I64, encoded(v, i64::to_le_bytes)?),
-            Values::U32(v) => (Dtype::U32, encoded(v, u32::to_le_bytes)?),
-            Values::U64(v) => (Dtype::U64, encoded(v, u64::to_le_bytes)?),
-            Values::F32(v) => (Dtype::F32, encoded(v, f32::to_le_bytes)?),
-            Values::F64(v) => (Dtype::F64, encoded(v, f64::to_le_bytes)?),
-        };
+        let (dtype, bytes) = self.values.encoded()?;
         Ok(Tensor { name: format!("{PREFIX}{name}").into(), dtype, shape: Some(self.shape.clone()), bytes })
-    }
-
-    fn read(file: &File<'_>, info: &TensorInfo) -> Result<Self> {
-        let place = info.data_offsets;
-        let values = match info.dtype {
-            Dtype::BOOL => {
-                let mut known = true;
-                let values = decoded(file, place, |[b]: [u8; 1]| {
-                    known &= b <= 1;
-                    b == 1
-                })?;
-                if !known {
-                    return Err(Error::corrupt("a boolean of the estimator is neither 0 nor 1"));
-                }
-                Values::Bool(values)
-            }
-            Dtype::U8 => Values::U8(decoded(file, place, u8::from_le_bytes)?),
-            Dtype::I32 => Values::I32(decoded(file, place, i32::from_le_bytes)?),
-            Dtype::I64 => Values::I64(decoded(file, place, i64::from_le_bytes)?),
-            Dtype::U32 => Values::U32(decoded(file, place, u32::from_le_bytes)?),
-            Dtype::U64 => Values::U64(decoded(file, place, u64::from_le_bytes)?),
-            Dtype::F32 => Values::F32(decoded(file, place, f32::from_le_bytes)?),
-            Dtype::F64 => Values::F64(decoded(file, place, f64::from_le_bytes)?),
-            other => return Err(Error::corrupt(format!("an array of the estimator is of type {other:?}"))),
-        };
-        Ok(Array { shape: info.shape.clone(), values })
     }
 }
 
@@ -158,23 +145,24 @@ fn encoded<T: Copy, const N: usize>(values: &[T], encode: impl Fn(T) -> [u8; N])
     Ok(bytes)
 }
 
-fn decoded<T, const N: usize>(
+fn decoded<T: Copy, const N: usize>(
     file: &File<'_>,
     place: (usize, usize),
-    mut decode: impl FnMut([u8; N]) -> T,
+    decode: impl Fn([u8; N]) -> T,
+    encode: impl Fn(T) -> [u8; N],
 ) -> Result<Vec<T>> {
     let mut values = PURPOSE.with_capacity((place.1 - place.0) / N)?;
     file.pieces(place, |piece| {
-        values.extend(piece.as_chunks().0.iter().map(|&chunk| decode(chunk)));
-        Ok(())
+        let mut are_values = true;
+        values.extend(piece.as_chunks().0.iter().map(|&chunk| {
+            let value = decode(chunk);
+            // Any bytes are a number.
+            are_values &= encode(value) == chunk;
+            value
+        }));
+        if are_values { Ok(()) } else { Err(Error::corrupt("a boolean of the estimator is neither 0 nor 1")) }
     })?;
     Ok(values)
-}
-
-/// Returns whether an array may have this type.
-pub(super) fn is_known(dtype: Dtype) -> bool {
-    use Dtype::{BOOL, F32, F64, I32, I64, U8, U32, U64};
-    [BOOL, U8, I32, I64, U32, U64, F32, F64].contains(&dtype)
 }
 
 /// Returns whether an array may have this name.
@@ -202,7 +190,8 @@ impl Extra {
         let mut arrays = BTreeMap::new();
         for name in metadata.offset_keys() {
             if let (Some(info), Some(short)) = (metadata.info(&name), name.strip_prefix(PREFIX)) {
-                arrays.insert(short.to_owned(), Array::read(file, info)?);
+                let array = Array { shape: info.shape.clone(), values: Values::read(file, info)? };
+                arrays.insert(short.to_owned(), array);
             }
         }
         let estimator =

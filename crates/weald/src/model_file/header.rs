@@ -450,6 +450,11 @@ impl Head {
     pub(super) fn length(&self, name: &str) -> Option<u64> {
         self.metadata.info(name).map(|info| info.shape.iter().product::<usize>() as u64)
     }
+
+    /// Returns the number of elements of tensor `name`.
+    pub(super) fn required_length(&self, name: &str) -> Result<u64> {
+        self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))
+    }
 }
 
 // --- writing ---------------------------------------------------------------------------------------------------------

@@ -2,9 +2,13 @@
 
 use std::ops::Range;
 
+use safetensors::Dtype;
+
 use super::amounts::{counts, in_bytes, means, scales};
+use super::codec::tensors;
 use super::frequencies::{Sums, sums};
-use super::read::{File, TensorReader, with_whole};
+use super::lengths::{NUMBERS, WHOLE};
+use super::read::{File, with_whole};
 use super::rows::{Packed, RowLists, RowTensors};
 use super::{BYTES, COUNTS, HALF, INHERITED, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
 use crate::data::Outputs;
@@ -14,47 +18,47 @@ use crate::tree::leaves::{Amounts, Indices, Layout, Records};
 
 const PURPOSE: Purpose = Purpose("the model");
 
+tensors! {
+    OF_LEAVES, Stored {
+        leaf_layout: &[Dtype::U8],
+        leaf_sizes: WHOLE,
+        leaf_columns: WHOLE,
+        leaf_amounts: NUMBERS,
+    }
+    optional {
+        leaf_scales: NUMBERS,
+        leaf_factors: NUMBERS,
+        leaf_totals: NUMBERS,
+        leaf_records: WHOLE,
+        leaf_above: WHOLE,
+    }
+    others {
+        n_node_samples: WHOLE,
+        n_nodes: WHOLE,
+        weights: NUMBERS,
+    }
+}
+
 /// The parts of the tensors of leaves that later trees will read.
 #[derive(Debug)]
 pub(super) struct LeafTensors<'f> {
-    layout: TensorReader<'f>,
-    sizes: TensorReader<'f>,
-    columns: TensorReader<'f>,
-    amounts: TensorReader<'f>,
-    scales: Option<TensorReader<'f>>,
-    factors: Option<TensorReader<'f>>,
-    totals: Option<TensorReader<'f>>,
-    records: Option<TensorReader<'f>>,
-    above: Option<TensorReader<'f>>,
+    of: Stored<'f>,
     rows: RowTensors<'f>,
 }
 
 impl<'f> LeafTensors<'f> {
     pub(super) fn new(file: &'f File<'_>, packed: &'f Packed<'_>) -> Result<Self> {
-        Ok(LeafTensors {
-            layout: file.required("leaf_layout")?,
-            sizes: file.required("leaf_sizes")?,
-            columns: file.required("leaf_columns")?,
-            amounts: file.required("leaf_amounts")?,
-            scales: file.optional("leaf_scales")?,
-            factors: file.optional("leaf_factors")?,
-            totals: file.optional("leaf_totals")?,
-            records: file.optional("leaf_records")?,
-            above: file.optional("leaf_above")?,
-            rows: RowTensors::new(file, packed)?,
-        })
+        Ok(LeafTensors { of: Stored::new(file)?, rows: RowTensors::new(file, packed)? })
     }
 
     pub(super) fn finish(&self) -> Result<()> {
-        let required = [&self.layout, &self.sizes, &self.columns, &self.amounts];
-        let optional = [&self.scales, &self.factors, &self.totals, &self.records, &self.above];
         self.rows.finish()?;
-        required.into_iter().chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
+        self.of.finish()
     }
 
     /// Reads the layout of the leaves of the next tree.
     pub(super) fn layout(&mut self) -> Result<u8> {
-        let layout = self.layout.one()?;
+        let layout = self.of.leaf_layout.one()?;
         if layout.fract() != 0.0 || !(0.0..=f64::from(u8::MAX)).contains(&layout) || !is_known(layout as u8) {
             return Err(Error::corrupt(format!("leaf layout {layout} is unknown")));
         }
@@ -114,14 +118,14 @@ impl<'f> LeafTensors<'f> {
             let n_cells = ptr[n_leaves] as usize;
             (Layout::Sparse { ptr, columns }, n_cells)
         };
-        let amounts = &mut self.amounts;
+        let amounts = &mut self.of.leaf_amounts;
         let amounts = match totals {
             _ if bits & BYTES != 0 => in_bytes(amounts, n_cells)?,
             Some(_) => counts(amounts, n_cells)?,
             None => means(amounts, n_cells, bits)?,
         };
-        let leaf_scales = if bits & BYTES == 0 { None } else { Some(scales(&mut self.factors, n_leaves)?) };
-        let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.scales, width)?) };
+        let leaf_scales = if bits & BYTES == 0 { None } else { Some(scales(&mut self.of.leaf_factors, n_leaves)?) };
+        let scales = if bits & SCALED == 0 { None } else { Some(scales(&mut self.of.leaf_scales, width)?) };
         let table = LeafTable { n_leaves, width, layout, amounts, totals, scales, leaf_scales };
         let is_scaled = table.scales.is_some() || table.leaf_scales.is_some();
         let are_finite = || match table.records() {
@@ -138,7 +142,7 @@ impl<'f> LeafTensors<'f> {
     }
 
     fn totals(&mut self, weights: impl ExactSizeIterator<Item = f64>) -> Result<Vec<f64>> {
-        let totals = match &mut self.totals {
+        let totals = match &mut self.of.leaf_totals {
             Some(stored) => stored.collect(PURPOSE, weights.len(), |total| total)?,
             None => PURPOSE.collected(weights)?,
         };
@@ -152,12 +156,12 @@ impl<'f> LeafTensors<'f> {
     /// Reads the records of a tree whose leaves share values, and the number of their cells.
     fn records(&mut self, n_leaves: usize, width: usize) -> Result<(Layout, usize)> {
         let missing = || Error::corrupt("there is no `leaf_records` or `leaf_above`");
-        let n_inner = self.records.as_mut().ok_or_else(missing)?.whole(PURPOSE, 1)?[0] as usize;
+        let n_inner = self.of.leaf_records.as_mut().ok_or_else(missing)?.whole(PURPOSE, 1)?[0] as usize;
         if n_inner >= n_leaves {
             return Err(Error::corrupt("the leaves of a tree share values of more nodes than there are above"));
         }
         let n_records = n_leaves + n_inner;
-        let above = self.above.as_mut().ok_or_else(missing)?.whole(PURPOSE, n_records)?;
+        let above = self.of.leaf_above.as_mut().ok_or_else(missing)?.whole(PURPOSE, n_records)?;
         let mut of_inner = (0u32..).zip(&above[n_leaves..]);
         if above[..n_leaves].iter().any(|&at| at as usize > n_inner) || of_inner.any(|(i, &at)| at > i) {
             return Err(Error::corrupt("a leaf takes values from a node that is not above it"));
@@ -168,26 +172,14 @@ impl<'f> LeafTensors<'f> {
     }
 
     fn sparse_cells(&mut self, n_leaves: usize, width: usize) -> Result<(Vec<u32>, Indices)> {
-        self.sizes.check(n_leaves)?;
-        let mut ptr = PURPOSE.with_capacity(n_leaves + 1)?;
-        let mut end = 0u32;
-        ptr.push(end);
-        self.sizes.pieces(n_leaves, |sizes| {
-            with_whole!(sizes, "leaf_sizes", |sizes| {
-                for size in sizes {
-                    let next = end.checked_add(size);
-                    end = next.ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 cells or more"))?;
-                    ptr.push(end);
-                }
-                Ok(())
-            })
-        })?;
-        let n_cells = end as usize;
-        self.columns.check(n_cells)?;
+        let too_many = || Error::corrupt("the leaves of a tree have 2^32 cells or more");
+        let ptr = self.of.leaf_sizes.offsets(n_leaves, 0u32, |end, size| end.checked_add(size).ok_or_else(too_many))?;
+        let n_cells = ptr[n_leaves] as usize;
+        self.of.leaf_columns.check(n_cells)?;
         let mut columns = Indices::for_width(width);
         columns.try_reserve(PURPOSE, n_cells)?;
         let mut most = 0;
-        self.columns.pieces(n_cells, |piece| {
+        self.of.leaf_columns.pieces(n_cells, |piece| {
             most = most.max(with_whole!(piece, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?);
             with_whole!(piece, "leaf_columns", |stored| {
                 match &mut columns {

@@ -1,55 +1,25 @@
-//! The tensors of trees: their names and types, and the lengths that fit together.
+//! The types of tensors, and the lengths of the tensors of trees that fit together.
 
 use safetensors::Dtype;
 
-use super::codec::Names;
 use super::header::Head;
 use crate::error::{Error, Result};
 
 pub(super) const WHOLE: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32];
 pub(super) const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64];
 
-/// The tensors of leaves, which all trees have.
-pub(super) const OF_LEAVES: Names = &[
-    ("leaf_above", WHOLE),
-    ("leaf_amounts", NUMBERS),
-    ("leaf_columns", WHOLE),
-    ("leaf_factors", NUMBERS),
-    ("leaf_layout", &[Dtype::U8]),
-    ("leaf_records", WHOLE),
-    ("leaf_scales", NUMBERS),
-    ("leaf_sizes", WHOLE),
-    ("leaf_totals", NUMBERS),
-    ("n_node_samples", WHOLE),
-    ("n_nodes", WHOLE),
-    ("row_ends", &[Dtype::U8]),
-    ("row_ids", &[Dtype::U8]),
-    ("row_set", WHOLE),
-    ("row_units", NUMBERS),
-    ("set_layout", &[Dtype::U8]),
-    ("set_rows", WHOLE),
-    ("set_scales", NUMBERS),
-    ("set_sizes", WHOLE),
-    ("set_slots", &[Dtype::U8]),
-    ("set_values", NUMBERS),
-    ("weights", NUMBERS),
-];
-/// The tensors of nodes that test features.
-pub(super) const OF_TESTS: Names = &[
-    ("categories", WHOLE),
-    ("category_sizes", WHOLE),
-    ("category_splits", &[Dtype::U8]),
-    ("features", &[Dtype::U16, Dtype::U32]),
-    ("leaf_impurity", NUMBERS),
-    ("missing_sides", &[Dtype::U8]),
-    ("split_impurity", NUMBERS),
-    ("thresholds", &[Dtype::F32]),
-];
+/// Returns an error for the first tensor that does not fit the others, `of` which there are so many numbers.
+pub(super) fn check_fit(tensors: &[(&str, bool)], of: impl FnOnce() -> String) -> Result<()> {
+    match tensors.iter().find(|(_, fits)| !fits) {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::corrupt(format!("`{name}` does not fit {}", of()))),
+    }
+}
 
 /// Checks that the lengths of the tensors of trees are consistent, as far as this can be seen from the lengths
 /// alone.
 pub(super) fn check_lengths(head: &Head) -> Result<()> {
-    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let there = |name| head.required_length(name);
     let (n_trees, n_nodes) = (there("n_nodes")?, there("features")?);
     if n_nodes < n_trees || !(n_nodes - n_trees).is_multiple_of(2) {
         return Err(Error::corrupt(format!("{n_trees} trees cannot have {n_nodes} nodes")));

@@ -24,40 +24,6 @@ impl From<Model> for ModelFile {
     }
 }
 
-impl Model {
-    /// Returns the model as a safetensors file: see [`crate::Forest::to_bytes`].
-    ///
-    /// # Errors
-    /// The same as for [`crate::Forest::to_bytes`].
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.parts(&Extra::default())?.into_bytes()
-    }
-
-    /// Reads a model from bytes. An [`Extra`] in them is ignored.
-    ///
-    /// # Errors
-    /// The same as for [`crate::Forest::from_bytes`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Model::read(&File::parse(bytes)?)
-    }
-
-    /// Writes the model to a file: see [`crate::Forest::save`].
-    ///
-    /// # Errors
-    /// The same as for [`crate::Forest::save`].
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.parts(&Extra::default())?.write(path.as_ref())
-    }
-
-    /// Reads a model from a file: see [`crate::Forest::load`].
-    ///
-    /// # Errors
-    /// The same as for [`crate::Forest::load`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Model::read(&File::on_disk(disk::open(path.as_ref())?))
-    }
-}
-
 impl ModelFile {
     /// Returns the model and the extra as a safetensors file. Equal models with equal extras have equal bytes.
     ///

@@ -8,7 +8,6 @@ use safetensors::tensor::TensorInfo;
 use super::disk::{self, Disk};
 use super::header::Head;
 use crate::error::{Error, Purpose, Result};
-use crate::tree::leaves::Half;
 
 /// The maximum length of a piece. The pieces of all tensors of trees together fit into the cache of a core.
 const PIECE_BYTES: usize = 1 << 16;
@@ -75,31 +74,22 @@ pub(super) enum Numbers<'a> {
 /// type is not tested for each number.
 macro_rules! with_numbers {
     ($numbers:expr, |$iter:ident| $body:expr) => {
+        $crate::model_file::read::with_numbers!($numbers, |$iter| $body, {
+            U8: |b| f64::from(b[0]),
+            U16: |b| f64::from(u16::from_le_bytes(*b)),
+            U32: |b| f64::from(u32::from_le_bytes(*b)),
+            F16: |b| $crate::tree::leaves::Half::decode(u16::from_le_bytes(*b)),
+            F32: |b| f64::from(f32::from_le_bytes(*b)),
+            F64: |b| f64::from_le_bytes(*b),
+        })
+    };
+    ($numbers:expr, |$iter:ident| $body:expr, { $($type:ident: |$bytes:ident| $number:expr,)* } $($others:tt)*) => {
         match $numbers {
-            $crate::model_file::read::Numbers::U8(v) => {
-                let $iter = v.iter().map(|b| f64::from(b[0]));
+            $($crate::model_file::read::Numbers::$type(v) => {
+                let $iter = v.iter().map(|$bytes| $number);
                 $body
-            }
-            $crate::model_file::read::Numbers::U16(v) => {
-                let $iter = v.iter().map(|b| f64::from(u16::from_le_bytes(*b)));
-                $body
-            }
-            $crate::model_file::read::Numbers::U32(v) => {
-                let $iter = v.iter().map(|b| f64::from(u32::from_le_bytes(*b)));
-                $body
-            }
-            $crate::model_file::read::Numbers::F16(v) => {
-                let $iter = v.iter().map(|b| $crate::tree::leaves::Half::decode(u16::from_le_bytes(*b)));
-                $body
-            }
-            $crate::model_file::read::Numbers::F32(v) => {
-                let $iter = v.iter().map(|b| f64::from(f32::from_le_bytes(*b)));
-                $body
-            }
-            $crate::model_file::read::Numbers::F64(v) => {
-                let $iter = v.iter().map(|b| f64::from_le_bytes(*b));
-                $body
-            }
+            })*
+            $($others)*
         }
     };
 }
@@ -107,25 +97,11 @@ macro_rules! with_numbers {
 /// Like `with_numbers`, with an iterator over whole numbers as u32. It is an error if the numbers are floats.
 macro_rules! with_whole {
     ($numbers:expr, $name:expr, |$iter:ident| $body:expr) => {
-        match $numbers {
-            $crate::model_file::read::Numbers::U8(v) => {
-                let $iter = v.iter().map(|b| u32::from(b[0]));
-                $body
-            }
-            $crate::model_file::read::Numbers::U16(v) => {
-                let $iter = v.iter().map(|b| u32::from(u16::from_le_bytes(*b)));
-                $body
-            }
-            $crate::model_file::read::Numbers::U32(v) => {
-                let $iter = v.iter().map(|b| u32::from_le_bytes(*b));
-                $body
-            }
-            $crate::model_file::read::Numbers::F16(_)
-            | $crate::model_file::read::Numbers::F32(_)
-            | $crate::model_file::read::Numbers::F64(_) => {
-                Err(Error::corrupt(format!("`{}` does not have whole numbers", $name)))
-            }
-        }
+        $crate::model_file::read::with_numbers!($numbers, |$iter| $body, {
+            U8: |b| u32::from(b[0]),
+            U16: |b| u32::from(u16::from_le_bytes(*b)),
+            U32: |b| u32::from_le_bytes(*b),
+        } _ => Err(Error::corrupt(format!("`{}` does not have whole numbers", $name))))
     };
 }
 
@@ -275,7 +251,7 @@ impl TensorReader<'_> {
     pub(super) fn one(&mut self) -> Result<f64> {
         let mut found = 0.0;
         self.pieces(1, |numbers| {
-            found = numbers.at(0);
+            with_numbers!(numbers, |numbers| numbers.for_each(|number| found = number));
             Ok(())
         })?;
         Ok(found)
@@ -306,6 +282,29 @@ impl TensorReader<'_> {
         Ok(v)
     }
 
+    /// Reads `n` sizes, and returns the offsets from `first` on: `next` returns the one after another and its size.
+    pub(super) fn offsets<T: Copy>(
+        &mut self,
+        n: usize,
+        first: T,
+        mut next: impl FnMut(T, u32) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.check(n)?;
+        let mut offsets = Purpose("the model").with_capacity(n + 1)?;
+        let (name, mut end) = (self.name, first);
+        offsets.push(end);
+        self.pieces(n, |piece| {
+            with_whole!(piece, name, |sizes| {
+                for size in sizes {
+                    end = next(end, size)?;
+                    offsets.push(end);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(offsets)
+    }
+
     /// Checks that everything has been read.
     pub(super) fn finish(&self) -> Result<()> {
         if self.left == 0 { Ok(()) } else { Err(Error::corrupt(format!("`{}` is too long", self.name))) }
@@ -326,24 +325,8 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Numbers::U8(v) => v.len(),
-            Numbers::U16(v) | Numbers::F16(v) => v.len(),
-            Numbers::U32(v) | Numbers::F32(v) => v.len(),
-            Numbers::F64(v) => v.len(),
-        }
-    }
-
-    pub(super) fn at(&self, i: usize) -> f64 {
-        match self {
-            Numbers::U8(v) => v[i][0].into(),
-            Numbers::U16(v) => u16::from_le_bytes(v[i]).into(),
-            Numbers::U32(v) => u32::from_le_bytes(v[i]).into(),
-            Numbers::F16(v) => Half::decode(u16::from_le_bytes(v[i])),
-            Numbers::F32(v) => f32::from_le_bytes(v[i]).into(),
-            Numbers::F64(v) => f64::from_le_bytes(v[i]),
-        }
+    pub(super) fn len(self) -> usize {
+        with_numbers!(self, |numbers| numbers.len())
     }
 
     /// Returns whether `is_right` holds for all numbers. The loop does not stop early, so that the compiler can

@@ -6,11 +6,14 @@
 
 use std::sync::Arc;
 
+use safetensors::Dtype;
+
 use super::amounts::{counts, means, scales};
 use super::bits::{Bits, packed, width_below};
+use super::codec::tensors;
+use super::lengths::{NUMBERS, WHOLE};
 use super::places::{Places, sum_up};
-use super::read::{File, TensorReader, Whole, with_whole};
-
+use super::read::{File, TensorReader, Whole};
 use super::tensor::{Tensor, narrowest, type_bits};
 use super::{COUNTS, HALF, SCALED, SINGLE};
 use crate::data::Outputs;
@@ -157,14 +160,31 @@ impl<'f> Packed<'f> {
     }
 }
 
+tensors! {
+    OF_ROWS, Stored {}
+    optional {
+        row_set: WHOLE,
+        row_units: NUMBERS,
+        set_layout: &[Dtype::U8],
+        set_scales: NUMBERS,
+        set_sizes: WHOLE,
+        set_values: NUMBERS,
+    }
+    others {
+        row_ends: &[Dtype::U8],
+        row_ids: &[Dtype::U8],
+        set_rows: WHOLE,
+        set_slots: &[Dtype::U8],
+    }
+}
+
 /// The parts of the tensors of stored samples that later trees will read, and the sets.
 #[derive(Debug)]
 pub(super) struct RowTensors<'f> {
+    of: Stored<'f>,
     ids: Option<Bits<'f>>,
     id_bits: u32,
     ends: Option<Bits<'f>>,
-    units: Option<TensorReader<'f>>,
-    set: Option<TensorReader<'f>>,
     sets: Vec<Arc<StoredRows>>,
 }
 
@@ -179,26 +199,26 @@ pub(super) struct RowLists {
 
 impl<'f> RowTensors<'f> {
     pub(super) fn new(file: &'f File<'_>, packed: &'f Packed<'_>) -> Result<Self> {
-        let sets = sets(file)?;
+        let mut of = Stored::new(file)?;
+        let sets = sets(file, &mut of)?;
         Ok(RowTensors {
+            of,
             ids: packed.ids.as_ref().map(Bits::new).transpose()?,
             id_bits: id_bits(sets.iter().map(|set| set.n_rows)),
             ends: packed.ends.as_ref().map(Bits::new).transpose()?,
-            units: file.optional("row_units")?,
-            set: file.optional("row_set")?,
             sets,
         })
     }
 
     pub(super) fn finish(&self) -> Result<()> {
         [self.ids, self.ends].into_iter().flatten().try_for_each(Bits::finish)?;
-        [&self.units, &self.set].into_iter().flatten().try_for_each(TensorReader::finish)
+        self.of.finish()
     }
 
     /// Reads the samples of the next tree whose leaves refer to stored samples. `n_samples` is the number of samples of
     /// each leaf.
     pub(super) fn next(&mut self, n_samples: impl ExactSizeIterator<Item = u32>) -> Result<RowLists> {
-        let set = match &mut self.set {
+        let set = match &mut self.of.row_set {
             Some(set) => set.one()?,
             None => 0.0,
         };
@@ -231,7 +251,7 @@ impl<'f> RowTensors<'f> {
                 least = id as usize + 1;
             }
         }
-        let units = match (&mut self.units, &mut self.ends) {
+        let units = match (&mut self.of.row_units, &mut self.ends) {
             (Some(units), _) => counts(units, end as usize)?,
             (None, Some(ends)) => {
                 let mut units = Amounts::U8(PURPOSE.with_capacity(end as usize)?);
@@ -268,12 +288,9 @@ impl RowLists {
 }
 
 /// Reads all sets of stored samples of a file.
-fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
+fn sets(file: &File<'_>, of: &mut Stored<'_>) -> Result<Vec<Arc<StoredRows>>> {
     let slots = file.whole("set_slots")?;
     let mut slots = slots.as_ref().map(Bits::new).transpose()?;
-    let mut layouts = file.optional("set_layout")?;
-    let mut sizes = file.optional("set_sizes")?;
-    let (mut values, mut factors) = (file.optional("set_values")?, file.optional("set_scales")?);
     let mut sets = Vec::new();
     if let Some(mut set_rows) = file.optional("set_rows")? {
         PURPOSE.reserve(&mut sets, set_rows.len())?;
@@ -282,29 +299,28 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
         let n_sets = set_rows.len();
         for n_rows in set_rows.whole(PURPOSE, n_sets)? {
             let n_rows = n_rows as usize;
-            let layout = there(&mut layouts, "set_layout")?.one()?;
+            let layout = there(&mut of.set_layout, "set_layout")?.one()?;
             let known = if is_real { [0, SINGLE, HALF, SINGLE | SCALED, HALF | SCALED].as_slice() } else { &[COUNTS] };
             let layout = known.iter().copied().find(|&known| f64::from(known) == layout);
             let layout = layout.ok_or_else(|| Error::corrupt("the layout of a set of samples is unknown"))?;
             let values = if is_real {
                 let n_values = n_rows.checked_mul(width);
                 let n_values = n_values.ok_or_else(|| Error::corrupt("`set_values` is too short"))?;
-                let values = means(there(&mut values, "set_values")?, n_values, layout)?;
-                let scales = if layout & SCALED == 0 { None } else { Some(scales(&mut factors, width)?) };
+                let values = means(there(&mut of.set_values, "set_values")?, n_values, layout)?;
+                let scales = if layout & SCALED == 0 { None } else { Some(scales(&mut of.set_scales, width)?) };
                 let value = |i: usize| scales.as_ref().map_or(1.0, |scales| scales[i % width]) * values.at(i);
                 if !(0..values.len()).all(|i| value(i).is_finite()) {
                     return Err(Error::corrupt("a value of a stored sample is not finite"));
                 }
                 StoredValues::Numbers { values, scales }
             } else {
-                let found = slots_of(there(&mut sizes, "set_sizes")?, n_rows, &mut slots, width)?;
+                let found = slots_of(there(&mut of.set_sizes, "set_sizes")?, n_rows, &mut slots, width)?;
                 check_classes(&found, &file.head.header.outputs)?;
                 found
             };
             sets.push(Arc::new(StoredRows { n_rows, width, values }));
         }
     }
-    [layouts, sizes, values, factors].iter().flatten().try_for_each(TensorReader::finish)?;
     slots.map_or(Ok(()), Bits::finish)?;
     Ok(sets)
 }
@@ -319,26 +335,14 @@ fn slots_of(
     stored: &mut Option<Bits<'_>>,
     width: usize,
 ) -> Result<StoredValues> {
-    sizes.check(n_rows)?;
-    let mut ptr = PURPOSE.with_capacity(n_rows + 1)?;
-    let mut end = 0u32;
-    ptr.push(end);
-    sizes.pieces(n_rows, |sizes| {
-        with_whole!(sizes, "set_sizes", |sizes| {
-            for size in sizes {
-                if size as usize > width {
-                    return Err(Error::corrupt("a stored sample has more slots than there are columns"));
-                }
-                end = end
-                    .checked_add(size)
-                    .ok_or_else(|| Error::corrupt("the stored samples have 2^32 slots or more"))?;
-                ptr.push(end);
-            }
-            Ok(())
-        })
+    let ptr = sizes.offsets(n_rows, 0u32, |end, size| {
+        if size as usize > width {
+            return Err(Error::corrupt("a stored sample has more slots than there are columns"));
+        }
+        end.checked_add(size).ok_or_else(|| Error::corrupt("the stored samples have 2^32 slots or more"))
     })?;
     let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there is no `set_slots`"))?;
-    let mut stored = stored.take(end as usize, width_below(width))?;
+    let mut stored = stored.take(ptr[n_rows] as usize, width_below(width))?;
     let mut slots = Indices::for_width(width);
     slots.try_reserve(PURPOSE, stored.len())?;
     for row in ptr.windows(2) {

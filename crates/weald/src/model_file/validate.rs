@@ -8,10 +8,14 @@ use std::sync::Arc;
 use safetensors::Dtype;
 
 use super::bits::Bits;
+use super::codec::tensors;
 use super::header::Head;
 use super::leaves::LeafTensors;
+pub(super) use super::leaves::OF_LEAVES;
+use super::lengths::{NUMBERS, WHOLE};
 use super::places::{Places, place, sum_up};
 use super::read::{File, TensorReader, with_numbers, with_whole};
+pub(super) use super::rows::OF_ROWS;
 use super::rows::Packed;
 use crate::data::Category;
 use crate::data::{MOST_CATEGORIES, Outputs};
@@ -57,22 +61,34 @@ pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
     Ok(trees)
 }
 
+tensors! {
+    OF_TESTS, Stored {
+        features: &[Dtype::U16, Dtype::U32],
+        thresholds: &[Dtype::F32],
+        split_impurity: NUMBERS,
+    }
+    optional {
+        leaf_impurity: NUMBERS,
+        category_sizes: WHOLE,
+        categories: WHOLE,
+    }
+    others {
+        missing_sides: &[Dtype::U8],
+        category_splits: &[Dtype::U8],
+    }
+}
+
 /// The parts of the tensors that later trees will read.
 #[derive(Debug)]
 struct Tensors<'f> {
     /// The outputs, which are shared by all trees.
     outputs: Arc<Outputs>,
-    features: TensorReader<'f>,
-    thresholds: TensorReader<'f>,
-    split_impurity: TensorReader<'f>,
-    leaf_impurity: Option<TensorReader<'f>>,
+    of: Stored<'f>,
     n_node_samples: Statistic<'f>,
     weights: Option<Statistic<'f>>,
     leaves: LeafTensors<'f>,
     missing_sides: Option<Bits<'f>>,
     category_splits: Option<Bits<'f>>,
-    category_sizes: Option<TensorReader<'f>>,
-    categories: Option<TensorReader<'f>>,
     places: Places,
 }
 
@@ -85,39 +101,27 @@ struct Statistic<'f> {
 
 impl<'f> Tensors<'f> {
     fn new(file: &'f File<'_>, packed: &'f Packed<'_>) -> Result<Self> {
-        let features = file.required("features")?;
-        let thresholds = file.required("thresholds")?;
-        if thresholds.dtype() != Dtype::F32 {
-            return Err(Error::corrupt("`thresholds` are not float32"));
-        }
-        let n_nodes = features.len();
+        let of = Stored::new(file)?;
+        let n_nodes = of.features.len();
         let statistic = |stream: TensorReader<'f>| Statistic { of_all_nodes: stream.len() == n_nodes, stream };
         Ok(Tensors {
             outputs: Arc::new(file.head.header.outputs.try_clone()?),
-            features,
-            thresholds,
-            split_impurity: file.required("split_impurity")?,
-            leaf_impurity: file.optional("leaf_impurity")?,
+            of,
             n_node_samples: statistic(file.required("n_node_samples")?),
             weights: file.optional("weights")?.map(statistic),
             leaves: LeafTensors::new(file, packed)?,
             missing_sides: packed.missing_sides.as_ref().map(Bits::new).transpose()?,
             category_splits: packed.category_splits.as_ref().map(Bits::new).transpose()?,
-            category_sizes: file.optional("category_sizes")?,
-            categories: file.optional("categories")?,
             places: Places::default(),
         })
     }
 
     fn finish(&self) -> Result<()> {
-        let required = [&self.features, &self.thresholds, &self.split_impurity, &self.n_node_samples.stream];
-        let optional = [&self.leaf_impurity, &self.category_sizes, &self.categories];
-        let optional = optional.into_iter().flatten();
-        let weights = self.weights.as_ref().map(|weights| &weights.stream);
         self.leaves.finish()?;
-        self.missing_sides.map_or(Ok(()), Bits::finish)?;
-        self.category_splits.map_or(Ok(()), Bits::finish)?;
-        required.into_iter().chain(optional).chain(weights).try_for_each(TensorReader::finish)
+        [self.missing_sides, self.category_splits].into_iter().flatten().try_for_each(Bits::finish)?;
+        self.n_node_samples.stream.finish()?;
+        self.weights.iter().try_for_each(|weights| weights.stream.finish())?;
+        self.of.finish()
     }
 
     fn next_tree(&mut self, file: &File<'_>, n_nodes: usize) -> Result<Tree> {
@@ -154,21 +158,21 @@ impl<'f> Tensors<'f> {
     /// child of the last split that has none yet.
     fn nodes(&mut self, n_nodes: usize, n_features: usize) -> Result<Vec<Node>> {
         let n_splits = n_nodes / 2;
-        self.features.check(n_nodes)?;
+        self.of.features.check(n_nodes)?;
         if n_nodes > Node::MOST {
             return Err(Error::corrupt(format!("a tree has {n_nodes} nodes, more than {}", Node::MOST)));
         }
-        self.thresholds.check(n_splits)?;
+        self.of.thresholds.check(n_splits)?;
         let mut nodes = PURPOSE.with_capacity(n_nodes)?;
         let places = &mut self.places;
         places.begin(n_nodes)?;
-        let leaf_mark = if self.features.dtype() == Dtype::U16 { u16::MAX.into() } else { u32::MAX };
-        self.features.pieces(n_nodes, |features| {
+        let leaf_mark = if self.of.features.dtype() == Dtype::U16 { u16::MAX.into() } else { u32::MAX };
+        self.of.features.pieces(n_nodes, |features| {
             with_whole!(features, "features", |features| places.grow(features, leaf_mark, n_features, &mut nodes))
         })?;
         places.end()?;
         let mut splits = &places.splits[..];
-        self.thresholds.pieces(n_splits, |piece| {
+        self.of.thresholds.pieces(n_splits, |piece| {
             let (places, later) = splits.split_at(piece.len());
             splits = later;
             let mut finite = true;
@@ -212,7 +216,7 @@ impl<'f> Tensors<'f> {
             // If the tensors of categories exist nevertheless, `finish` finds that they were not read.
             return Ok(sets);
         };
-        let (Some(sizes), Some(categories)) = (&mut self.category_sizes, &mut self.categories) else {
+        let (Some(sizes), Some(categories)) = (&mut self.of.category_sizes, &mut self.of.categories) else {
             return Err(Error::corrupt("`category_splits` without `category_sizes` and `categories`"));
         };
         let splits = &self.places.splits;
@@ -256,10 +260,10 @@ impl<'f> Tensors<'f> {
         let Places { leaves, splits, .. } = &self.places;
         let is_impurity = |v: f64| (0.0..f64::INFINITY).contains(&v);
         let negative = || Error::corrupt("an impurity is negative or not finite");
-        self.split_impurity.check(splits.len())?;
+        self.of.split_impurity.check(splits.len())?;
         let mut impurity = PURPOSE.filled(0.0, n_nodes)?;
-        place(&mut self.split_impurity, splits, &mut impurity, |v| v, is_impurity, negative)?;
-        if let Some(leaf_impurity) = &mut self.leaf_impurity {
+        place(&mut self.of.split_impurity, splits, &mut impurity, |v| v, is_impurity, negative)?;
+        if let Some(leaf_impurity) = &mut self.of.leaf_impurity {
             place(leaf_impurity, leaves, &mut impurity, |v| v, is_impurity, negative)?;
         }
         Ok(impurity)

@@ -358,7 +358,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::data::{LabelView, Targets};
+    use crate::data::Targets;
     use crate::exact::reduce::Workers;
     use crate::exact::reduce::tests::by_two;
     use crate::projection::Projection;
@@ -411,15 +411,8 @@ mod tests {
     }
 
     fn labels(y: &Array2<f64>) -> (Targets<'_>, Array2<f64>) {
-        let (mut ptr, mut indices) = (vec![0], Vec::new());
-        for row in y.rows() {
-            indices.extend((0..).zip(row).filter(|(_, v)| **v > 6.0).map(|(j, _)| j));
-            ptr.push(indices.len());
-        }
-        (
-            Targets::Labels(LabelView::try_new(ptr, indices, y.ncols()).unwrap()),
-            y.mapv(|v| f64::from(u8::from(v > 6.0))),
-        )
+        let labels = crate::testing::labels::on(y.dim(), |i, j| y[[i, j]] > 6.0);
+        (Targets::Labels(labels), y.mapv(|v| f64::from(u8::from(v > 6.0))))
     }
 
     proptest! {

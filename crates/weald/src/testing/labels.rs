@@ -1,8 +1,9 @@
 //! Random labels, and scores of labels with everything that is difficult to rank.
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
+use proptest::prelude::*;
 
-use crate::data::LabelView;
+use crate::data::{CellWeights, Dataset, LabelView, Matrix};
 use crate::model::{LabelScores, StoredScores};
 use crate::rng::{Key, Stream};
 
@@ -82,19 +83,86 @@ fn stored(random: &mut Stream, scores: &Array2<Option<f64>>) -> StoredScores<'st
     StoredScores::try_new(ptr, labels, values, scores.ncols()).unwrap()
 }
 
+/// Returns the labels of samples that are listed.
+pub(crate) fn listed(rows: &[Vec<u32>], width: usize) -> LabelView<'static> {
+    let ptr: Vec<usize> = (0..=rows.len()).map(|i| rows[..i].iter().map(Vec::len).sum()).collect();
+    LabelView::try_new(ptr, rows.concat(), width).unwrap()
+}
+
+/// Returns the labels that samples have.
+pub(crate) fn on((n, width): (usize, usize), has: impl Fn(usize, usize) -> bool) -> LabelView<'static> {
+    let of = |i: usize| (0..width).filter(|&j| has(i, j)).map(|j| j as u32).collect();
+    listed(&(0..n).map(of).collect::<Vec<_>>(), width)
+}
+
 /// Returns random labels: of each sample none, some or all.
 pub(crate) fn some(seed: u64, n: usize, width: usize) -> LabelView<'static> {
     let mut random = Stream::new(Key::from_seed(seed));
-    let (mut ptr, mut labels) = (vec![0], Vec::new());
-    for _ in 0..n {
+    let mut of = || {
         let share = [0, 2, 8, 10][random.below(4) as usize];
-        labels.extend((0..width as u32).filter(|_| random.below(10) < share));
-        ptr.push(labels.len());
-    }
-    LabelView::try_new(ptr, labels, width).unwrap()
+        (0..width as u32).filter(|_| random.below(10) < share).collect()
+    };
+    listed(&(0..n).map(|_| of()).collect::<Vec<_>>(), width)
 }
 
 /// Returns whether a sample has a label.
 pub(crate) fn has(labels: &LabelView<'_>, sample: usize, label: u32) -> bool {
     labels.indices()[labels.ptr()[sample]..labels.ptr()[sample + 1]].contains(&label)
+}
+
+/// Small hostile samples: duplicates, samples without features or labels, labels without samples or with the same ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Labelled {
+    pub(crate) x: Array2<f32>,
+    pub(crate) y: Array2<bool>,
+    pub(crate) weights: Vec<f64>,
+    pub(crate) unknown: Array2<bool>,
+}
+
+/// Returns samples of fewer than `most` labels. The first one has the weight 1 and nothing that is unknown.
+pub(crate) fn labelled(
+    most: usize,
+    value: impl Strategy<Value = f32> + Clone,
+    weight: impl Strategy<Value = f64> + Clone,
+) -> impl Strategy<Value = Labelled> {
+    (1usize..20, 1usize..6, 1..most).prop_flat_map(move |(n, p, d)| {
+        (
+            prop::collection::vec(value.clone(), n * p),
+            prop::collection::vec(prop::bool::weighted(0.3), n * d),
+            prop::collection::vec(weight.clone(), n),
+            prop::collection::vec(prop::bool::weighted(0.1), n * d),
+        )
+            .prop_map(move |(x, y, mut weights, unknown)| {
+                weights[0] = 1.0;
+                let mut unknown = Array2::from_shape_vec((n, d), unknown).unwrap();
+                unknown.row_mut(0).fill(false);
+                let x = Array2::from_shape_vec((n, p), x).unwrap();
+                Labelled { x, y: Array2::from_shape_vec((n, d), y).unwrap(), weights, unknown }
+            })
+    })
+}
+
+impl Labelled {
+    /// Returns the samples with X in another layout.
+    pub(crate) fn data<'d>(&'d self, x: &'d Matrix<'_>) -> Dataset<'d> {
+        let data = Dataset::new(x, on(self.y.dim(), |i, j| self.y[[i, j]]));
+        data.sample_weight(&self.weights[..]).y_weight(CellWeights::from(&self.unknown))
+    }
+
+    pub(crate) fn rows(&self, rows: &[usize]) -> Labelled {
+        let select = |a: &Array2<bool>| a.select(Axis(0), rows);
+        let weights = rows.iter().map(|&i| self.weights[i]).collect();
+        Labelled { x: self.x.select(Axis(0), rows), y: select(&self.y), weights, unknown: select(&self.unknown) }
+    }
+
+    pub(crate) fn csr(&self) -> Matrix<'static> {
+        let (mut ptr, mut features, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in self.x.rows() {
+            let stored = || (0u32..).zip(row).filter(|(_, v)| **v != 0.0);
+            features.extend(stored().map(|(j, _)| j));
+            values.extend(stored().map(|(_, v)| *v));
+            ptr.push(features.len());
+        }
+        Matrix::csr(ptr, features, values, self.x.ncols()).unwrap()
+    }
 }

@@ -97,8 +97,7 @@ impl Data {
     }
 
     fn y(&self) -> LabelView<'static> {
-        let ptr: Vec<usize> = (0..=self.n()).map(|i| self.labels[..i].iter().map(Vec::len).sum()).collect();
-        LabelView::try_new(ptr, self.labels.concat(), self.n_labels()).unwrap()
+        crate::testing::labels::listed(&self.labels, self.n_labels())
     }
 
     fn mask(&self) -> Array2<bool> {

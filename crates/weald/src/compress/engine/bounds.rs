@@ -4,7 +4,6 @@
 //! ‖c_k‖ rises at most by the sum of the lengths by which the gradients of samples change. A node with the largest
 //! bound is summed from its samples, and chosen if it still comes first.
 
-use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::training::Training;
 use super::{Gradients, Keeper, LossRows, PURPOSE, Step, Verdict, norm};
@@ -45,28 +44,28 @@ impl<R: Gradients> Keeper for NormBounds<R> {
         &self.training.rows
     }
 
-    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, _: &Control) -> Result<()> {
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, _: &Control) -> Result<()> {
         self.training.refresh();
         self.bounds.fill(f64::INFINITY);
         self.is_exact.fill(false);
-        (0..self.bounds.len()).for_each(|k| self.score(k, scores, coefficients));
+        (0..self.bounds.len()).for_each(|k| self.score(k, scores));
         Ok(())
     }
 
-    fn sum(&self, node: usize, scores: &NodeScores<'_>, _: &Coefficients) -> Result<Vec<f64>> {
+    fn sum(&self, node: usize, scores: &NodeScores<'_>) -> Result<Vec<f64>> {
         Ok(self.training.standardized(node, self.training.sum(scores.nodes, node)?, scores))
     }
 
-    fn score(&self, node: usize, scores: &mut NodeScores<'_>, _: &Coefficients) {
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>) {
         score(node, self.bounds[node], self.is_exact[node], scores);
     }
 
-    fn judge(&mut self, node: usize, c: &[f64], scores: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict {
-        let may_move = coefficients.may_move(node, c.iter().copied());
+    fn judge(&mut self, node: usize, c: &[f64], scores: &mut NodeScores<'_>) -> Verdict {
+        let may_move = scores.coefficients.may_move(node, c.iter().copied());
         let was_exact = std::mem::replace(&mut self.is_exact[node], true);
         if !was_exact {
             self.bounds[node] = norm(c.iter().copied()) * scores.unit(node);
-            self.score(node, scores, coefficients);
+            self.score(node, scores);
         }
         match (may_move, was_exact) {
             (true, true) => Verdict::Chosen,
@@ -75,14 +74,8 @@ impl<R: Gradients> Keeper for NormBounds<R> {
         }
     }
 
-    fn apply(
-        &mut self,
-        step: &Step<'_>,
-        scores: &mut NodeScores<'_>,
-        coefficients: &mut Coefficients,
-        _: &Control,
-    ) -> Result<f64> {
-        coefficients.add(step)?;
+    fn apply(&mut self, step: &Step<'_>, scores: &mut NodeScores<'_>, _: &Control) -> Result<f64> {
+        scores.coefficients.add(step)?;
         let n_moved = self.training.n_moved(step);
         let mut moved = PURPOSE.with_capacity(n_moved)?;
         let mut lengths = PURPOSE.with_capacity(n_moved)?;

@@ -10,7 +10,7 @@
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::squares::{NodeSquares, Products};
-use super::{Keeper, LossRows, PURPOSE, Step, Verdict, dot};
+use super::{Keeper, LossRows, PURPOSE, Step, dot};
 use crate::compress::indicators::Indicators;
 use crate::compress::rows::LabelRows;
 use crate::control::Control;
@@ -149,18 +149,18 @@ impl Keeper for Labels {
         &self.rows
     }
 
-    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, control: &Control) -> Result<()> {
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, control: &Control) -> Result<()> {
         if self.moved.is_empty() {
             self.squares_at_start(scores, control)?;
         } else {
-            self.squares_from_residuals(scores.nodes, coefficients, control)?;
+            self.squares_from_residuals(scores.nodes, &scores.coefficients, control)?;
         }
-        (0..scores.nodes.n_nodes()).for_each(|k| self.score(k, scores, coefficients));
+        (0..scores.nodes.n_nodes()).for_each(|k| self.score(k, scores));
         Ok(())
     }
 
     /// Returns the sum of weight × residual over the samples of node j.
-    fn sum(&self, node: usize, scores: &NodeScores<'_>, coefficients: &Coefficients) -> Result<Vec<f64>> {
+    fn sum(&self, node: usize, scores: &NodeScores<'_>) -> Result<Vec<f64>> {
         let (nodes, rows) = (scores.nodes, self.rows.rows());
         let mut c = PURPOSE.filled(0.0, rows.width)?;
         let mut weights = PURPOSE.filled(0.0, nodes.n_rows)?;
@@ -186,34 +186,24 @@ impl Keeper for Labels {
                 let at = node as usize - first;
                 let shared = before[end[at] as usize] - before[start[at] as usize];
                 if shared != 0.0 {
-                    c.iter_mut().zip(coefficients.at(slot)).for_each(|(c, b)| *c -= shared * b);
+                    c.iter_mut().zip(scores.coefficients.at(slot)).for_each(|(c, b)| *c -= shared * b);
                 }
             }
         }
         Ok(c)
     }
 
-    fn score(&self, node: usize, scores: &mut NodeScores<'_>, _: &Coefficients) {
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>) {
         self.of_nodes.score(node, scores);
     }
 
-    fn judge(&mut self, node: usize, c: &[f64], _: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict {
-        if coefficients.may_move(node, c.iter().copied()) { Verdict::Chosen } else { Verdict::Barred }
-    }
-
     /// Moves only the samples of the node, by the whole step: indicators are not standardised.
-    fn apply(
-        &mut self,
-        step: &Step<'_>,
-        scores: &mut NodeScores<'_>,
-        coefficients: &mut Coefficients,
-        control: &Control,
-    ) -> Result<f64> {
+    fn apply(&mut self, step: &Step<'_>, scores: &mut NodeScores<'_>, control: &Control) -> Result<f64> {
         // These are the products with the residuals before the step.
-        let products = self.products(scores.nodes, coefficients, step.direction)?;
-        let is_new = coefficients.slot(step.node).is_none();
-        coefficients.add(step)?;
-        if let Some(slot) = coefficients.slot(step.node).filter(|_| is_new) {
+        let products = self.products(scores.nodes, &scores.coefficients, step.direction)?;
+        let is_new = scores.coefficients.slot(step.node).is_none();
+        scores.coefficients.add(step)?;
+        if let Some(slot) = scores.coefficients.slot(step.node).filter(|_| is_new) {
             self.moved.push(scores.nodes.place(step.node).0, step.node, slot)?;
         }
         let weight = &self.rows.rows().weight;
@@ -229,7 +219,7 @@ impl Keeper for Labels {
         }
         self.of_nodes.add(&weighted, step, scores, control)?;
         if self.of_nodes.is_worn() {
-            self.refresh(scores, coefficients, control)?;
+            self.refresh(scores, control)?;
         }
         Ok(rise)
     }

@@ -1,6 +1,7 @@
 //! Scores of nodes: lengths of c_k, times a factor.
 
 use super::PURPOSE;
+use super::coefficients::Coefficients;
 use crate::compress::best::Best;
 use crate::compress::indicators::Indicators;
 use crate::compress::mass::NodeMass;
@@ -76,7 +77,7 @@ impl Scoring {
     }
 }
 
-/// The scores of all nodes, and which of them may be chosen.
+/// The scores of all nodes, which of them may be chosen, and the coefficients of those that have moved.
 #[derive(Debug)]
 pub(super) struct NodeScores<'a> {
     pub(super) nodes: &'a Indicators,
@@ -87,10 +88,12 @@ pub(super) struct NodeScores<'a> {
     /// Whether a node may be chosen; [`Scoring::Gain`] opens nodes one by one.
     pub(super) is_open: Vec<bool>,
     pub(super) best: Best,
+    pub(super) coefficients: Coefficients,
 }
 
 impl<'a> NodeScores<'a> {
-    pub(super) fn new(nodes: &'a Indicators, mass: &'a NodeMass, scoring: Scoring) -> Result<Self> {
+    /// No node has moved. A step has `width` coefficients.
+    pub(super) fn new(nodes: &'a Indicators, mass: &'a NodeMass, scoring: Scoring, width: usize) -> Result<Self> {
         let n = nodes.n_nodes();
         let mut is_open = PURPOSE.filled(false, n)?;
         for (k, is_open) in is_open.iter_mut().enumerate() {
@@ -98,7 +101,8 @@ impl<'a> NodeScores<'a> {
         }
         let mut factor = PURPOSE.filled(1.0, n)?;
         factor.iter_mut().enumerate().for_each(|(k, factor)| *factor = scoring.factor(mass, k));
-        Ok(NodeScores { nodes, mass, scoring, factor, is_open, best: Best::new(n)? })
+        let (best, coefficients) = (Best::new(n)?, Coefficients::new(n, width)?);
+        Ok(NodeScores { nodes, mass, scoring, factor, is_open, best, coefficients })
     }
 
     /// Returns the score of a node whose c_k has this length.

@@ -3,10 +3,9 @@
 //! The residuals of the samples of node j all move by −εu, so that c_k moves by −ε w(j ∩ k) u, and the change of ‖c_k‖²
 //! follows from ⟨c_k, u⟩, which is the sum of w⟨r, u⟩ over the samples of k.
 
-use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::training::Training;
-use super::{Gradients, Keeper, LossRows, PURPOSE, Step, Verdict};
+use super::{Gradients, Keeper, LossRows, PURPOSE, Step};
 use crate::compress::best::NEVER;
 use crate::compress::indicators::Indicators;
 use crate::compress::rows::ResidualRows;
@@ -105,7 +104,7 @@ impl Keeper for Squares {
         &self.training.rows
     }
 
-    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, control: &Control) -> Result<()> {
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, control: &Control) -> Result<()> {
         self.training.refresh();
         let (nodes, width, rows) = (scores.nodes, self.training.width(), &self.training.rows);
         let squares = &mut self.of_nodes.squares;
@@ -121,30 +120,20 @@ impl Keeper for Squares {
                 pulse.after(width)
             })?;
         }
-        (0..nodes.n_nodes()).for_each(|k| self.score(k, scores, coefficients));
+        (0..nodes.n_nodes()).for_each(|k| self.score(k, scores));
         Ok(())
     }
 
-    fn sum(&self, node: usize, scores: &NodeScores<'_>, _: &Coefficients) -> Result<Vec<f64>> {
+    fn sum(&self, node: usize, scores: &NodeScores<'_>) -> Result<Vec<f64>> {
         Ok(self.training.standardized(node, self.training.sum(scores.nodes, node)?, scores))
     }
 
-    fn score(&self, node: usize, scores: &mut NodeScores<'_>, _: &Coefficients) {
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>) {
         self.of_nodes.score(node, scores);
     }
 
-    fn judge(&mut self, node: usize, c: &[f64], _: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict {
-        if coefficients.may_move(node, c.iter().copied()) { Verdict::Chosen } else { Verdict::Barred }
-    }
-
-    fn apply(
-        &mut self,
-        step: &Step<'_>,
-        scores: &mut NodeScores<'_>,
-        coefficients: &mut Coefficients,
-        control: &Control,
-    ) -> Result<f64> {
-        coefficients.add(step)?;
+    fn apply(&mut self, step: &Step<'_>, scores: &mut NodeScores<'_>, control: &Control) -> Result<f64> {
+        scores.coefficients.add(step)?;
         let mut products: Vec<Products> = PURPOSE.filled([0.0; 2], self.training.rows.rows().n_rows())?;
         self.training.each_reach(step, |i, rows, by| {
             let w = rows.rows().weight[i];
@@ -153,7 +142,7 @@ impl Keeper for Squares {
         let rise = self.training.go(step, |_, _, _| {})?;
         self.of_nodes.add(&products, step, scores, control)?;
         if self.of_nodes.is_worn() {
-            self.refresh(scores, coefficients, control)?;
+            self.refresh(scores, control)?;
         }
         Ok(rise)
     }

@@ -1,6 +1,5 @@
 //! The keeper that stores c_k of every node, for few scores.
 
-use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::training::Training;
 use super::{Gradients, Keeper, LossRows, PURPOSE, Step, Verdict, norm};
@@ -72,11 +71,11 @@ impl<R: Gradients> Sums<R> {
 }
 
 /// Writes the score of a node from its sums and those over all samples.
-fn score(node: usize, sums: &[f64], overall: &[f64], scores: &mut NodeScores<'_>, coefficients: &Coefficients) {
+fn score(node: usize, sums: &[f64], overall: &[f64], scores: &mut NodeScores<'_>) {
     scores.set(node, |scores| {
         let shift = scores.centring(node);
         let c = sums.iter().zip(overall).map(|(c, all)| c - shift * all);
-        if coefficients.may_move(node, c.clone()) { scores.of_length(node, norm(c)) } else { NEVER }
+        if scores.coefficients.may_move(node, c.clone()) { scores.of_length(node, norm(c)) } else { NEVER }
     });
 }
 
@@ -85,7 +84,7 @@ impl<R: Gradients> Keeper for Sums<R> {
         &self.training.rows
     }
 
-    fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, control: &Control) -> Result<()> {
+    fn refresh(&mut self, scores: &mut NodeScores<'_>, control: &Control) -> Result<()> {
         self.training.refresh();
         let Sums { training, sums, scratch, .. } = self;
         let (nodes, width) = (scores.nodes, training.width());
@@ -100,31 +99,25 @@ impl<R: Gradients> Keeper for Sums<R> {
                 sums[k * width..(k + 1) * width].copy_from_slice(c);
             })?;
         }
-        (0..nodes.n_nodes()).for_each(|k| self.score(k, scores, coefficients));
+        (0..nodes.n_nodes()).for_each(|k| self.score(k, scores));
         Ok(())
     }
 
-    fn sum(&self, node: usize, scores: &NodeScores<'_>, _: &Coefficients) -> Result<Vec<f64>> {
+    fn sum(&self, node: usize, scores: &NodeScores<'_>) -> Result<Vec<f64>> {
         Ok(self.training.standardized(node, PURPOSE.copied(self.of(node))?, scores))
     }
 
-    fn score(&self, node: usize, scores: &mut NodeScores<'_>, coefficients: &Coefficients) {
-        score(node, self.of(node), &self.training.overall, scores, coefficients);
+    fn score(&self, node: usize, scores: &mut NodeScores<'_>) {
+        score(node, self.of(node), &self.training.overall, scores);
     }
 
     /// Scores are exact, and already reflect which nodes may not move.
-    fn judge(&mut self, _: usize, _: &[f64], _: &mut NodeScores<'_>, _: &Coefficients) -> Verdict {
+    fn judge(&mut self, _: usize, _: &[f64], _: &mut NodeScores<'_>) -> Verdict {
         Verdict::Chosen
     }
 
-    fn apply(
-        &mut self,
-        step: &Step<'_>,
-        scores: &mut NodeScores<'_>,
-        coefficients: &mut Coefficients,
-        _: &Control,
-    ) -> Result<f64> {
-        coefficients.add(step)?;
+    fn apply(&mut self, step: &Step<'_>, scores: &mut NodeScores<'_>, _: &Control) -> Result<f64> {
+        scores.coefficients.add(step)?;
         let (nodes, width) = (scores.nodes, self.training.width());
         let n_moved = self.training.n_moved(step);
         let mut moved = PURPOSE.with_capacity(n_moved)?;
@@ -137,7 +130,7 @@ impl<R: Gradients> Keeper for Sums<R> {
         })?;
         self.training.overall.iter_mut().zip(&overall).for_each(|(all, s)| *all += s);
         if width == 1 {
-            self.sign[step.node] = coefficients.of(step.node)[0].signum() as f32;
+            self.sign[step.node] = scores.coefficients.of(step.node)[0].signum() as f32;
             if moved.len() * FEW * nodes.n_trees() >= nodes.n_rows * nodes.n_trees() + nodes.n_nodes() {
                 self.add_in_ranges(&moved, &values, scores)?;
                 return Ok(rise);
@@ -148,7 +141,7 @@ impl<R: Gradients> Keeper for Sums<R> {
             nodes.touched(tree, &moved, &values, width, scratch, |k, added| {
                 let sums = &mut sums[k * width..(k + 1) * width];
                 sums.iter_mut().zip(added).for_each(|(c, s)| *c += s);
-                score(k, sums, &training.overall, scores, coefficients);
+                score(k, sums, &training.overall, scores);
             })?;
         }
         Ok(rise)

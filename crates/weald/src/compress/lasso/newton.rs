@@ -70,22 +70,15 @@ impl Solved for OddsRows {
         left: &mut usize,
         control: &Control,
     ) -> Result<()> {
-        solver.newton(lambda, tolerance, left, control)
-    }
-}
-
-impl Solver<'_, OddsRows> {
-    /// Lowers the objective over the coordinates until it is minimal, or no sweeps are left.
-    pub(super) fn newton(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
         while *left > 0 {
-            let mut model = self.model(control)?;
-            let before = betas(&self.coordinates)?;
+            let mut model = solver.model(control)?;
+            let before = betas(&solver.coordinates)?;
             let mut first = None;
             let mut only_active = false;
             while *left > 0 {
                 control.check()?;
                 *left -= 1;
-                let worst = self.sweep_model(&mut model, lambda, only_active, control)?;
+                let worst = solver.sweep_model(&mut model, lambda, only_active, control)?;
                 let enough = tolerance.max(ENOUGH * *first.get_or_insert(worst));
                 let settled = worst <= enough;
                 if settled && !only_active {
@@ -93,13 +86,15 @@ impl Solver<'_, OddsRows> {
                 }
                 only_active = !settled;
             }
-            if !self.go(&model, &before, lambda)? || first.is_none_or(|worst| worst <= tolerance) {
+            if !solver.go(&model, &before, lambda)? || first.is_none_or(|worst| worst <= tolerance) {
                 break;
             }
         }
         Ok(())
     }
+}
 
+impl Solver<'_, OddsRows> {
     fn model(&self, control: &Control) -> Result<QuadraticModel> {
         let (rows, of_all) = (&self.rows, self.rows.rows());
         let width = of_all.width;

@@ -29,7 +29,26 @@ impl Solved for ResidualRows {
         left: &mut usize,
         control: &Control,
     ) -> Result<()> {
-        solver.descend(lambda, tolerance, left, control)
+        let mut only_active = false;
+        let mut n_sweeps = 0;
+        let mut extrapolation = Extrapolation::default();
+        while *left > 0 {
+            control.check()?;
+            *left -= 1;
+            n_sweeps += 1;
+            let settled = solver.sweep(lambda, only_active, control)? <= tolerance;
+            if settled && !only_active {
+                break;
+            }
+            // After a sweep over all coordinates, only those with coefficients are swept until they have converged.
+            only_active = !settled;
+            if n_sweeps > SLOW
+                && let Some(proposal) = extrapolation.after_sweep(&solver.coordinates)?
+            {
+                solver.take_if_lower(&proposal, lambda)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -66,30 +85,6 @@ impl Solver<'_, ResidualRows> {
             worst = worst.max(moved * bend / coordinate.penalty);
         }
         Ok(worst)
-    }
-
-    /// Sweeps until the objective over the coordinates is minimal, or no sweeps are left.
-    fn descend(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
-        let mut only_active = false;
-        let mut n_sweeps = 0;
-        let mut extrapolation = Extrapolation::default();
-        while *left > 0 {
-            control.check()?;
-            *left -= 1;
-            n_sweeps += 1;
-            let settled = self.sweep(lambda, only_active, control)? <= tolerance;
-            if settled && !only_active {
-                break;
-            }
-            // After a sweep over all coordinates, only those with coefficients are swept until they have converged.
-            only_active = !settled;
-            if n_sweeps > SLOW
-                && let Some(proposal) = extrapolation.after_sweep(&self.coordinates)?
-            {
-                self.take_if_lower(&proposal, lambda)?;
-            }
-        }
-        Ok(())
     }
 
     /// Returns half the mean square of the residuals about the best constant, plus the penalty.

@@ -160,9 +160,7 @@ fn chains_of_many_splits_are_compressed_by_loops() {
     let depth = 60_000;
     let forest = crate::Forest::from(crate::testing::models::chain(depth));
     let x = Array2::from_shape_fn((50, 1), |(i, _)| -(i as f32 * 1000.0) - 0.5);
-    let ptr: Vec<usize> = (0..=50).collect();
-    let on: Vec<u32> = (0..50).map(|i| i % 2).collect();
-    let y = Targets::Labels(crate::LabelView::try_new(ptr, on, 2).unwrap());
+    let y = Targets::Labels(crate::testing::labels::on((50, 2), |i, j| i % 2 == j));
     let method = CompressMethod::Stagewise { step_size: 0.2, max_steps: Some(40) };
     let path = CompressConfig::new(method).path(&forest, (&x, &y), None, &Control::default()).unwrap();
     let model = path.at_step(path.n_steps(), &Control::default()).unwrap();

@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::data::{Dataset, LabelView, Outputs, Targets};
 use crate::error::ErrorKind;
 use crate::forest::Forest;
+use crate::testing::labels;
 
 /// Samples, some of which are held out, and a forest on three labels.
 struct Labels {
@@ -26,12 +27,8 @@ fn labels(seed: u64) -> Labels {
 impl Labels {
     /// Returns the path of the labels at these positions, which may be repeated.
     fn path(&self, config: &CompressConfig, places: &[u32]) -> CompressionPath {
-        let (mut ptr, mut on) = (vec![0], Vec::new());
-        for row in &self.of_rows {
-            on.extend((0u32..).zip(places).filter(|(_, place)| row.contains(place)).map(|(at, _)| at));
-            ptr.push(on.len());
-        }
-        let y = Targets::Labels(LabelView::try_new(ptr, on, places.len()).unwrap());
+        let has = |i: usize, at: usize| self.of_rows[i].contains(&places[at]);
+        let y = Targets::Labels(labels::on((self.of_rows.len(), places.len()), has));
         // A path only uses the splits of a forest.
         let forest = Forest { outputs: Outputs::Labels { n_labels: places.len() }, ..self.forest.clone() };
         let (w, held): (Vec<f64>, Vec<f64>) =

@@ -11,47 +11,16 @@ use super::{Calibration, Features, LinearConfig, LinearLoss, LinearModel};
 use crate::control::Control;
 use crate::data::{CellWeights, Dataset, LabelView, Matrix, Targets, Weights};
 use crate::error::ErrorKind;
+use crate::testing::labels::{self, Labelled as Data};
 
 fn label_view(y: &Array2<bool>) -> LabelView<'static> {
-    let rows = || y.rows().into_iter();
-    let on = |row: ndarray::ArrayView1<'_, bool>| {
-        (0u32..).zip(row).filter(|(_, on)| **on).map(|(j, _)| j).collect::<Vec<_>>()
-    };
-    let indices: Vec<u32> = rows().flat_map(on).collect();
-    let ends = rows().scan(0, |end, row| {
-        *end += row.iter().filter(|on| **on).count();
-        Some(*end)
-    });
-    LabelView::try_new(std::iter::once(0).chain(ends).collect::<Vec<_>>(), indices, y.ncols()).unwrap()
-}
-
-/// Small hostile data: duplicates, samples without features, labels without samples or without others.
-#[derive(Clone, Debug)]
-struct Data {
-    x: Array2<f32>,
-    y: Array2<bool>,
-    weights: Vec<f64>,
-    unknown: Array2<bool>,
+    labels::on(y.dim(), |i, j| y[[i, j]])
 }
 
 fn data() -> impl Strategy<Value = Data> {
-    (1usize..20, 1usize..6, 1usize..20).prop_flat_map(|(n, p, d)| {
-        let value = prop_oneof![3 => Just(0.0f32), 3 => (1..4u8).prop_map(f32::from), 1 => -2.0f32..2.0];
-        let weight = prop_oneof![1 => Just(0.0), 4 => (1..4u8).prop_map(f64::from), 1 => 1e-3..1e3];
-        (
-            prop::collection::vec(value, n * p),
-            prop::collection::vec(prop::bool::weighted(0.3), n * d),
-            prop::collection::vec(weight, n),
-            prop::collection::vec(prop::bool::weighted(0.1), n * d),
-        )
-            .prop_map(move |(x, y, mut weights, unknown)| {
-                weights[0] = 1.0;
-                let mut unknown = Array2::from_shape_vec((n, d), unknown).unwrap();
-                unknown.row_mut(0).fill(false);
-                let x = Array2::from_shape_vec((n, p), x).unwrap();
-                Data { x, y: Array2::from_shape_vec((n, d), y).unwrap(), weights, unknown }
-            })
-    })
+    let value = prop_oneof![3 => Just(0.0f32), 3 => (1..4u8).prop_map(f32::from), 1 => -2.0f32..2.0];
+    let weight = prop_oneof![1 => Just(0.0), 4 => (1..4u8).prop_map(f64::from), 1 => 1e-3..1e3];
+    labels::labelled(20, value, weight)
 }
 
 fn loss() -> impl Strategy<Value = LinearLoss> {
@@ -64,22 +33,11 @@ fn config() -> LinearConfig {
 
 impl Data {
     fn fit_as(&self, config: &LinearConfig, x: &Matrix<'_>, n_threads: usize) -> LinearModel {
-        let y = label_view(&self.y);
-        let data = Dataset::new(x, y).sample_weight(&self.weights[..]).y_weight(CellWeights::from(&self.unknown));
-        config.fit_controlled(&data, &Control::with_threads(n_threads)).unwrap()
+        config.fit_controlled(self.data(x), &Control::with_threads(n_threads)).unwrap()
     }
 
     fn fit(&self, config: &LinearConfig) -> LinearModel {
         self.fit_as(config, &Matrix::from(&self.x), 1)
-    }
-
-    fn rows(&self, rows: &[usize]) -> Data {
-        Data {
-            x: self.x.select(Axis(0), rows),
-            y: self.y.select(Axis(0), rows),
-            weights: rows.iter().map(|&i| self.weights[i]).collect(),
-            unknown: self.unknown.select(Axis(0), rows),
-        }
     }
 
     /// Returns whether a sample has a label.
@@ -95,17 +53,6 @@ impl Data {
 }
 
 impl Data {
-    fn csr(&self) -> Matrix<'static> {
-        let (n, p) = self.x.dim();
-        let stored: Vec<(usize, usize, f32)> =
-            self.x.indexed_iter().filter(|(_, v)| **v != 0.0).map(|((i, j), v)| (i, j, *v)).collect();
-        let mut ptr = vec![0; n + 1];
-        stored.iter().for_each(|(i, ..)| ptr[i + 1] += 1);
-        (0..n).for_each(|i| ptr[i + 1] += ptr[i]);
-        let features = stored.iter().map(|s| s.1 as u32).collect::<Vec<_>>();
-        Matrix::csr(ptr, features, stored.iter().map(|s| s.2).collect::<Vec<_>>(), p).unwrap()
-    }
-
     /// Returns the data with small whole weights, and with as many copies of each sample instead.
     fn with_copies(mut self) -> (Data, Data) {
         self.weights.iter_mut().for_each(|w| *w = w.min(3.0).round());

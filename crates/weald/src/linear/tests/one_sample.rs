@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::ErrorKind;
-use crate::linear::{Features, LinearArrays, LinearModel, LinearScorer};
+use crate::linear::{Calibration, Features, LinearModel, LinearScorer, Weights};
+use crate::loss::Link;
 
 /// A model of labels whose features have weights for none, some or all of them, with hostile numbers.
 fn model(features: Features, width: usize, cells: &[Vec<f32>], intercepts: &[f32], calibrates: bool) -> LinearModel {
@@ -23,18 +24,17 @@ fn model(features: Features, width: usize, cells: &[Vec<f32>], intercepts: &[f32
     }
     let line =
         |at: usize| (0..width).map(move |column| [1.5, -0.25, 2.0, 0.0][(column + at) % 4]).collect::<Vec<f32>>();
-    let arrays = LinearArrays {
+    let idf = || Arc::new((0..cells.len()).map(|j| 0.5 + j as f32).collect());
+    let intercepts = intercepts[..width].to_vec();
+    let model = LinearModel {
         n_features: cells.len(),
         outputs: Outputs::Labels { n_labels: width },
         features,
-        idf: (features == Features::TfIdf).then(|| (0..cells.len()).map(|j| 0.5 + j as f32).collect()),
-        ptr,
-        columns,
-        values,
-        intercepts: intercepts[..width].to_vec(),
-        calibration: calibrates.then(|| (line(0), line(1))),
+        idf: (features == Features::TfIdf).then(idf),
+        weights: Weights { ptr, columns, values, intercepts, n_unfinished: 0, n_iter: 0 },
+        calibration: calibrates.then(|| Calibration { slopes: line(0), intercepts: line(1) }),
     };
-    LinearModel::try_new(arrays).unwrap()
+    model.checked().unwrap()
 }
 
 fn weight() -> impl Strategy<Value = f32> {
@@ -87,7 +87,7 @@ proptest! {
             let (mut columns, mut values) = (vec![0; k], vec![f64::NAN; k]);
             scorer.topk(stored.iter().copied(), &mut scratch, &mut columns, &mut values).unwrap();
             prop_assert!(best.indices.row(i).iter().eq(&columns));
-            let probabilities: Vec<f64> = values.iter().map(|score| model.probability_of_label(*score)).collect();
+            let probabilities: Vec<f64> = values.iter().map(|score| Link::Logistic.of_score(*score)).collect();
             let ranked: Vec<f64> = columns.iter().map(|&column| expected[[i, column as usize]]).collect();
             prop_assert_eq!(bits(&values), bits(&ranked));
             let found = model.to_predictions(expected.view(), &control).unwrap();

@@ -25,11 +25,11 @@ use crate::loss::Link;
 use crate::model::step_sizes::StepSizes;
 use crate::model_file::codec::{About, Codec, Names};
 use crate::model_file::header::{Field, Fields, Head, Header};
-use crate::model_file::lengths::{NUMBERS, OF_LEAVES, OF_TESTS, check_lengths};
+use crate::model_file::lengths::{NUMBERS, check_lengths};
 use crate::model_file::read::File;
 use crate::model_file::scores::{ScoreMeaning, infinite_scores};
 use crate::model_file::tensor::{Tensor, bytes, narrowest};
-use crate::model_file::validate::trees;
+use crate::model_file::validate::{OF_LEAVES, OF_ROWS, OF_TESTS, trees};
 use crate::model_file::write::tensors;
 
 const KEY: &str = "boosting";
@@ -60,7 +60,7 @@ impl Codec for Boosted {
         other_key: None,
         name: "a boosted model",
         of_nodes: "features",
-        tensors: &[OF_LEAVES, OF_TESTS, TENSORS],
+        tensors: &[OF_LEAVES, OF_ROWS, OF_TESTS, TENSORS],
     };
     /// The link, how trees and steps are combined, and the name of the loss.
     type Form = (Link, Combine, Option<String>);

@@ -12,12 +12,12 @@ use crate::data::Outputs;
 use crate::error::{Error, Purpose, Result};
 use crate::model::bounds::{has_finite_sum, largest_values};
 use crate::model_file::ABOVE;
-use crate::model_file::codec::{About, Codec, Names};
+use crate::model_file::codec::{About, Codec, tensors};
 use crate::model_file::header::{Field, Fields, Head, Header};
-use crate::model_file::leaves::LeafTensors;
-use crate::model_file::lengths::{OF_LEAVES, WHOLE, check_sets};
-use crate::model_file::read::{File, TensorReader, with_whole};
-use crate::model_file::rows::{self, Packed};
+use crate::model_file::leaves::{LeafTensors, OF_LEAVES};
+use crate::model_file::lengths::{NUMBERS, WHOLE, check_fit, check_sets};
+use crate::model_file::read::File;
+use crate::model_file::rows::{self, OF_ROWS, Packed};
 use crate::model_file::scores::infinite_scores;
 use crate::model_file::tensor::{Tensor, bytes, narrowest};
 use crate::model_file::write::leaf_tensors;
@@ -27,16 +27,24 @@ use crate::tree::leaves::Half;
 const PURPOSE: Purpose = Purpose("the model");
 
 const KEY: &str = "centroids";
-const TENSORS: Names = &[
-    ("centroid_bytes", WHOLE),
-    ("centroid_factors", &[Dtype::F32]),
-    ("centroid_features", &[Dtype::U8]),
-    ("centroid_rules", &[Dtype::F64]),
-    ("centroid_sizes", WHOLE),
-    ("centroid_weights", &[Dtype::U8, Dtype::F16]),
-    ("idf", &[Dtype::F32]),
-    ("n_children", WHOLE),
-];
+tensors! {
+    TENSORS, Stored {
+        n_children: WHOLE,
+        centroid_sizes: WHOLE,
+        centroid_bytes: WHOLE,
+        centroid_features: &[Dtype::U8],
+        centroid_weights: &[Dtype::U8, Dtype::F16],
+        n_node_samples: WHOLE,
+    }
+    optional {
+        centroid_factors: &[Dtype::F32],
+        weights: NUMBERS,
+    }
+    others {
+        centroid_rules: &[Dtype::F64],
+        idf: &[Dtype::F32],
+    }
+}
 
 fn name(precision: CentroidPrecision) -> &'static str {
     match precision {
@@ -58,7 +66,7 @@ impl Codec for CentroidForest {
         other_key: None,
         name: "a centroid forest",
         of_nodes: "n_children",
-        tensors: &[OF_LEAVES, TENSORS],
+        tensors: &[OF_LEAVES, OF_ROWS, TENSORS],
     };
     type Form = CentroidPrecision;
 
@@ -204,7 +212,7 @@ fn push_tables(forest: &CentroidForest, tensors: &mut Vec<Tensor>) -> Result<()>
 
 /// Checks that the lengths of the tensors of trees are consistent, as far as this can be seen from the lengths alone.
 fn check_lengths_of_centroids(head: &Head) -> Result<()> {
-    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let there = |name| head.required_length(name);
     let (n_trees, n_nodes) = (there("n_nodes")?, there("n_children")?);
     let n_tables = there("leaf_layout")?;
     let lengths = [
@@ -216,9 +224,7 @@ fn check_lengths_of_centroids(head: &Head) -> Result<()> {
         ("leaf_layout", (n_trees..=n_trees.saturating_mul(2)).contains(&n_tables)),
         ("idf", head.length("idf").is_none_or(|n| n == head.header.n_features as u64)),
     ];
-    if let Some((name, _)) = lengths.iter().find(|(_, fits)| !fits) {
-        return Err(Error::corrupt(format!("`{name}` does not fit {n_trees} trees of {n_nodes} nodes")));
-    }
+    check_fit(&lengths, || format!("{n_trees} trees of {n_nodes} nodes"))?;
     check_sets(head)
 }
 
@@ -268,14 +274,7 @@ fn idf(file: &File<'_>) -> Result<Option<Arc<Vec<f32>>>> {
 struct Tensors<'f> {
     precision: CentroidPrecision,
     leaf_shrinkage: f64,
-    n_children: TensorReader<'f>,
-    sizes: TensorReader<'f>,
-    feature_bytes: TensorReader<'f>,
-    features: TensorReader<'f>,
-    weights: TensorReader<'f>,
-    factors: Option<TensorReader<'f>>,
-    n_node_samples: TensorReader<'f>,
-    leaf_weights: Option<TensorReader<'f>>,
+    of: Stored<'f>,
     leaves: LeafTensors<'f>,
 }
 
@@ -286,35 +285,17 @@ impl<'f> Tensors<'f> {
         precision: CentroidPrecision,
         leaf_shrinkage: f64,
     ) -> Result<Self> {
-        let (weights, factors) = (file.required("centroid_weights")?, file.optional("centroid_factors")?);
-        let fits = match precision {
-            CentroidPrecision::Nibble | CentroidPrecision::Byte => weights.dtype() == Dtype::U8 && factors.is_some(),
-            CentroidPrecision::Half => weights.dtype() == Dtype::F16 && factors.is_none(),
-        };
-        if !fits {
+        let of = Stored::new(file)?;
+        let dtype = if precision == CentroidPrecision::Half { Dtype::F16 } else { Dtype::U8 };
+        if of.centroid_weights.dtype() != dtype || of.centroid_factors.is_some() != (dtype == Dtype::U8) {
             return Err(Error::corrupt("`centroid_weights` or `centroid_factors` does not have its type"));
         }
-        Ok(Tensors {
-            precision,
-            leaf_shrinkage,
-            n_children: file.required("n_children")?,
-            sizes: file.required("centroid_sizes")?,
-            feature_bytes: file.required("centroid_bytes")?,
-            features: file.required("centroid_features")?,
-            weights,
-            factors,
-            n_node_samples: file.required("n_node_samples")?,
-            leaf_weights: file.optional("weights")?,
-            leaves: LeafTensors::new(file, packed)?,
-        })
+        Ok(Tensors { precision, leaf_shrinkage, of, leaves: LeafTensors::new(file, packed)? })
     }
 
     fn finish(&self) -> Result<()> {
-        let of_centroids = [&self.sizes, &self.feature_bytes, &self.features, &self.weights];
-        let optional = [&self.factors, &self.leaf_weights];
         self.leaves.finish()?;
-        let required = [&self.n_children, &self.n_node_samples].into_iter().chain(of_centroids);
-        required.chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
+        self.of.finish()
     }
 
     fn next_tree(&mut self, n_nodes: usize, header: &Header) -> Result<CentroidTree> {
@@ -323,14 +304,14 @@ impl<'f> Tensors<'f> {
         let leaf_nodes = || (0..n_nodes).filter(|&node| starts[node] == starts[node + 1]);
         let n_leaves = leaf_nodes().count();
         let centroids = self.centroids(n_nodes, header.n_features)?;
-        let of_leaves = self.n_node_samples.whole(PURPOSE, n_leaves)?;
+        let of_leaves = self.of.n_node_samples.whole(PURPOSE, n_leaves)?;
         let total = of_leaves.iter().map(|&n| u64::from(n)).sum::<u64>();
         if of_leaves.contains(&0) || total > u32::MAX.into() {
             return Err(Error::corrupt("`n_node_samples` are not positive numbers, below 2^32 in all"));
         }
         let layout = self.leaves.layout()?;
         let lists = self.leaves.rows(layout, of_leaves.iter().copied())?;
-        let leaf_weights = match (&mut self.leaf_weights, &lists) {
+        let leaf_weights = match (&mut self.of.weights, &lists) {
             (Some(weights), _) => weights.collect(PURPOSE, n_leaves, |weight| weight)?,
             (None, Some(lists)) => PURPOSE.collected(lists.leaf_weights())?,
             (None, None) => PURPOSE.collected(of_leaves.iter().map(|&n| f64::from(n)))?,
@@ -357,48 +338,34 @@ impl<'f> Tensors<'f> {
     /// Reads the first child of each node. Every node except the root is the child of an earlier node.
     fn starts(&mut self, n_nodes: usize) -> Result<Vec<u32>> {
         let wrong = || Error::corrupt("`n_children` are not the nodes of one tree, level by level");
-        self.n_children.check(n_nodes)?;
-        let mut starts = PURPOSE.with_capacity(n_nodes + 1)?;
-        let mut next = 1u32;
-        starts.push(next);
-        self.n_children.pieces(n_nodes, |piece| {
-            with_whole!(piece, "n_children", |n_children| {
-                for n in n_children {
-                    // The node itself must be the root, or a child of an earlier node.
-                    if n == 1 || (next as usize) < starts.len() {
-                        return Err(wrong());
-                    }
-                    next = next.checked_add(n).ok_or_else(wrong)?;
-                    starts.push(next);
-                }
-                Ok(())
-            })
+        let mut n_before = 0;
+        let starts = self.of.n_children.offsets(n_nodes, 1u32, |next, n| {
+            // The node itself must be the root, or a child of an earlier node.
+            if n == 1 || (next as usize) <= n_before {
+                return Err(wrong());
+            }
+            n_before += 1;
+            next.checked_add(n).ok_or_else(wrong)
         })?;
-        if n_nodes > 0 && next as usize == n_nodes { Ok(starts) } else { Err(wrong()) }
+        if n_nodes > 0 && starts[n_nodes] as usize == n_nodes { Ok(starts) } else { Err(wrong()) }
     }
 
     fn centroids(&mut self, n_nodes: usize, n_features: usize) -> Result<Centroids> {
-        let mut ptr = PURPOSE.with_capacity(n_nodes + 1)?;
-        let mut end = 0u32;
-        ptr.push(end);
-        let sizes = self.sizes.whole(PURPOSE, n_nodes)?;
-        for &size in &sizes {
-            end = end
-                .checked_add(size)
-                .ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights or more"))?;
-            ptr.push(end);
-        }
+        let too_many = || Error::corrupt("the centroids of a tree have 2^32 weights or more");
+        let sizes = &mut self.of.centroid_sizes;
+        let ptr = sizes.offsets(n_nodes, 0u32, |end, size| end.checked_add(size).ok_or_else(too_many))?;
+        let sizes: Vec<u32> = PURPOSE.collected(ptr.windows(2).map(|range| range[1] - range[0]))?;
         if ptr.get(1).is_some_and(|&end| end > 0) {
             return Err(Error::corrupt("a root has a centroid"));
         }
-        let n_entries = end as usize;
-        let n_bytes = self.feature_bytes.whole(PURPOSE, 1)?[0] as usize;
-        let stored = self.features.collect(PURPOSE, n_bytes, |byte| byte as u8)?;
+        let n_entries = ptr[n_nodes] as usize;
+        let n_bytes = self.of.centroid_bytes.whole(PURPOSE, 1)?[0] as usize;
+        let stored = self.of.centroid_features.collect(PURPOSE, n_bytes, |byte| byte as u8)?;
         let features = GapLists::read(&stored, &sizes, n_features)?;
         let features = features
             .ok_or_else(|| Error::corrupt("the features of a centroid are out of range or not in increasing order"))?;
         let codes = self.codes(n_entries)?;
-        let factors = match &mut self.factors {
+        let factors = match &mut self.of.centroid_factors {
             None => Vec::new(),
             Some(factors) => factors.collect(PURPOSE, n_nodes, |factor| factor as f32)?,
         };
@@ -412,7 +379,7 @@ impl<'f> Tensors<'f> {
     fn codes(&mut self, n: usize) -> Result<Codes> {
         Ok(match self.precision {
             CentroidPrecision::Nibble => {
-                let stored = self.weights.collect(PURPOSE, n.div_ceil(2), |byte| byte as u8)?;
+                let stored = self.of.centroid_weights.collect(PURPOSE, n.div_ceil(2), |byte| byte as u8)?;
                 let codes = Nibbles::of_bytes(stored, n);
                 Codes::Nibble(
                     codes.ok_or_else(|| {
@@ -421,7 +388,7 @@ impl<'f> Tensors<'f> {
                 )
             }
             CentroidPrecision::Byte => {
-                let stored = self.weights.whole(PURPOSE, n)?;
+                let stored = self.of.centroid_weights.whole(PURPOSE, n)?;
                 // The codes of zero and of −128 are invalid.
                 if stored.iter().any(|&code| code == 0 || code == ABOVE as u32) {
                     return Err(Error::corrupt("a weight of a centroid is zero or not an 8-bit number"));
@@ -429,7 +396,7 @@ impl<'f> Tensors<'f> {
                 Codes::Byte(PURPOSE.collected(stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
             }
             CentroidPrecision::Half => {
-                let stored = self.weights.collect(PURPOSE, n, |weight| weight)?;
+                let stored = self.of.centroid_weights.collect(PURPOSE, n, |weight| weight)?;
                 if stored.iter().any(|weight| !weight.is_finite() || *weight == 0.0) {
                     return Err(Error::corrupt("a weight of a centroid is zero or not finite"));
                 }

@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::model_file::codec::{About, Codec};
 use crate::model_file::header::{Fields, Head, Header, encode_outputs};
-use crate::model_file::lengths::{OF_LEAVES, OF_TESTS, check_lengths};
+use crate::model_file::lengths::check_lengths;
 use crate::model_file::read::File;
 use crate::model_file::scores::check_scores;
 use crate::model_file::tensor::Tensor;
-use crate::model_file::validate::trees;
+use crate::model_file::validate::{OF_LEAVES, OF_ROWS, OF_TESTS, trees};
 use crate::model_file::write::tensors;
 
 const KEY: &str = "by_output";
@@ -23,7 +23,7 @@ impl Codec for Forest {
         other_key: Some(KEY),
         name: "a forest",
         of_nodes: "features",
-        tensors: &[OF_LEAVES, OF_TESTS],
+        tensors: &[OF_LEAVES, OF_ROWS, OF_TESTS],
     };
     /// Whether trees are grown for one output each.
     type Form = bool;

@@ -10,31 +10,36 @@ use crate::data::Outputs;
 use crate::error::{Error, Purpose, Result};
 use crate::label_tree::{LabelTree, LabelTreeModel};
 use crate::linear::Features;
-use crate::model_file::codec::{About, Codec, Names};
+use crate::model_file::codec::{About, Codec, tensors};
 use crate::model_file::header::{Field, Fields, Head, Header};
-use crate::model_file::lengths::WHOLE;
-use crate::model_file::read::{File, TensorReader, with_whole};
+use crate::model_file::lengths::{WHOLE, check_fit};
+use crate::model_file::read::{File, TensorReader};
 use crate::model_file::tensor::{Tensor, bytes, floats, narrowest};
 
 const PURPOSE: Purpose = Purpose("the model");
 
 const KEY: &str = "label_tree";
 const SINGLE: &[Dtype] = &[Dtype::F32];
-const TENSORS: Names = &[
-    ("beam_width", WHOLE),
-    ("fit_passes", WHOLE),
-    ("idf", SINGLE),
-    ("intercepts", SINGLE),
-    ("is_leaf", &[Dtype::U8]),
-    ("leaf_labels", WHOLE),
-    ("n_columns", WHOLE),
-    ("n_node_features", WHOLE),
-    ("n_nodes", WHOLE),
-    ("node_features", WHOLE),
-    ("weight_columns", &[Dtype::U8, Dtype::U16]),
-    ("weight_sizes", WHOLE),
-    ("weight_values", &[Dtype::F16, Dtype::F32]),
-];
+tensors! {
+    TENSORS, Tensors {
+        n_columns: WHOLE,
+        is_leaf: &[Dtype::U8],
+        leaf_labels: WHOLE,
+        intercepts: SINGLE,
+        n_node_features: WHOLE,
+        node_features: WHOLE,
+        weight_sizes: WHOLE,
+        weight_columns: &[Dtype::U8, Dtype::U16],
+        weight_values: &[Dtype::F16, Dtype::F32],
+        fit_passes: WHOLE,
+    }
+    optional {}
+    others {
+        beam_width: WHOLE,
+        idf: SINGLE,
+        n_nodes: WHOLE,
+    }
+}
 
 impl Codec for LabelTreeModel {
     const KIND: About =
@@ -101,7 +106,7 @@ fn sizes(offsets: &[usize]) -> impl Iterator<Item = f64> {
 
 /// Checks the lengths of tensors, as far as this can be seen from the lengths alone.
 fn check_lengths(head: &Head) -> Result<()> {
-    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let there = |name| head.required_length(name);
     let (n_trees, n_nodes, n_listed) = (there("n_nodes")?, there("n_columns")?, there("node_features")?);
     let n_columns = there("intercepts")?;
     let n_weights = there("weight_columns")?;
@@ -119,46 +124,11 @@ fn check_lengths(head: &Head) -> Result<()> {
         ("idf", head.length("idf").is_none_or(|n| n == head.header.n_features as u64)),
         ("fit_passes", there("fit_passes")? == n_trees.saturating_mul(2)),
     ];
-    match lengths.iter().find(|(_, fits)| !fits) {
-        None => Ok(()),
-        Some((name, _)) => {
-            let why = format!("{n_trees} trees of {n_nodes} nodes, {n_columns} columns and {n_weights} weights");
-            Err(Error::corrupt(format!("`{name}` does not fit {why}")))
-        }
-    }
+    let of = || format!("{n_trees} trees of {n_nodes} nodes, {n_columns} columns and {n_weights} weights");
+    check_fit(&lengths, of)
 }
 
-/// The parts of the tensors that later trees will read.
-#[derive(Debug)]
-struct Tensors<'f> {
-    n_columns: TensorReader<'f>,
-    is_leaf: TensorReader<'f>,
-    leaf_labels: TensorReader<'f>,
-    intercepts: TensorReader<'f>,
-    n_node_features: TensorReader<'f>,
-    node_features: TensorReader<'f>,
-    weight_sizes: TensorReader<'f>,
-    weight_columns: TensorReader<'f>,
-    weight_values: TensorReader<'f>,
-    fit_passes: TensorReader<'f>,
-}
-
-impl<'f> Tensors<'f> {
-    fn new(file: &'f File<'_>) -> Result<Self> {
-        Ok(Tensors {
-            n_columns: file.required("n_columns")?,
-            is_leaf: file.required("is_leaf")?,
-            leaf_labels: file.required("leaf_labels")?,
-            intercepts: file.required("intercepts")?,
-            n_node_features: file.required("n_node_features")?,
-            node_features: file.required("node_features")?,
-            weight_sizes: file.required("weight_sizes")?,
-            weight_columns: file.required("weight_columns")?,
-            weight_values: file.required("weight_values")?,
-            fit_passes: file.required("fit_passes")?,
-        })
-    }
-
+impl Tensors<'_> {
     fn next_tree(&mut self, n_nodes: usize) -> Result<LabelTree> {
         let column_ptr = offsets(&mut self.n_columns, n_nodes)?;
         let is_leaf = self.is_leaf.whole(PURPOSE, n_nodes)?;
@@ -205,48 +175,27 @@ impl<'f> Tensors<'f> {
             n_iter,
         })
     }
-
-    fn finish(&self) -> Result<()> {
-        let of_nodes = [&self.n_columns, &self.is_leaf, &self.leaf_labels, &self.intercepts, &self.n_node_features];
-        let of_weights = [&self.node_features, &self.weight_sizes, &self.weight_columns, &self.weight_values];
-        of_nodes.into_iter().chain(of_weights).chain([&self.fit_passes]).try_for_each(TensorReader::finish)
-    }
 }
 
 /// Reads `n` sizes, and returns the offsets that they add up to.
 fn offsets(sizes: &mut TensorReader<'_>, n: usize) -> Result<Vec<usize>> {
-    sizes.check(n)?;
-    let name = sizes.name();
-    let mut ptr = PURPOSE.with_capacity(n + 1)?;
-    let mut end = 0usize;
-    ptr.push(end);
-    sizes.pieces(n, |piece| {
-        with_whole!(piece, name, |sizes| {
-            ptr.extend(sizes.map(|size| {
-                end = end.saturating_add(size as usize);
-                end
-            }));
-            Ok(())
-        })
-    })?;
-    Ok(ptr)
+    sizes.offsets(n, 0, |end, size| Ok(end.saturating_add(size as usize)))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::check_bytes;
     use super::*;
     use crate::control::Control;
-    use crate::data::{LabelView, Targets};
+    use crate::data::Targets;
     use crate::label_tree::LabelTreeConfig;
-    use crate::testing::models;
+    use crate::testing::{labels, models};
 
     /// Returns models of labels and classes, of one leaf and of several levels, of all ways to prepare X.
     fn some_models() -> Vec<LabelTreeModel> {
         let x = models::rows(3, 30, 4).c_order;
         let positive = x.mapv(f32::abs);
-        let label = |i: usize| (0..7).filter(move |j| (i * (j + 2)) % 7 < 2 && *j != 5).map(|j| j as u32);
-        let ptr: Vec<usize> = (0..=30).map(|n| (0..n).map(|i| label(i).count()).sum()).collect();
-        let labels = LabelView::try_new(ptr, (0..30).flat_map(label).collect::<Vec<_>>(), 7).unwrap();
+        let labels = labels::on((30, 7), |i, j| (i * (j + 2)) % 7 < 2 && j != 5);
         let of = |k: u32| ndarray::Array2::from_shape_fn((30, 1), move |(i, _)| (i as u32 * 3) % 7 % k);
         let (two, five) = (of(2), of(5));
         let targets = [
@@ -264,24 +213,14 @@ mod tests {
     #[test]
     fn loaded_models_are_equal_and_damaged_bytes_are_refused_or_harmless() {
         for model in some_models() {
-            let bytes = model.to_bytes().unwrap();
-            let loaded = LabelTreeModel::from_bytes(&bytes).unwrap();
-            assert_eq!(loaded, model);
-            assert_eq!(loaded.to_bytes().unwrap(), bytes);
-            assert!(crate::linear::LinearModel::from_bytes(&bytes).is_err());
-            for at in 0..bytes.len() {
-                for bit in [at % 8, (at + 5) % 8] {
-                    let mut broken = bytes.clone();
-                    broken[at] ^= 1 << bit;
-                    let Ok(model) = LabelTreeModel::from_bytes(&broken) else { continue };
-                    if model.n_features() < 10_000 && model.n_labels() < 10_000 {
-                        let rows = models::rows(at as u64, 3, model.n_features()).c_order.mapv(|x| x.clamp(-9.0, 9.0));
-                        let scores = model.predict_scores(&rows, &Control::default()).unwrap();
-                        assert!(scores.values.iter().all(|score| score.is_finite()));
-                    }
+            let bytes = check_bytes(&model, |model, at| {
+                if model.n_features() < 10_000 && model.n_labels() < 10_000 {
+                    let rows = models::rows(at as u64, 3, model.n_features()).c_order.mapv(|x| x.clamp(-9.0, 9.0));
+                    let scores = model.predict_scores(&rows, &Control::default()).unwrap();
+                    assert!(scores.values.iter().all(|score| score.is_finite()));
                 }
-                assert!(LabelTreeModel::from_bytes(&bytes[..at]).is_err());
-            }
+            });
+            assert!(crate::linear::LinearModel::from_bytes(&bytes).is_err());
         }
     }
 

@@ -11,8 +11,8 @@ use crate::error::{Error, Purpose, Result};
 use crate::linear::{Calibration, Features, LinearModel, Weights};
 use crate::model_file::codec::{About, Codec, Names};
 use crate::model_file::header::{Field, Fields, Head, Header};
-use crate::model_file::lengths::WHOLE;
-use crate::model_file::read::{File, with_whole};
+use crate::model_file::lengths::{WHOLE, check_fit};
+use crate::model_file::read::File;
 use crate::model_file::tensor::{Tensor, bytes, floats, narrowest};
 use crate::tree::leaves::Half;
 
@@ -109,7 +109,7 @@ pub(super) fn weight_values<'t, I: Iterator<Item = &'t f32>>(values: impl Fn() -
 /// Checks the lengths of all tensors.
 fn check_lengths(head: &Head, n_columns: u64) -> Result<()> {
     let n_features = head.header.n_features as u64;
-    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let there = |name| head.required_length(name);
     let n_weights = there("weight_columns")?;
     let lengths = [
         ("weight_sizes", there("weight_sizes")? == n_features),
@@ -120,13 +120,7 @@ fn check_lengths(head: &Head, n_columns: u64) -> Result<()> {
         ("proba_slopes", head.length("proba_slopes").is_none_or(|n| n == n_columns)),
         ("proba_intercepts", head.length("proba_intercepts").is_none_or(|n| n == n_columns)),
     ];
-    match lengths.iter().find(|(_, fits)| !fits) {
-        None => Ok(()),
-        Some((name, _)) => {
-            let why = format!("{n_weights} weights of {n_features} features and {n_columns} columns");
-            Err(Error::corrupt(format!("`{name}` does not fit {why}")))
-        }
-    }
+    check_fit(&lengths, || format!("{n_weights} weights of {n_features} features and {n_columns} columns"))
 }
 
 /// Reads a tensor of numbers that are finite in float32.
@@ -143,22 +137,10 @@ pub(super) fn singles(file: &File<'_>, name: &'static str) -> Result<Option<Vec<
 fn weights(file: &File<'_>, n_features: usize) -> Result<Weights> {
     let (mut sizes, mut columns) = (file.required("weight_sizes")?, file.required("weight_columns")?);
     let n_weights = columns.len();
-    let mut ptr = PURPOSE.with_capacity(n_features + 1)?;
-    let mut end = 0usize;
-    ptr.push(end);
-    sizes.pieces(n_features, |piece| {
-        with_whole!(piece, "weight_sizes", |sizes| {
-            ptr.extend(sizes.map(|size| {
-                end = end.saturating_add(size as usize);
-                end
-            }));
-            Ok(())
-        })
-    })?;
     let missing = |name| Error::corrupt(format!("there is no `{name}`"));
     let passes = file.required("fit_passes")?.whole(PURPOSE, 2)?;
     Ok(Weights {
-        ptr,
+        ptr: sizes.offsets(n_features, 0usize, |end, size| Ok(end.saturating_add(size as usize)))?,
         columns: columns.whole(PURPOSE, n_weights)?,
         values: singles(file, "weight_values")?.ok_or_else(|| missing("weight_values"))?,
         intercepts: singles(file, "intercepts")?.ok_or_else(|| missing("intercepts"))?,
@@ -169,20 +151,19 @@ fn weights(file: &File<'_>, n_features: usize) -> Result<Weights> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::check_bytes;
     use super::*;
     use crate::control::Control;
-    use crate::data::{LabelView, Targets};
+    use crate::data::Targets;
     use crate::linear::LinearConfig;
-    use crate::testing::models;
+    use crate::testing::{labels, models};
 
     /// Returns models of labels and classes, of all ways to prepare X, with and without a calibration.
     fn some_models() -> Vec<LinearModel> {
         let x = models::rows(3, 30, 4).c_order;
         let positive = x.mapv(f32::abs);
         let codes = ndarray::Array2::from_shape_fn((30, 2), |(i, j)| ((i * (3 + j)) % 5 % (3 - j)) as u32);
-        let label = |i: usize| (0..5).filter(move |j| (i * (j + 2)) % 7 < 2).map(|j| j as u32);
-        let ptr: Vec<usize> = (0..=30).map(|n| (0..n).map(|i| label(i).count()).sum()).collect();
-        let labels = LabelView::try_new(ptr, (0..30).flat_map(label).collect::<Vec<_>>(), 5).unwrap();
+        let labels = labels::on((30, 5), |i, j| (i * (j + 2)) % 7 < 2);
         let targets = [
             Targets::Labels(labels),
             Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] },
@@ -203,24 +184,14 @@ mod tests {
     #[test]
     fn loaded_models_are_equal_and_damaged_bytes_are_refused_or_harmless() {
         for model in some_models() {
-            let bytes = model.to_bytes().unwrap();
-            let loaded = LinearModel::from_bytes(&bytes).unwrap();
-            assert_eq!(loaded, model);
-            assert_eq!(loaded.to_bytes().unwrap(), bytes);
-            assert!(crate::forest::Forest::from_bytes(&bytes).is_err());
-            for at in 0..bytes.len() {
-                for bit in [at % 8, (at + 5) % 8] {
-                    let mut broken = bytes.clone();
-                    broken[at] ^= 1 << bit;
-                    let Ok(model) = LinearModel::from_bytes(&broken) else { continue };
-                    if model.n_features() < 10_000 {
-                        let rows = models::rows(at as u64, 5, model.n_features()).c_order.mapv(|x| x.clamp(-9.0, 9.0));
-                        let scores = model.predict_scores(&rows, &Control::default()).unwrap();
-                        assert!(scores.iter().all(|score| score.is_finite()));
-                    }
+            let bytes = check_bytes(&model, |model, at| {
+                if model.n_features() < 10_000 {
+                    let rows = models::rows(at as u64, 5, model.n_features()).c_order.mapv(|x| x.clamp(-9.0, 9.0));
+                    let scores = model.predict_scores(&rows, &Control::default()).unwrap();
+                    assert!(scores.iter().all(|score| score.is_finite()));
                 }
-                assert!(LinearModel::from_bytes(&bytes[..at]).is_err());
-            }
+            });
+            assert!(crate::forest::Forest::from_bytes(&bytes).is_err());
         }
     }
 

@@ -99,6 +99,14 @@ macro_rules! kinds {
             }
         }
 
+        files!($model, read);
+        )*
+    };
+}
+
+/// Writes the methods that read and write files. `$read` reads a model from one.
+macro_rules! files {
+    ($model:ident, $read:expr) => {
         impl $model {
             /// Returns the model as a safetensors file. Equal models have equal bytes.
             ///
@@ -116,7 +124,7 @@ macro_rules! kinds {
             /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a
             /// newer format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
             pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-                read(&File::parse(bytes)?)
+                $read(&File::parse(bytes)?)
             }
 
             /// Writes the model to a file, in the format of [`crate::model_file`].
@@ -139,10 +147,9 @@ macro_rules! kinds {
             /// The errors of `from_bytes`, and [`crate::ErrorKind::File`] with the path and the message of the
             /// operating system.
             pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-                read(&File::on_disk(disk::open(path.as_ref())?))
+                $read(&File::on_disk(disk::open(path.as_ref())?))
             }
         }
-        )*
     };
 }
 
@@ -161,8 +168,35 @@ kinds! {
     LabelTree(LabelTreeModel),
 }
 
+files!(Model, Model::read);
+
 impl Model {
     pub(super) fn read(file: &File<'_>) -> Result<Self> {
         (row_of(&file.head)?.read)(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that the bytes of a model give an equal one with the same bytes, and calls `uses` with what damaged bytes give
+    /// that are not refused, and with the place of the damage.
+    pub(super) fn check_bytes<M: Codec + PartialEq + std::fmt::Debug>(model: &M, uses: impl Fn(M, usize)) -> Vec<u8> {
+        let written = |model: &M| model.parts(&Extra::default()).and_then(Parts::into_bytes).unwrap();
+        let of_bytes = |bytes: &[u8]| File::parse(bytes).and_then(|file| read::<M>(&file));
+        let bytes = written(model);
+        let loaded = of_bytes(&bytes).unwrap();
+        assert_eq!(&loaded, model);
+        assert_eq!(written(&loaded), bytes);
+        for at in 0..bytes.len() {
+            for bit in [at % 8, (at + 5) % 8] {
+                let mut broken = bytes.clone();
+                broken[at] ^= 1 << bit;
+                of_bytes(&broken).into_iter().for_each(|model| uses(model, at));
+            }
+            assert!(of_bytes(&bytes[..at]).is_err());
+        }
+        bytes
     }
 }

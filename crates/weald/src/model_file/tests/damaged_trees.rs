@@ -1,6 +1,6 @@
 //! Trees that are not trees, and leaves that no tree can have.
 
-use super::parts::{Parts, corrupt, parts};
+use super::parts::{Parts, corrupt, parts, with};
 use super::*;
 use crate::model_file::inspect_bytes;
 use crate::tree::leaves::{Amounts, Half};
@@ -129,18 +129,20 @@ fn invalid_children_cannot_be_expressed_and_incomplete_trees_are_refused() {
 #[test]
 fn features_out_of_range() {
     for feature in [3u16, 4, 1000, 65_534] {
-        let mut file = parts();
-        file.edit("features", None, |bytes| bytes[..2].copy_from_slice(&feature.to_le_bytes()));
-        corrupt(&file.bytes(), &format!("feature {feature} is out of range: there are 3 features"));
+        corrupt(
+            &with(|file| file.edit("features", None, |bytes| bytes[..2].copy_from_slice(&feature.to_le_bytes()))),
+            &format!("feature {feature} is out of range: there are 3 features"),
+        );
     }
 }
 
 #[test]
 fn thresholds_that_are_not_finite() {
     for threshold in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(0x7F80_0001)] {
-        let mut file = parts();
-        file.edit("thresholds", None, |bytes| bytes[..4].copy_from_slice(&threshold.to_le_bytes()));
-        corrupt(&file.bytes(), "a threshold is not finite");
+        corrupt(
+            &with(|file| file.edit("thresholds", None, |bytes| bytes[..4].copy_from_slice(&threshold.to_le_bytes()))),
+            "a threshold is not finite",
+        );
     }
 }
 
@@ -219,12 +221,9 @@ fn lengths_that_do_not_fit_each_other() {
     for name in ["n_nodes", "features", "thresholds", "split_impurity", "leaf_layout", "leaf_amounts", "n_node_samples"]
     {
         for change in [|bytes: &mut Vec<u8>| bytes.extend([0; 8]), |bytes: &mut Vec<u8>| bytes.truncate(0)] {
-            let mut file = parts();
-            file.edit(name, None, change);
-            corrupt(&file.bytes(), "");
-            if name != "leaf_amounts" {
-                assert!(inspect_bytes(&file.bytes()).is_err(), "{name}");
-            }
+            let file = with(|file| file.edit(name, None, change));
+            corrupt(&file, "");
+            assert!(name == "leaf_amounts" || inspect_bytes(&file).is_err(), "{name}");
         }
     }
 }
@@ -263,13 +262,7 @@ fn shared() -> Vec<u8> {
     let (n, q) = (90usize, 70usize);
     let x = ndarray::Array2::from_shape_fn((n, 2), |(i, j)| (i * 37 % 91 + j * i * i % 7) as f32);
     let mask = ndarray::Array2::from_shape_fn((n, q), |(i, j)| i > 0 && (i * 31 + j * j * 17 + i * j) % 10 != 0);
-    let indices: Vec<u32> = (0..n).flat_map(|i| (0..q).filter(move |j| (i + j) % 3 > 0).map(|j| j as u32)).collect();
-    let sizes = (0..n).map(|i| (0..q).filter(|j| (i + j) % 3 > 0).count());
-    let ptr = std::iter::once(0).chain(sizes.scan(0, |end, size| {
-        *end += size;
-        Some(*end)
-    }));
-    let labels = crate::data::LabelView::try_new(ptr.collect::<Vec<_>>(), indices, q).unwrap();
+    let labels = crate::testing::labels::on((n, q), |i, j| (i + j) % 3 > 0);
     let data = crate::data::Dataset::new(&x, labels).y_weight(crate::data::CellWeights::from(&mask));
     let forest = crate::ForestConfig::extra_trees(crate::Criterion::Gini).n_trees(3).fit(data).unwrap();
     assert!(forest.trees.iter().all(|tree| tree.leaves.records().is_some_and(|records| records.above.len() > 8)));

@@ -2,12 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{Parts, boosted, corrupt, forest, parts, refused, with_header};
+use super::parts::{Parts, boosted, corrupt, forest, parts, refused, with, with_header};
 use super::*;
 use crate::boost::Boosted;
 use crate::compress::Compressed;
 use crate::model_file::header::{MOST_DIMENSIONS, MOST_HEADER_BYTES, MOST_TENSORS};
 use crate::model_file::{Array, Extra, ModelFile, Values, inspect_bytes};
+
+/// Returns the entry of a tensor without numbers.
+fn empty(dtype: &str) -> Value {
+    json!({"dtype": dtype, "shape": [0], "data_offsets": [0, 0]})
+}
 
 #[test]
 fn a_header_put_together_again_is_the_same_model() {
@@ -98,34 +103,18 @@ fn names_that_occur_twice() {
 
 #[test]
 fn names_that_are_not_known() {
-    let mut file = parts();
-    file.header["__metadata__"]["format"] = "pt".into();
-    corrupt(&file.bytes(), "unknown field `format`");
-    let mut file = parts();
-    file.header["more"] = json!({"dtype": "U8", "shape": [0], "data_offsets": [0, 0]});
-    corrupt(&file.bytes(), "`more`, which is not known");
+    corrupt(&with(|file| file.header["__metadata__"]["format"] = "pt".into()), "unknown field `format`");
+    corrupt(&with(|file| file.header["more"] = empty("U8")), "`more`, which is not known");
     // Tensors of other kinds of models are unknown in this one.
     for name in ["step_sizes", "l1_norm"] {
-        let mut file = parts();
-        file.header[name] = json!({"dtype": "F64", "shape": [0], "data_offsets": [0, 0]});
-        corrupt(&file.bytes(), "which is not known");
+        corrupt(&with(|file| file.header[name] = empty("F64")), "which is not known");
     }
-    let mut file = parts();
-    file.header["n_nodes"]["stride"] = 1.into();
-    corrupt(&file.bytes(), "unknown field `stride`");
-    let mut file = parts();
-    let mut entry = file.entry();
-    entry["more"] = 1.into();
-    file.set_entry(&entry);
-    corrupt(&file.bytes(), "unknown field `more`");
+    corrupt(&with(|file| file.header["n_nodes"]["stride"] = 1.into()), "unknown field `stride`");
+    corrupt(&with(|file| file.edit_entry(|entry| entry["more"] = 1.into())), "unknown field `more`");
     for name in ["estimator.", "estimator.a b", "estimator.\u{e9}", &format!("estimator.{}", "x".repeat(257))] {
-        let mut file = parts();
-        file.header[name] = json!({"dtype": "U8", "shape": [0], "data_offsets": [0, 0]});
-        corrupt(&file.bytes(), "the name of an array of the estimator is invalid");
+        corrupt(&with(|file| file.header[name] = empty("U8")), "the name of an array of the estimator is invalid");
     }
-    let mut file = parts();
-    file.header["estimator.a"] = json!({"dtype": "BF16", "shape": [0], "data_offsets": [0, 0]});
-    corrupt(&file.bytes(), "is of type BF16");
+    corrupt(&with(|file| file.header["estimator.a"] = empty("BF16")), "is of type BF16");
 }
 
 #[test]
@@ -136,7 +125,7 @@ fn more_than_4096_tensors() {
         if i == MOST_TENSORS - n {
             assert!(Forest::from_bytes(&file.bytes()).is_ok());
         }
-        file.header[format!("estimator.{i}")] = json!({"dtype": "U8", "shape": [0], "data_offsets": [0, 0]});
+        file.header[format!("estimator.{i}")] = empty("U8");
     }
     corrupt(&file.bytes(), "more than 4096 tensors");
 }
@@ -166,18 +155,13 @@ fn a_tensor_that_is_missing() {
         file.header.as_object_mut().unwrap().remove(*name);
         corrupt(&file.bytes(), &format!("there is no `{name}`"));
     }
-    let mut file = parts();
-    file.header.as_object_mut().unwrap().remove("__metadata__");
-    corrupt(&file.bytes(), "missing field `__metadata__`");
-    let mut file = parts();
-    file.header["__metadata__"] = json!({});
-    corrupt(&file.bytes(), "no entry `weald`");
+    corrupt(&with(|file| file.header.as_object_mut().unwrap().remove("__metadata__")), "missing field `__metadata__`");
+    corrupt(&with(|file| file.header["__metadata__"] = json!({})), "no entry `weald`");
     for key in ["format_version", "n_features", "criterion", "outputs", "sizes"] {
-        let mut file = parts();
-        let mut entry = file.entry();
-        entry.as_object_mut().unwrap().remove(key);
-        file.set_entry(&entry);
-        corrupt(&file.bytes(), &format!("missing field `{key}`"));
+        corrupt(
+            &with(|file| file.edit_entry(|entry| entry.as_object_mut().unwrap().remove(key))),
+            &format!("missing field `{key}`"),
+        );
     }
 }
 
@@ -221,9 +205,7 @@ fn a_tensor_of_the_wrong_type() {
             corrupt(&file.bytes(), &format!("`{name}` is of type {dtype}"));
         }
     }
-    let mut file = parts();
-    file.header["n_nodes"]["dtype"] = "U9".into();
-    corrupt(&file.bytes(), "unknown variant `U9`");
+    corrupt(&with(|file| file.header["n_nodes"]["dtype"] = "U9".into()), "unknown variant `U9`");
 }
 
 #[test]
@@ -293,11 +275,8 @@ fn offsets_that_are_not_aligned_are_allowed() {
 
 #[test]
 fn bytes_after_the_last_array_or_too_few() {
-    let mut file = parts();
-    file.data.push(0);
-    corrupt(&file.bytes(), "bytes of arrays, the header tells of");
-    file.data.truncate(file.data.len() - 2);
-    corrupt(&file.bytes(), "bytes of arrays, the header tells of");
+    corrupt(&with(|file| file.data.push(0)), "bytes of arrays, the header tells of");
+    corrupt(&with(|file| file.data.pop()), "bytes of arrays, the header tells of");
 }
 
 #[test]
@@ -310,9 +289,7 @@ fn json_nested_without_end() {
         for entry in
             [deep.clone(), format!("{{\"boosting\":{deep}}}"), format!("{{\"format_version\":1,\"x\":{deep}}}")]
         {
-            let mut file = parts();
-            file.header["__metadata__"]["weald"] = entry.into();
-            corrupt(&file.bytes(), "the entry `weald`");
+            corrupt(&with(|file| file.header["__metadata__"]["weald"] = entry.into()), "the entry `weald`");
         }
         // The text that is stored with the model may be any text.
         let mut file = parts();
@@ -335,11 +312,7 @@ fn format_versions_other_than_this() {
         assert!(inspect_bytes(&file.bytes()).is_err());
     }
     for version in [json!(-1), json!(1.0), json!("1"), json!(null), json!([1])] {
-        let mut file = parts();
-        let mut entry = file.entry();
-        entry["format_version"] = version;
-        file.set_entry(&entry);
-        corrupt(&file.bytes(), "the entry `weald`");
+        corrupt(&with(|file| file.edit_entry(|entry| entry["format_version"] = version)), "the entry `weald`");
     }
 }
 

@@ -31,6 +31,12 @@ impl Parts {
         serde_json::from_str(self.header["__metadata__"]["weald"].as_str().unwrap()).unwrap()
     }
 
+    pub(super) fn edit_entry<T>(&mut self, edit: impl FnOnce(&mut Value) -> T) {
+        let mut entry = self.entry();
+        edit(&mut entry);
+        self.set_entry(&entry);
+    }
+
     pub(super) fn set_entry(&mut self, entry: &Value) {
         self.header["__metadata__"]["weald"] = entry.to_string().into();
     }
@@ -81,6 +87,13 @@ pub(super) fn forest() -> Forest {
 
 pub(super) fn parts() -> Parts {
     Parts::new(&forest().to_bytes().unwrap())
+}
+
+/// Returns the file of `forest`, as `edit` changes it.
+pub(super) fn with<T>(edit: impl FnOnce(&mut Parts) -> T) -> Vec<u8> {
+    let mut file = parts();
+    edit(&mut file);
+    file.bytes()
 }
 
 #[track_caller]

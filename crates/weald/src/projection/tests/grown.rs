@@ -242,7 +242,7 @@ fn weights_of_any_size_and_single_outputs_grow() {
     let x = features(13, 40);
     let w: Vec<f64> = (0..40).map(|i| 0.1 + 1e9 * f64::from(i % 5)).collect();
     let y = Array2::from_shape_fn((40, 1), |(i, _)| (i % 7) as f64);
-    let labels = LabelView::try_new((0..=40).map(|i| i / 2).collect::<Vec<_>>(), vec![0u32; 20], 1).unwrap();
+    let labels = crate::testing::labels::on((40, 1), |i, _| i % 2 == 1);
     for family in families() {
         for y in [Targets::Real(y.view()), Targets::Labels(labels.clone())] {
             for w in [None, Some(w.as_slice())] {
@@ -260,7 +260,7 @@ fn weights_of_any_size_and_single_outputs_grow() {
 #[test]
 fn outputs_that_never_vary_give_a_single_leaf() {
     let x = features(14, 30);
-    let nothing = Targets::Labels(LabelView::try_new(vec![0usize; 31], vec![], 12).unwrap());
+    let nothing = Targets::Labels(crate::testing::labels::on((30, 12), |_, _| false));
     let constant = Array2::from_elem((30, 12), 3.25);
     for family in families() {
         for y in [&nothing, &Targets::Real(constant.view())] {

@@ -10,7 +10,7 @@ use ndarray::Array2;
 
 use super::{Projection, ProjectionMatrix, Sparsity};
 use crate::control::Control;
-use crate::data::{LabelView, Targets};
+use crate::data::Targets;
 use crate::rng::{Key, Stream};
 
 /// Returns the families that need no data.
@@ -77,14 +77,7 @@ impl SomeTargets {
     }
 
     fn labels(&self) -> Targets<'_> {
-        let ptr: Vec<usize> = [0]
-            .into_iter()
-            .chain(self.labels.iter().scan(0, |end, row| {
-                *end += row.len();
-                Some(*end)
-            }))
-            .collect();
-        Targets::Labels(LabelView::try_new(ptr, self.labels.concat(), self.real.ncols()).unwrap())
+        Targets::Labels(crate::testing::labels::listed(&self.labels, self.real.ncols()))
     }
 
     fn classes(&self) -> Targets<'_> {
