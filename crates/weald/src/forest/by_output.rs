@@ -89,7 +89,7 @@ impl ForestConfig {
         let rows = listed((0..x.n_samples() as u32).filter(|&row| weights.is_none_or(|w| w[row as usize] > 0.0)))?;
         let categories = columns.data.categories()?;
         let grower = Arc::new(grower_of(&self.tree, &x, categories, (&rows, weights), control)?);
-        let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
+        let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len(), is_alone: false };
         let of_tree = control.shared_by(trees.len());
         let fitted = group.iter().map(|&output| {
             let y = columns.y(output, samples.rows.as_deref(), control)?;

@@ -48,7 +48,7 @@ impl TreeConfig {
         let data = data.with_observed(observed.as_ref());
         let restored = data.restored(self.criterion.takes_entries())?;
         let data = data.with_restored(restored.as_ref());
-        let fit = Fit { sampling: Sampling::All, seed: self.seed, n_trees: 1 };
+        let fit = Fit { sampling: Sampling::All, seed: self.seed, n_trees: 1, is_alone: true };
         pool::within(control.n_threads(), || {
             TrainingSet::new(self, &data, fit, control)?.grow(self, 0, Key::from_seed(self.seed), control)
         })
@@ -90,7 +90,7 @@ impl ForestConfig {
         }
         let restored = data.restored(self.tree.criterion.takes_entries())?;
         let data = data.with_restored(restored.as_ref());
-        let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len() };
+        let fit = Fit { sampling: self.sampling, seed: self.seed, n_trees: trees.len(), is_alone: false };
         let training_set = TrainingSet::new(&self.tree, &data, fit, control)?;
         let first = trees.start;
         let of_tree = control.shared_by(trees.len());
@@ -108,6 +108,8 @@ pub(super) struct Fit {
     pub(super) sampling: Sampling,
     pub(super) seed: u64,
     pub(super) n_trees: usize,
+    /// Whether there is one tree, and no ensemble that it is part of.
+    pub(super) is_alone: bool,
 }
 
 /// The data that all trees of a forest share.
@@ -161,7 +163,8 @@ impl<'a, 't> TrainingSet<'a, 't> {
             Some(grower) => grower,
             None => {
                 let samples = (&draws.rows[..], overall.as_deref());
-                Arc::new(grower_of(config, x, data.categories()?, samples, control)?)
+                let grower = grower_of(config, x, data.categories()?, samples, control)?;
+                Arc::new(if fit.is_alone { grower.alone() } else { grower })
             }
         };
         let factors = config.output_factors();
@@ -289,7 +292,7 @@ const GROWTH: u64 = 1;
 #[cfg(feature = "bench-internals")]
 pub(crate) fn seconds_of_tree(config: &TreeConfig, data: &Dataset<'_>, carry: bool) -> Result<f64> {
     let control = Control::default();
-    let fit = Fit { sampling: Sampling::All, seed: config.seed, n_trees: 1 };
+    let fit = Fit { sampling: Sampling::All, seed: config.seed, n_trees: 1, is_alone: true };
     let mut training_set = TrainingSet::new(config, data, fit, &control)?;
     let start = std::time::Instant::now();
     training_set.grower = Grower::arranged(data.x(), carry, &control)?.with_categories(data.categories()?).into();
@@ -302,7 +305,7 @@ pub(crate) fn seconds_of_tree(config: &TreeConfig, data: &Dataset<'_>, carry: bo
 #[cfg(feature = "bench-internals")]
 pub(crate) fn seconds_of_projecting(config: &ForestConfig, data: &Dataset<'_>) -> Result<f64> {
     let control = Control::default();
-    let fit = Fit { sampling: config.sampling, seed: config.seed, n_trees: config.n_trees };
+    let fit = Fit { sampling: config.sampling, seed: config.seed, n_trees: config.n_trees, is_alone: false };
     let training_set = TrainingSet::new(&config.tree, data, fit, &control)?;
     let Some(plan) = &training_set.projection else { return Ok(0.0) };
     let mut seconds = 0.0;

@@ -13,7 +13,9 @@
 //!
 //! The categories of one side are *listed*, and all others go right: those of the other side, those that the node did
 //! not have during training, and missing values. The side with missing values is never listed. If there are no missing
-//! values, the side with less weight is listed.
+//! values, a tree of its own lists the lighter side. In an ensemble the weights of the sides are the probabilities to be
+//! the side of others: so its trees have the mean of the node for a category that they have not seen, while all trees
+//! that follow the heavier side agree on one leaf, and are too sure of it.
 //!
 //! What the best set gains by chance is taken from the scores of all sets: see [`super::chance`].
 //!
@@ -435,7 +437,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             let n = sets.order.places.len();
             let lists_moved = match sums.missing {
                 Some(_) => !moves_missing,
-                None => 2.0 * (0..n).filter(|&at| moved(at)).map(weight).sum::<f64>() <= self.weight,
+                None => self.is_listed(feature, (0..n).filter(|&at| moved(at)).map(weight).sum()),
             };
             let of_side = (0..n).filter(|&at| moved(at) == lists_moved);
             listed.extend(of_side.map(|at| sums.categories[sets.order.places[at] as usize]));
@@ -523,7 +525,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
                 return Ok(());
             }
             let weight_drawn = if moves_drawn { weight_moved } else { scan.weight - weight_moved };
-            let lists_drawn = has_missing || 2.0 * weight_drawn <= scan.weight;
+            let lists_drawn = has_missing || scan.is_listed(feature, weight_drawn);
             listed.clear();
             PURPOSE.reserve(listed, present.len())?;
             listed.extend(present.iter().filter(|&&category| drawn.contains(category.into()) == lists_drawn));

@@ -90,6 +90,8 @@ pub(crate) struct Rules {
     pub(crate) n_features: usize,
     /// Whether each feature is categorical; `None` if no feature is.
     pub(crate) categories: Option<Arc<[bool]>>,
+    /// Whether there is one tree, and no ensemble that it is part of.
+    pub(crate) is_alone: bool,
     /// Weight of the root, in units.
     pub(crate) total: Total,
     /// Largest weight of a sample, in units.
@@ -214,3 +216,4 @@ const LEFT: u64 = 2;
 const RIGHT: u64 = 3;
 const MISSING_SIDES: u64 = 4;
 const SUBSETS: u64 = 5;
+const UNSEEN_SIDES: u64 = 6;

@@ -4,7 +4,7 @@ use super::categories::Categories;
 use super::constraint::CutSide;
 use super::cut::Cut;
 use super::monotonic::InRange;
-use super::{MISSING_SIDES, Rules, SUBSETS, Split, Splitter, THRESHOLDS, Task};
+use super::{MISSING_SIDES, Rules, SUBSETS, Split, Splitter, THRESHOLDS, Task, UNSEEN_SIDES};
 use crate::control::Control;
 use crate::criterion::NodeCriterion;
 use crate::data::sort::SortMemory;
@@ -210,6 +210,15 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
     /// Returns the index of the best cut so far among the sets of categories of a feature, if it is one of them.
     pub(super) fn best_subset_of(&self, feature: u32) -> Option<u32> {
         self.best.cut.filter(|best| best.feature == feature)?.cut.subset()
+    }
+
+    /// Returns whether a side of this weight is listed, if no value is missing. Values that the node has not seen then go
+    /// to the other side.
+    pub(super) fn is_listed(&self, feature: u32, weight: f64) -> bool {
+        let lighter = weight.min(self.weight - weight);
+        let chance = || self.key.child(UNSEEN_SIDES).uniform(feature.into());
+        let lists_lighter = self.rules.is_alone || lighter <= chance() * self.weight;
+        (weight == lighter) == lists_lighter
     }
 
     /// Returns the key for random sets of categories of a feature.

@@ -203,6 +203,7 @@ impl Problem {
                 n_drawn: self.n_drawn,
                 n_features: self.p,
                 categories: self.categories.contains(&true).then(|| self.categories.clone().into()),
+                is_alone: false,
                 total: Total::of_all(units.iter().copied(), &Workers::One).unwrap(),
                 largest_weight: units.iter().copied().max().unwrap() as f64,
                 of_one: units.iter().copied().max().unwrap() as f64,

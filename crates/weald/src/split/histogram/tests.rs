@@ -168,6 +168,7 @@ impl Problem {
             n_drawn: self.n_drawn,
             n_features: self.x.ncols(),
             categories: self.kinds().map(Into::into),
+            is_alone: false,
             total: Total::of_all(data.units.iter().copied(), &Workers::One).unwrap(),
             largest_weight: data.units.iter().copied().max().unwrap() as f64,
             of_one: data.units.iter().copied().max().unwrap() as f64,

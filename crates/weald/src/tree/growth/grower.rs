@@ -125,6 +125,8 @@ pub(crate) struct Grower<'a> {
     features: FeatureSubset,
     /// Whether each feature of X is categorical; `None` if none is.
     categories: Option<Arc<[bool]>>,
+    /// Whether there is one tree, and no ensemble that it is part of.
+    is_alone: bool,
 }
 
 /// If a node draws at least this fraction of the features, columns are sorted once and carried down. Below it, sorting
@@ -142,6 +144,11 @@ impl<'a> Grower<'a> {
     pub(crate) fn with_categories(self, categories: Option<Vec<bool>>) -> Self {
         debug_assert!(self.bins.is_none());
         Grower { categories: categories.map(Arc::from), ..self }
+    }
+
+    /// Returns the grower of one tree that is no part of an ensemble.
+    pub(crate) fn alone(self) -> Self {
+        Grower { is_alone: true, ..self }
     }
 
     /// Converts `x`, which must be validated, to columns that are either carried down or collected at each node.
@@ -162,7 +169,7 @@ impl<'a> Grower<'a> {
             Matrix::Csc(x) => TrainX::Sparse(SparseColumns { by_row: x.try_transposed(control)?, by_column: x.view() }),
             Matrix::Csr(x) => TrainX::Sparse(SparseColumns { by_column: x.try_transposed(control)?, by_row: x.view() }),
         };
-        Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default(), categories: None })
+        Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default(), categories: None, is_alone: false })
     }
 
     /// Creates a grower for trees that use `n_of_tree` of the features (see [`Grower::of_drawn`]). With `max_bins`, the
@@ -255,7 +262,8 @@ impl<'a> Grower<'a> {
 
     fn coded(x: TrainX<'a>, bins: Bins, n_features: usize, categories: Option<Vec<bool>>) -> Self {
         let categories = categories.map(Arc::from);
-        Grower { x, bins: Some(Arc::new(bins)), n_features, features: FeatureSubset::default(), categories }
+        let features = FeatureSubset::default();
+        Grower { x, bins: Some(Arc::new(bins)), n_features, features, categories, is_alone: false }
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -282,7 +290,7 @@ impl<'a> Grower<'a> {
         let x = self.x.narrowed(&features, config.min_samples_leaf, control)?;
         let features = self.features.narrowed(&features)?;
         let (bins, categories) = (self.bins.clone(), self.categories.clone());
-        Ok(Some(Grower { x, bins, n_features: self.n_features, features, categories }))
+        Ok(Some(Grower { x, bins, n_features: self.n_features, features, categories, is_alone: self.is_alone }))
     }
 
     /// Returns for each feature in `x` whether it is categorical.
@@ -359,6 +367,7 @@ impl<'a> Grower<'a> {
             n_drawn: config.max_features.resolve(self.n_held())? as u32,
             n_features: self.n_held(),
             categories: self.held_categories()?,
+            is_alone: self.is_alone,
             total: sample.total,
             largest_weight: sample.largest as f64,
             of_one: sample.of_one,
