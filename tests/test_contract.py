@@ -31,6 +31,7 @@ from conftest import (
     model_bytes,
 )
 from estimator_checks import with_estimator_checks
+from every import EVERY, problem
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
@@ -41,6 +42,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from weald.projection import RademacherProjection
+from weald.voting import BaseVoting
 
 # The tolerance for sums and means of at most a few hundred float64 numbers in another order: about 1e-14 of the
 # largest.
@@ -384,6 +386,48 @@ def test_topk_of_one_output_names_classes(name):
     np.testing.assert_array_equal(model.classes_[indices[:, 0]], model.predict(X))
     several = make(name).fit(*make_data(name, outputs="several"))
     assert not hasattr(several, "predict_topk")
+
+
+OF_NUMBERS = [name for name, entry in EVERY.items() if "numbers" in entry.outputs and "Conformal" not in name]
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_topk_of_numbers_is_the_head_of_the_sorted_predictions(name, monkeypatch):
+    """As for ratings: what is known of a sample is left out, and so is what is small."""
+    entry = EVERY[name]
+    X, Y = problem("numbers")
+    Y = pd.DataFrame(np.c_[Y, Y[:, :1] - Y[:, 1:2], Y[:, 0] ** 2], columns=[f"item {j}" for j in range(Y.shape[1] + 2)])
+    model = entry.build()
+    if not entry.refits:
+        Y = Y.iloc[:, :-2]
+    model.fit(X, Y)
+    X, k = X[:20].astype(np.float32), Y.shape[1]
+    predicted = np.asarray(model.predict(X))
+    order = np.argsort(-predicted, axis=1, kind="stable")
+    ranked = np.take_along_axis(predicted, order, axis=1)
+    for size in (10**6, 3 * k):
+        monkeypatch.setattr("weald._ranking.ranks.BLOCK_SCORES", size)
+        indices, found = model.predict_topk(X, k)
+        np.testing.assert_array_equal(indices, order)
+        np.testing.assert_array_equal(found, ranked)
+        known = sparse.csr_array(predicted >= np.median(predicted))
+        for exclude in (known, known.toarray(), pd.DataFrame(known.toarray(), columns=Y.columns)):
+            indices, found = weald.topk(model, X, k, exclude=exclude, min_score=predicted.min() + 1e-9, chunk_size=7)
+            for row, (left, scores) in enumerate(zip(indices, found, strict=True)):
+                kept = [j for j in order[row] if not known[row, j] and predicted[row, j] > predicted.min()]
+                assert left.tolist() == kept + [-1] * (k - len(kept))
+                assert np.isneginf(scores[len(kept) :]).all()
+    names, _ = model.predict_topk(X, 1, names=True)
+    assert names[:, 0].tolist() == Y.columns[order[:, 0]].tolist()
+    if not isinstance(model, BaseVoting):
+        one, scores = weald.Predictor(model).predict_topk(X[3], 2, exclude=[0])
+        both = model.predict_topk(X[3:4], 2, exclude=[0])
+        np.testing.assert_array_equal(one, both[0][0])
+        np.testing.assert_array_equal(scores, both[1][0])
+    with pytest.raises(ValueError, match=r"scores must be 'auto' for .*, which has no predict_proba"):
+        model.predict_topk(X, 1, scores="probability")
+    if entry.refits and "number" in entry.outputs:
+        assert not hasattr(entry.build().fit(X, Y["item 0"].to_numpy()[:20]), "predict_topk")
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

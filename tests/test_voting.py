@@ -123,7 +123,7 @@ def test_numbers_are_the_weighted_mean(kind):
     np.testing.assert_allclose(dense(found), wanted, rtol=1e-14)
     assert sparse.issparse(found) == (kind == "sparse numbers")
     assert not hasattr(model, "predict_proba")
-    assert not hasattr(model, "predict_topk")
+    assert hasattr(model, "predict_topk") == (kind != "number")
     assert not hasattr(model, "classes_")
     assert is_regressor(model)
     assert not is_classifier(model)

@@ -68,7 +68,7 @@ def _are_weights(around: Any, weights: Any) -> None:
     need(is_valid, f"{n} floats from 0 to 1, the largest of them 1", weights)
 
 
-class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
+class BaseVoting(BestLabels, NamedOutputs, Around, BaseHeterogeneousEnsemble):
     """The members of a mean: their fits, their weights."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -310,6 +310,18 @@ class BaseVoting(NamedOutputs, Around, BaseHeterogeneousEnsemble):
     def _n_samples(self, X: Any) -> int:
         return checks.count_samples(X)
 
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        """Blocks of samples with about eight million scores."""
+        return ranks.blocks_of(X, self.n_outputs_)
+
+    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
+        return X, self._n_samples(X)
+
+    def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        middle = 0.5 if as_margins and is_classifier(self) else 0.0
+        means = map(self._mean, self._blocks(X))
+        return ranks.ranked_parts(((mean.toarray() if is_sparse(mean) else mean) - middle for mean in means), k, marked)
+
     # --- files -------------------------------------------------------------------------------------------------------
 
     def _prove(self) -> None:
@@ -346,7 +358,7 @@ def _are_classes(around: Any, classes: Any) -> None:
     return None
 
 
-class BaseVotingClassifier(BestLabels, BaseVoting):
+class BaseVotingClassifier(BaseVoting):
     """What `VotingClassifier` computes."""
 
     _is_kind = staticmethod(is_classifier)
@@ -493,10 +505,6 @@ class BaseVotingClassifier(BestLabels, BaseVoting):
         pairs = zip(outputs.probabilities(model, X, n), self._classes, strict=True)
         wide = [outputs.in_columns(part, known, wanted, f"estimator {name!r}") for (part, known), wanted in pairs]
         return wide[0] if self.n_outputs_ == 1 else wide
-
-    def _blocks(self, X: Any) -> Iterator[Any]:
-        """Blocks of samples with about eight million scores."""
-        return ranks.blocks_of(X, self.n_outputs_)
 
 
 def _is_pair(pair: object) -> bool:
@@ -746,13 +754,6 @@ class VotingClassifier(ClassifierMixin, BaseVotingClassifier):
         floor = ranks.checked_min_score(min_score)
         parts = [ranks.at_least(self._mean(rows), floor) for rows in self._blocks(X)]
         return parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
-
-    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
-        return X, self._n_samples(X)
-
-    def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
-        means = (self._mean(rows) for rows in self._blocks(X))
-        return ranks.ranked_parts((mean - 0.5 if as_margins else mean for mean in means), k, marked)
 
     @of_one_fit
     def score(

@@ -150,7 +150,7 @@ indices : ndarray of shape (n_samples, k), int64 or with `names=True` of objects
     Indices of labels, positions in `classes_`, or their names, in decreasing order of the score; of equal ones, the lower
     index comes first. If `min_score` and `exclude` leave fewer than `k`, the last places are -1, or None for names.
 scores : float64 ndarray of shape (n_samples, k)
-    Their scores. Where there is no label, the probability 0 or the margin minus infinity.
+    Their scores. Where there is no label, the probability 0, or minus infinity as the margin or the number.
 
 # least_stored
 min_score : float, default=0

@@ -123,13 +123,15 @@ def has_labels(estimator: NamedOutputs) -> bool:
 
 
 def ranks_columns(estimator: NamedOutputs) -> bool:
-    """Whether columns of scores can be ranked: after a fit on labels or on one output of classes."""
+    """Whether columns of scores can be ranked: after a fit on labels, one output of classes, or several numbers."""
     check_fitted(estimator)
-    return is_classifier(estimator) and (estimator.n_outputs_ == 1 or estimator._label_format is not None)
+    if not is_classifier(estimator):
+        return estimator.n_outputs_ > 1
+    return estimator.n_outputs_ == 1 or estimator._label_format is not None
 
 
 class BestLabels:
-    """Classifiers that rank their labels, or the classes of one output."""
+    """Models that rank their labels, the classes of one output, or several numbers."""
 
     n_outputs_: int
     n_classes_: Any
@@ -148,9 +150,10 @@ class BestLabels:
         min_score: float | None = None,
         exclude: MatrixLike | None = None,
     ) -> tuple[NDArray[Any], Float]:
-        """Predict the `k` labels, or classes of one output, with the largest scores.
+        """Predict the `k` labels, classes of one output, or outputs of several numbers, with the largest scores.
 
-        The scores of all labels are never held at once. Thresholds are not used.
+        The scores of all labels are never held at once. Thresholds are not used. Scores of numbers, such as ratings, are
+        those of `predict`.
 
         Parameters
         ----------
@@ -177,7 +180,7 @@ class BestLabels:
             the lower index comes first. If `min_score` and `exclude` leave fewer than `k`, the last places are -1, or
             None for names.
         scores : float64 ndarray of shape (n_samples, k)
-            Their scores. Where there is no label, the probability 0 or the margin minus infinity.
+            Their scores. Where there is no label, the probability 0, or minus infinity as the margin or the number.
 
         Raises
         ------
@@ -187,7 +190,8 @@ class BestLabels:
         """
         check_fitted(self)
         X, n_samples = self._to_rank(X)
-        width = self.n_classes_ if self._label_format is None else self.n_outputs_
+        has_classes = is_classifier(self) and self._label_format is None
+        width = self.n_classes_ if has_classes else self.n_outputs_
         has_probabilities, has_margins = hasattr(self, "predict_proba"), hasattr(self, "decision_function")
         as_margins = ranks.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
         k, floor = ranks.checked_k(k, width), ranks.checked_floor(min_score, as_margins)
@@ -202,7 +206,8 @@ class BestLabels:
 
     def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
         """Samples as `_k_best` takes them, and their number."""
-        return X, count_samples(X)
+        checked: Any = self._check_predict(X) if isinstance(self, BaseModel) else X
+        return checked, count_samples(checked)
 
     @abstractmethod
     def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
@@ -210,7 +215,7 @@ class BestLabels:
 
     def _names_to_rank(self) -> NDArray[Any]:
         """What columns of scores are: the classes, or the names of the labels."""
-        if self._label_format is None:
+        if is_classifier(self) and self._label_format is None:
             return np.asarray(self.classes_)
         found: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
         if found is None:

@@ -73,7 +73,7 @@ def accuracy_of(estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: 
     return masks.accuracy(wrong, mask, weights)
 
 
-class BaseRegressor(RegressorMixin, BaseModel):
+class BaseRegressor(BestLabels, RegressorMixin, BaseModel):
     """Predictions of numerical outputs."""
 
     def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_weight: YWeight = None) -> Target:
@@ -149,6 +149,10 @@ class BaseRegressor(RegressorMixin, BaseModel):
             return self._predict_in_blocks(X, lambda rows: build(self._forest.predict(rows, self._n_threads(rows))))
         scores = self._scores(X)
         return scores[:, 0] if self.n_outputs_ == 1 else scores
+
+    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        parts = (self._of_scores(self._scores_of(rows)) for rows in ranks.blocks_of(X, self.n_outputs_))
+        return ranks.ranked_parts(parts, k, marked, self._n_threads(X))
 
     def _is_sparse_numbers(self) -> bool:
         check_fitted(self)
@@ -366,10 +370,6 @@ class BaseClassifier(BestLabels, ClassifierMixin, BaseModel):
         found = self._by_output((scores - self._threshold) * self._unit())
         is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
         return found[:, 0] if is_single else found
-
-    def _to_rank(self, X: MatrixLike) -> tuple[Any, int]:
-        checked = self._check_predict(X)
-        return checked, checked.shape[0]
 
     def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         indices, found = self._forest.predict_topk(X, k, self._n_threads(X), ranks.cells_of(marked))

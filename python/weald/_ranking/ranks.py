@@ -266,15 +266,14 @@ def checked_min_score(min_score: object) -> float:
 
 
 def are_margins(scores: object, has_probabilities: bool, has_margins: bool, name: str) -> bool:
-    """Whether the argument `scores` of a classifier called `name` asks for margins, and not for probabilities."""
+    """Whether the argument `scores` of a model called `name` asks for margins, and not for probabilities."""
     checks.choice("scores", scores, "auto", "probability", "margin")
     if scores == "auto":
         return not has_probabilities
     if not (has_margins if scores == "margin" else has_probabilities):
         method, other = ("decision_function", "probability") if scores == "margin" else ("predict_proba", "margin")
-        raise ValueError(
-            f"scores must be 'auto' or {other!r} for {name}, which has no {method} after this fit, got {scores!r}"
-        )
+        accepted = f"'auto' or {other!r}" if has_probabilities or has_margins else "'auto'"
+        raise ValueError(f"scores must be {accepted} for {name}, which has no {method} after this fit, got {scores!r}")
     return scores == "margin"
 
 

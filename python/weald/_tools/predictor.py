@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.pipeline import Pipeline
 
 from weald import _weald
@@ -315,11 +315,11 @@ class Predictor:
     def _from_scores(self, name: str) -> Callable[..., Any] | None:
         """The model's method `name`, if its result is a function of the dense scores of the engine alone."""
         model = self._model
-        if not hasattr(model, name):
+        if not hasattr(model, name) or (name == "predict_topk" and (self._parts is None or not is_classifier(model))):
             return None
         if self._parts is not None:
             return _decided if name == "predict" else _method(model, name)
-        if self._scores_of is None or name == "predict_topk":
+        if self._scores_of is None:
             return None
         if name == "predict" and (_is_sparse(model, "_is_sparse_numbers") or _is_sparse(model, "_is_sparse_labels")):
             return None

@@ -30,15 +30,16 @@ def topk(
     chunk_size: int | None = None,
     verbose: int = 0,
 ) -> tuple[NDArray[Any], Float]:
-    """Predict the `k` highest-scoring labels of each sample, by a classifier or a pipeline that ends with one.
+    """Predict the `k` highest-scoring labels or outputs of each sample, by a model or a pipeline that ends with one.
 
     For a pipeline, X is transformed by the first steps and passed to `predict_topk` of the last step.
 
     Parameters
     ----------
     estimator : estimator or Pipeline
-        A fitted classifier of weald, `weald.VotingClassifier`, `weald.multilabel.TunedThresholds` or `CalibratedLabels`, or a
-        `sklearn.pipeline.Pipeline` that ends with one of them. Each of these may be wrapped in `FrozenEstimator`.
+        A fitted classifier of weald, `weald.VotingClassifier`, `weald.multilabel.TunedThresholds` or `CalibratedLabels`, a
+        regressor with several outputs, or a `sklearn.pipeline.Pipeline` that ends with one of them. Each of these may be
+        wrapped in `FrozenEstimator`.
     X : {array-like, sparse matrix} of n_samples samples
         Samples, in any form that the model or the first step of the pipeline accepts.
     k : int
@@ -67,12 +68,12 @@ def topk(
         the lower index comes first. If `min_score` and `exclude` leave fewer than `k`, the last places are -1, or
         None for names.
     scores : float64 ndarray of shape (n_samples, k)
-        Their scores. Where there is no label, the probability 0 or the margin minus infinity.
+        Their scores. Where there is no label, the probability 0, or minus infinity as the margin or the number.
 
     Raises
     ------
     TypeError
-        If the classifier has no `predict_topk`.
+        If the model has no `predict_topk`.
     ValueError
         If a parameter or the input is not valid.
 
@@ -91,8 +92,8 @@ def topk(
     check_is_instance(final)
     if not hasattr(final, "predict_topk"):
         raise TypeError(
-            "estimator must be a classifier of weald that was fitted on labels or one output of classes, or a "
-            f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
+            "estimator must be a model of weald that was fitted on labels, one output of classes or several numbers, or "
+            f"a pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
         )
 
     def of(rows: Any, left_out: Any) -> tuple[NDArray[Any], Float]:
