@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use weald::{Error, ErrorKind};
 
 /// Names of arguments and values in the engine's messages, and their names in Python.
-const WORDS: [(&str, &str); 32] = [
+const WORDS: [(&str, &str); 31] = [
     ("precision", "dtype"),
     ("Byte", "'int8'"),
     ("be Half or Single for labels and classes", "be 'float16' or 'float32' for labels and classes"),
@@ -33,7 +33,6 @@ const WORDS: [(&str, &str); 32] = [
     ("Gini", "'gini'"),
     ("Entropy", "'entropy'"),
     ("Pca", "'pca'"),
-    ("Brent", "'brent'"),
     ("be Newton if samples are spread over workers", "be 'newton' if samples are spread over workers"),
     (
         "be Newton for three and more classes if samples are spread over workers",

@@ -193,7 +193,7 @@ pub use linear::{
     Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearConfig, LinearLoss, LinearModel, LinearScorer,
     LinearScratch,
 };
-pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
+pub use loss::{Bounds, Domain, LineProblem, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm, reserve};
 pub use model::{
     Additive, DecisionPath, Direction, LabelScores, SparseScores, StagedScores, StoredScores, Term, TopK, TreeWeighting,

@@ -7,7 +7,6 @@ use crate::data::{Outputs, Targets};
 use crate::error::{Error, Result};
 use crate::forest::config::Sampling;
 use crate::loss::LossKind;
-use crate::loss::steps::line_search::LineSearch;
 use crate::loss::steps::newton::Regularization;
 use crate::projection::{NProjections, Projection};
 use crate::setters::setters;
@@ -92,8 +91,6 @@ pub struct BoostConfig {
     /// With [`LeafEstimation::Newton`], a leaf whose sum of second derivatives for a score is less than this adds
     /// nothing to the score: finite, at least 0. It is not supported for the same losses.
     pub min_sum_hessian_in_leaf: f64,
-    /// How steps without a closed form are found.
-    pub line_search: LineSearch,
     /// Maximum number of bins for each feature, 2 to 255: values in the same bin are not distinguished. `None`
     /// distinguishes all values. For a feature with no more distinct values than bins, the search for splits is exact
     /// in both cases.
@@ -118,7 +115,6 @@ setters! { BoostConfig {
     leaf_estimation: LeafEstimation,
     l2_regularization: f64,
     min_sum_hessian_in_leaf: f64,
-    line_search: LineSearch,
     max_bins: impl Into<Option<usize>>,
     n_iter_no_change: impl Into<Option<usize>>,
     tol: f64,
@@ -150,7 +146,6 @@ impl BoostConfig {
             leaf_estimation: LeafEstimation::Newton,
             l2_regularization: 1.0,
             min_sum_hessian_in_leaf: 1e-3,
-            line_search: LineSearch::Newton,
             max_bins: Some(MOST_BINS),
             n_iter_no_change: None,
             tol: 1e-4,

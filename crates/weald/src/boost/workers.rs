@@ -19,7 +19,6 @@ use crate::data::{Dataset, LabelView, Matrix, Outputs, SparseView, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{AllReduce, Reduce, Workers};
 use crate::loss::LossKind;
-use crate::loss::steps::line_search::LineSearch;
 use crate::rounds::Unobserved;
 
 impl BoostConfig {
@@ -31,7 +30,7 @@ impl BoostConfig {
     ///
     /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or
     /// the log loss of labels and classes. The following are not supported: other losses, whose leaves or steps
-    /// evaluate samples one by one; [`LineSearch::Brent`], and line searches for three or more classes; early stopping;
+    /// evaluate samples one by one; line searches for three or more classes; early stopping;
     /// categories, monotonic constraints, masked y, margins and balanced class weights.
     ///
     /// A worker sends, for each stage: for each node that is searched, the histogram of the features drawn, only for the
@@ -115,16 +114,12 @@ impl BoostConfig {
             let must = "be SquaredError or LogLoss if samples are spread over workers";
             return refuse("loss", self.loss.name(), must);
         }
-        if let (LossKind::LogLoss, LeafEstimation::LineSearch) = (&self.loss, self.leaf_estimation) {
-            if self.line_search != LineSearch::Newton {
-                return refuse("line_search", "Brent", "be Newton if samples are spread over workers");
-            }
-            if let Outputs::Classes { .. } = &outputs
-                && n_scores(&outputs) > 1
-            {
-                let must = "be Newton for three and more classes if samples are spread over workers";
-                return refuse("leaf_estimation", "LineSearch", must);
-            }
+        if let (LossKind::LogLoss, LeafEstimation::LineSearch, Outputs::Classes { .. }) =
+            (&self.loss, self.leaf_estimation, &outputs)
+            && n_scores(&outputs) > 1
+        {
+            let must = "be Newton for three and more classes if samples are spread over workers";
+            return refuse("leaf_estimation", "LineSearch", must);
         }
         let weights = data.weight_of_worker()?;
         self.check_domain(Names::TRAINING.y, data.y(), weights.as_deref())

@@ -2,7 +2,6 @@
 
 use super::column::ColumnLoss;
 use super::quantile::{Quantile, with_distance};
-use super::steps::line_search::LineSearch;
 use super::steps::newton::Regularization;
 use super::{Domain, LineProblem, Loss};
 use crate::control::Control;
@@ -40,8 +39,8 @@ impl Loss for AbsoluteError {
     }
 
     /// Returns the lower median of r / g with weights w |g|, or 0 if all directions are zero.
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        MEDIAN.step(problem, search)
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
+        MEDIAN.step(problem)
     }
 }
 
@@ -52,7 +51,7 @@ impl ColumnLoss for AbsoluteError {
     }
 
     /// Returns the lower weighted median of the residuals, without a bound on its magnitude.
-    fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization, search: LineSearch) -> Result<f64> {
-        MEDIAN.leaf_value(problem, regularization, search)
+    fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization) -> Result<f64> {
+        MEDIAN.leaf_value(problem, regularization)
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::rows::{RowLoss, RowSums};
-use super::steps::line_search::LineSearch;
 use super::steps::newton::{Change, LeafTotals, Regularization, newton_step};
 use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
 use crate::control::Control;
@@ -47,18 +46,13 @@ pub(crate) trait ColumnLoss: Loss {
 
     /// Returns the regularized Newton step along a line, or an equivalent step. The loss at the step is not above that
     /// at 0. By default, it is the minimum if there is no curvature.
-    fn newton_step(
-        &self,
-        problem: &LineProblem<'_>,
-        regularization: Regularization,
-        search: LineSearch,
-    ) -> Result<f64> {
-        newton_step(self, problem, regularization, search, f64::INFINITY)
+    fn newton_step(&self, problem: &LineProblem<'_>, regularization: Regularization) -> Result<f64> {
+        newton_step(self, problem, regularization, f64::INFINITY)
     }
 
     /// Returns what a leaf adds to the scores of its samples, which is the same for all of them.
-    fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization, search: LineSearch) -> Result<f64> {
-        self.newton_step(problem, regularization, search)
+    fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization) -> Result<f64> {
+        self.newton_step(problem, regularization)
     }
 
     /// Returns bounds on the change of the loss over a leaf if the scores of its samples change by `step`, from the
@@ -158,7 +152,7 @@ impl Loss for Arc<dyn Loss> {
         fn values(y: &[f64], scores: &[f64], values: &mut [f64]);
         fn derivatives(y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]);
         fn start(y: &[f64], weights: &[f64], control: &Control) -> Result<f64>;
-        fn step(problem: &LineProblem<'_>, search: LineSearch) -> Result<f64>;
+        fn step(problem: &LineProblem<'_>) -> Result<f64>;
     }
 }
 

@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::data::Outputs;
 use crate::elementary::exp;
 use crate::error::Result;
-use crate::loss::steps::line_search::{LineSearch, newton_or_brent};
+use crate::loss::steps::line_search::newton_or_brent;
 
 /// The exponential loss. If −yf is above 80, the loss continues as its tangent, so that gradients fit in float32, and
 /// sums of their squares in float64.
@@ -48,11 +48,10 @@ impl Loss for Exponential {
     }
 
     /// Newton's method applies because |ℓ'''| ≤ ℓ''.
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        // On the tangent, the curvature is only an upper bound, and Newton's method would end before the minimum.
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
+        // On the tangent, the curvature is only an upper bound.
         let is_far = problem.moving().any(|(y, f, _, _)| -y * f > LARGEST_EXPONENT);
-        let search = if is_far { LineSearch::Brent } else { search };
-        newton_or_brent(self, problem, problem.largest_direction(), search)
+        newton_or_brent(self, problem, problem.largest_direction(), is_far)
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Bounds, Domain, LineProblem, Loss, ROWS};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::Rounding;
-use crate::loss::steps::line_search::{Kink, LineSearch, piecewise_linear_minimum};
+use crate::loss::steps::line_search::{Kink, piecewise_linear_minimum};
 
 /// The hinge loss.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Loss for Hinge {
     }
 
     /// Returns the kink where the slope changes its sign. If there are several minima, it is the one nearest to 0.
-    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
         let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         let mut first_slope = 0.0;
         let mut kinks = ROWS.with_capacity(problem.y.len())?;

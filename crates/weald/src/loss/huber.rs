@@ -4,7 +4,6 @@
 //! Source: Huber, *Robust estimation of a location parameter* (1964).
 
 use super::column::ColumnLoss;
-use super::steps::line_search::LineSearch;
 use super::steps::newton::Regularization;
 use super::{Bounds, Domain, LineProblem, Loss, LossKind, LossParameter};
 use crate::error::Result;
@@ -65,8 +64,8 @@ impl Loss for Huber {
 
 impl ColumnLoss for Huber {
     /// Returns the minimum, because the curvature reflects only the samples within δ.
-    fn newton_step(&self, problem: &LineProblem<'_>, _: Regularization, search: LineSearch) -> Result<f64> {
-        self.step(problem, search)
+    fn newton_step(&self, problem: &LineProblem<'_>, _: Regularization) -> Result<f64> {
+        self.step(problem)
     }
 }
 
@@ -125,8 +124,8 @@ mod tests {
             let (zeros, ones) = (vec![0.0; y.len()], vec![1.0; y.len()]);
             let constants = LineProblem { y: &y, scores: &zeros, direction: &ones, weights: &weights, control };
             let start = loss.start(&y, &weights, &Control::default()).unwrap();
-            let steps = [LineSearch::Newton, LineSearch::Brent].map(|search| loss.step(&along, search).unwrap());
-            for (problem, found) in [(constants, start), (along, steps[0]), (along, steps[1])] {
+            let step = loss.step(&along).unwrap();
+            for (problem, found) in [(constants, start), (along, step)] {
                 let value = |place: f64| problem.loss(&loss, place).unwrap();
                 prop_assert!(value(found) <= value(0.0));
                 // The loss is convex, so a point is the minimum if no step to either side decreases the loss.

@@ -7,7 +7,6 @@
 use super::column::{ColumnLoss, NumberColumn, forwarded};
 use super::kernels::float::Float;
 use super::outputs::ColumnLosses;
-use super::steps::line_search::LineSearch;
 use super::steps::newton::Regularization;
 use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
 use crate::control::Control;
@@ -94,8 +93,8 @@ impl Loss for KnownCells<'_> {
         if known_y.is_empty() { Ok(0.0) } else { self.0.start(&known_y, &weights, control) }
     }
 
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        self.search(problem, |problem| self.0.step(problem, search))
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
+        self.search(problem, |problem| self.0.step(problem))
     }
 }
 
@@ -161,17 +160,12 @@ impl ColumnLoss for KnownCells<'_> {
         fn has_float32_scores() -> bool;
     }
 
-    fn newton_step(
-        &self,
-        problem: &LineProblem<'_>,
-        regularization: Regularization,
-        search: LineSearch,
-    ) -> Result<f64> {
-        self.search(problem, |problem| self.0.newton_step(problem, regularization, search))
+    fn newton_step(&self, problem: &LineProblem<'_>, regularization: Regularization) -> Result<f64> {
+        self.search(problem, |problem| self.0.newton_step(problem, regularization))
     }
 
-    fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization, search: LineSearch) -> Result<f64> {
-        self.search(problem, |problem| self.0.leaf_value(problem, regularization, search))
+    fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization) -> Result<f64> {
+        self.search(problem, |problem| self.0.leaf_value(problem, regularization))
     }
 
     fn change(&self, y: f64, score: f64, step: f64) -> f64 {
@@ -213,15 +207,14 @@ mod tests {
         for kind in [LossKind::SquaredError, LossKind::AbsoluteError, LossKind::Poisson] {
             let loss = kind.as_column();
             let of_known = KnownCells(loss);
-            let search = LineSearch::Newton;
-            assert_eq!(of_known.step(&masked, search).unwrap(), loss.step(&known, search).unwrap());
+            assert_eq!(of_known.step(&masked).unwrap(), loss.step(&known).unwrap());
             assert_eq!(
                 of_known.start(&y, &weights, &control).unwrap(),
                 loss.start(&known_y, &known_weights, &control).unwrap()
             );
             assert_eq!(
-                of_known.newton_step(&masked, regularization, search).unwrap(),
-                loss.newton_step(&known, regularization, search).unwrap()
+                of_known.newton_step(&masked, regularization).unwrap(),
+                loss.newton_step(&known, regularization).unwrap()
             );
             let (mut values, mut gradients, mut curvatures) = ([9.0; 5], [9.0; 5], [9.0; 5]);
             of_known.values(&y, &scores, &mut values);
@@ -238,6 +231,6 @@ mod tests {
         }
         let nothing = [f64::NAN; 5];
         let none = LineProblem { y: &nothing, ..masked };
-        assert_eq!(KnownCells(LossKind::AbsoluteError.as_column()).step(&none, LineSearch::Newton).unwrap(), 0.0);
+        assert_eq!(KnownCells(LossKind::AbsoluteError.as_column()).step(&none).unwrap(), 0.0);
     }
 }

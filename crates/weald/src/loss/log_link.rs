@@ -6,7 +6,6 @@
 //! stay those of the point where it begins. They are then upper bounds, so that Newton steps still decrease the loss.
 
 use super::column::{ColumnLoss, NumberColumn};
-use super::steps::line_search::LineSearch;
 use super::steps::newton::{Regularization, newton_step};
 use super::{LARGEST_STEP, LineProblem, Loss, weight_of_absent};
 use crate::control::Control;
@@ -76,12 +75,7 @@ impl<L: Deviance> ColumnLoss for L {
     /// The step is halved until the loss does not increase. Initially, no score moves by more than [`LARGEST_STEP`]: if
     /// scores are far from the optimum of their samples, the second derivative is small compared with the gradient, and
     /// the whole step would be so long that halvings could not compensate for it.
-    fn newton_step(
-        &self,
-        problem: &LineProblem<'_>,
-        regularization: Regularization,
-        search: LineSearch,
-    ) -> Result<f64> {
-        newton_step(self, problem, regularization, search, LARGEST_STEP)
+    fn newton_step(&self, problem: &LineProblem<'_>, regularization: Regularization) -> Result<f64> {
+        newton_step(self, problem, regularization, LARGEST_STEP)
     }
 }

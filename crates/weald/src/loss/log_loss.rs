@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::data::Outputs;
 use crate::elementary::{exp, exp_m1, ln, ln_1p};
 use crate::error::Result;
-use crate::loss::steps::line_search::{LineSearch, newton_or_brent};
+use crate::loss::steps::line_search::newton_or_brent;
 use crate::vectorised::vectorised;
 
 /// The logistic loss.
@@ -67,8 +67,8 @@ impl Loss for LogLoss {
     }
 
     /// Newton's method applies because |ℓ'''| ≤ 2 ℓ''.
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        newton_or_brent(self, problem, 2.0 * problem.largest_direction(), search)
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
+        newton_or_brent(self, problem, 2.0 * problem.largest_direction(), false)
     }
 }
 

@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | [`SquaredError`] | ½(y − f)² | mean | closed form |
 //! | [`AbsoluteError`] | \|y − f\| | lower median | lower weighted median |
-//! | [`LogLoss`] | log(1 + e^(−2yf)) | half the log-odds | Newton or Brent |
-//! | [`Exponential`] | e^(−yf) | half the log-odds | Newton or Brent |
+//! | [`LogLoss`] | log(1 + e^(−2yf)) | half the log-odds | Newton |
+//! | [`Exponential`] | e^(−yf) | half the log-odds | Newton |
 //! | [`Hinge`] | max(0, 1 − yf) | ±1 | its kinks |
 //! | [`Huber`] | ½r² up to \|r\| = δ, δ(\|r\| − δ/2) beyond, r = y − f | searched | searched |
 //! | [`Quantile`] | q r for r = y − f ≥ 0, (q − 1) r below | weighted quantile | weighted quantile |
@@ -94,7 +94,6 @@ pub use outputs::OutputLosses;
 pub use poisson::Poisson;
 pub use quantile::Quantile;
 pub use squared_error::SquaredError;
-pub use steps::LineSearch;
 pub use table::{LossKind, LossParameter, LossRow, LossTargets};
 pub use tweedie::Tweedie;
 
@@ -181,7 +180,7 @@ pub trait Loss: Debug + Send + Sync {
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
         let scores = ROWS.filled(0.0, y.len())?;
         let direction = ROWS.filled(1.0, y.len())?;
-        self.step(&LineProblem { y, scores: &scores, direction: &direction, weights, control }, LineSearch::Newton)
+        self.step(&LineProblem { y, scores: &scores, direction: &direction, weights, control })
     }
 
     /// Returns the best step, arg min_ρ Σ w ℓ(y, f + ρ g), whose loss is never higher than that of ρ = 0. By default,
@@ -194,8 +193,8 @@ pub trait Loss: Debug + Send + Sync {
     /// If the loss of every sample decreases indefinitely along the line, as with labels that it separates, the minimum
     /// of a loss with an asymptote is at infinity. The search then ends where the slope has decreased to 10⁻⁸ of the
     /// slope at ρ = 0.
-    fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        steps::line_search::minimise(self, problem, search)
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
+        steps::line_search::minimise(self, problem)
     }
 }
 

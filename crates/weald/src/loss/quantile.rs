@@ -4,7 +4,7 @@
 //! Source: Koenker and Bassett, *Regression quantiles* (1978).
 
 use super::column::ColumnLoss;
-use super::steps::line_search::{LARGEST_MOVE, LineSearch, first_with_weight};
+use super::steps::line_search::{LARGEST_MOVE, first_with_weight};
 use super::steps::newton::Regularization;
 use super::{Domain, LineProblem, Loss, LossKind, LossParameter, ROWS};
 use crate::control::Control;
@@ -88,7 +88,7 @@ impl Loss for Quantile {
 
     /// Returns the smallest minimum. Before all kinks r / g, the slope is −q |g| for increasing and (q − 1) |g| for
     /// decreasing g, and each kink adds w |g|. The result is 0 if all directions are zero.
-    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
         let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         // The unit of steps is that of y: only moves that overflow are too long.
         let most = LARGEST_MOVE / problem.largest_direction();
@@ -112,7 +112,7 @@ impl ColumnLoss for Quantile {
     }
 
     /// Returns the quantile of the residuals, without a bound on its magnitude.
-    fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
+    fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization) -> Result<f64> {
         let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);
         let mut pairs = ROWS.collected(residuals.zip(problem.weights.iter().copied()))?;
         self.weighted(&mut pairs, problem.control)

@@ -7,7 +7,6 @@ use super::{Domain, LARGEST_STEP, LineProblem, Loss};
 use crate::control::Control;
 use crate::error::Result;
 use crate::exact::{exact_mean_of_all, weighted_sum};
-use crate::loss::steps::line_search::LineSearch;
 
 /// Half the squared error.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +38,7 @@ impl Loss for SquaredError {
     }
 
     /// Returns Σ w r g / Σ w g², with r = y − f, or 0 if all directions are zero.
-    fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
+    fn step(&self, problem: &LineProblem<'_>) -> Result<f64> {
         // Values are divided by the largest |g|, because squares of small numbers underflow.
         let largest = problem.largest_direction();
         if largest == 0.0 {

@@ -242,18 +242,16 @@ proptest! {
             let loss = kind.as_column();
             let value = |step: f64| problem.loss(loss, step).unwrap();
             let best = least(value);
-            for search in [LineSearch::Newton, LineSearch::Brent] {
-                for (who, step) in [("own", loss.step(&problem, search)), ("default", Plain(kind.clone()).step(&problem, search))] {
-                    let step = step.unwrap();
-                    // The default search goes as far as the loss decreases, and steps of the absolute error have the unit of y.
-                    let has_no_limit = who == "default" || matches!(kind, LossKind::AbsoluteError);
-                    prop_assert!(has_no_limit || step.abs() <= LARGEST_STEP);
-                    prop_assert!(value(step) <= value(0.0), "{who} {kind:?} {step}");
-                    // The tolerance covers the rounding of sums of losses, and the remainder of a search along a
-                    // separable line.
-                    let slack = 1e-9 * value(0.0) + left_when_settled(&problem, loss) + f64::MIN_POSITIVE;
-                    prop_assert!(value(step) <= best + slack, "{who} {search:?} {kind:?} {step} {} {best}", value(step));
-                }
+            for (who, step) in [("own", loss.step(&problem)), ("default", Plain(kind.clone()).step(&problem))] {
+                let step = step.unwrap();
+                // The default search goes as far as the loss decreases, and steps of the absolute error have the unit of y.
+                let has_no_limit = who == "default" || matches!(kind, LossKind::AbsoluteError);
+                prop_assert!(has_no_limit || step.abs() <= LARGEST_STEP);
+                prop_assert!(value(step) <= value(0.0), "{who} {kind:?} {step}");
+                // The tolerance covers the rounding of sums of losses, and the remainder of a search along a
+                // separable line.
+                let slack = 1e-9 * value(0.0) + left_when_settled(&problem, loss) + f64::MIN_POSITIVE;
+                prop_assert!(value(step) <= best + slack, "{who} {kind:?} {step} {} {best}", value(step));
             }
         }
     }
@@ -262,20 +260,18 @@ proptest! {
     fn kinks_are_found_to_the_last_bits(rows in rows(), c in prop::sample::select(vec![0.0, 1e-3, 1.0, 50.0]), hidden in any::<bool>()) {
         let problem = rows.problem();
         let best = least_elastic(&problem, c);
-        for search in [LineSearch::Newton, LineSearch::Brent] {
-            // The loss is searched with its curvature, or as if it had only slopes.
-            let step = if hidden { Hidden(Elastic(c)).step(&problem, search) } else { Elastic(c).step(&problem, search) };
-            let step = step.unwrap();
-            let value = problem.loss(&Elastic(c), step).unwrap();
-            // A score is exact up to its last bit, and its sample's loss up to this error times the slope.
-            let blur = |i: usize| {
-                let score = problem.scores[i] + step * problem.direction[i];
-                let slope = 1.0 + c * (problem.y[i] - score).abs();
-                problem.weights[i] * slope * (problem.y[i].abs() + score.abs())
-            };
-            let rounding = 4.0 * f64::EPSILON * (0..problem.y.len()).map(blur).sum::<f64>();
-            prop_assert!(value <= best * (1.0 + 1e-13) + rounding, "{search:?} {step} {value} {best}");
-        }
+        // The loss is searched with its curvature, or as if it had only slopes.
+        let step = if hidden { Hidden(Elastic(c)).step(&problem) } else { Elastic(c).step(&problem) };
+        let step = step.unwrap();
+        let value = problem.loss(&Elastic(c), step).unwrap();
+        // A score is exact up to its last bit, and its sample's loss up to this error times the slope.
+        let blur = |i: usize| {
+            let score = problem.scores[i] + step * problem.direction[i];
+            let slope = 1.0 + c * (problem.y[i] - score).abs();
+            problem.weights[i] * slope * (problem.y[i].abs() + score.abs())
+        };
+        let rounding = 4.0 * f64::EPSILON * (0..problem.y.len()).map(blur).sum::<f64>();
+        prop_assert!(value <= best * (1.0 + 1e-13) + rounding, "{step} {value} {best}");
     }
 
     #[test]
@@ -286,13 +282,11 @@ proptest! {
         rows.direction = rows.y.iter().zip(&rows.direction).map(|(y, g)| y * (0.5 + g.abs())).collect();
         let problem = rows.problem();
         for loss in [LossKind::LogLoss, LossKind::Exponential] {
-            for search in [LineSearch::Newton, LineSearch::Brent] {
-                for step in [loss.as_column().step(&problem, search), Plain(loss.clone()).step(&problem, search)] {
-                    let step = step.unwrap();
-                    let [first, last] = [0.0, step].map(|at| problem.derivatives(loss.as_column(), at).unwrap().0);
-                    // A gradient decreases at least by e^(−g ρ), and g is at least a half.
-                    prop_assert!(last.abs() <= 1e-8 * first.abs() && (0.0..50.0).contains(&step), "{loss:?} {first} {last} {step}");
-                }
+            for step in [loss.as_column().step(&problem), Plain(loss.clone()).step(&problem)] {
+                let step = step.unwrap();
+                let [first, last] = [0.0, step].map(|at| problem.derivatives(loss.as_column(), at).unwrap().0);
+                // A gradient decreases at least by e^(−g ρ), and g is at least a half.
+                prop_assert!(last.abs() <= 1e-8 * first.abs() && (0.0..50.0).contains(&step), "{loss:?} {first} {last} {step}");
             }
         }
     }
@@ -312,10 +306,8 @@ proptest! {
         }
         for kind in losses().into_iter().chain([LossKind::huber(0.5)]) {
             let loss = kind.as_column();
-            for search in [LineSearch::Newton, LineSearch::Brent] {
-                let step = |rows: &Rows| loss.step(&rows.problem(), search).unwrap().to_bits();
-                prop_assert_eq!(step(&rows), step(&repeated), "{:?}", kind);
-            }
+            let step = |rows: &Rows| loss.step(&rows.problem()).unwrap().to_bits();
+            prop_assert_eq!(step(&rows), step(&repeated), "{:?}", kind);
             let start = |rows: &Rows| loss.start(&rows.y, &rows.weights, &Control::default()).unwrap().to_bits();
             prop_assert_eq!(start(&rows), start(&repeated), "{:?}", kind);
         }
@@ -333,10 +325,8 @@ fn starts_and_steps_of_any_loss_are_found_however_far_the_targets_are() {
         // The search ends at a relative error of 1e-7, where the slope is practically zero.
         let near = |found: f64, place: f64| (found - place * scale).abs() <= 1e-7 * (place * scale).abs();
         let (mean, median) = (Plain(LossKind::SquaredError), Plain(LossKind::AbsoluteError));
-        for search in [LineSearch::Newton, LineSearch::Brent] {
-            let steps = [&mean, &median].map(|loss| loss.step(&problem, search).unwrap());
-            assert!(near(steps[0], 6.5 / 1.5) && near(steps[1], 3.0), "{scale:e} {search:?} {steps:?}");
-        }
+        let steps = [&mean, &median].map(|loss| loss.step(&problem).unwrap());
+        assert!(near(steps[0], 6.5 / 1.5) && near(steps[1], 3.0), "{scale:e} {steps:?}");
         let starts = [&mean, &median].map(|loss| loss.start(&y, &weights, &Control::default()).unwrap());
         assert!(near(starts[0], 7.0 / 3.0) && near(starts[1], 2.0), "{scale:e} {starts:?}");
         // If a kink is close enough to the minimum, the minimum is the vertex of the parabola between two kinks.
@@ -355,7 +345,7 @@ fn least_squares_are_exact_at_any_scale() {
             weights: vec![1.0; 2],
             control: Control::default(),
         };
-        let step = SquaredError.step(&rows.problem(), LineSearch::Newton).unwrap();
+        let step = SquaredError.step(&rows.problem()).unwrap();
         let expected = (1.5 / scale).min(1000.0);
         // The tolerance covers one quotient of two sums of two terms.
         assert!((step - expected).abs() <= 1e-15 * expected, "{step} {expected}");
@@ -655,7 +645,7 @@ fn quantiles_are_the_least_values_with_enough_weight_below() {
     let far = y.map(|y| y * 1e7);
     let line = LineProblem { y: &far, scores: &scores, direction: &direction, weights: &weights, control };
     let strict = Regularization::new(9.0, 9.0);
-    assert_eq!(Quantile { quantile: 0.7 }.leaf_value(&line, strict, LineSearch::Newton).unwrap(), 4e7);
+    assert_eq!(Quantile { quantile: 0.7 }.leaf_value(&line, strict).unwrap(), 4e7);
 }
 
 proptest! {
@@ -681,15 +671,13 @@ proptest! {
             let end = -slope.signum() * LARGEST_STEP;
             let falls = |(y, f, g, _): (f64, f64, f64, f64)| end * g * loss.negative_gradient(y, f + end * g) >= 0.0;
             let left = if problem.moving().all(falls) { 1e-8 * slope.abs() * LARGEST_STEP } else { 0.0 };
-            for search in [LineSearch::Newton, LineSearch::Brent] {
-                let step = loss.step(&problem, search).unwrap();
-                prop_assert!(value(step) <= value(0.0), "{kind:?} {step}");
-                // The tolerance covers the rounding of sums of losses.
-                let slack = 1e-9 * value(0.0) + left + f64::MIN_POSITIVE;
-                prop_assert!(value(step) <= best + slack, "{search:?} {kind:?} {step} {} {best}", value(step));
-            }
+            let step = loss.step(&problem).unwrap();
+            prop_assert!(value(step) <= value(0.0), "{kind:?} {step}");
+            // The tolerance covers the rounding of sums of losses.
+            let slack = 1e-9 * value(0.0) + left + f64::MIN_POSITIVE;
+            prop_assert!(value(step) <= best + slack, "{kind:?} {step} {} {best}", value(step));
             for regularization in [Regularization::NONE, Regularization::new(1.0, 1e-3)] {
-                let step = loss.newton_step(&problem, regularization, LineSearch::Newton).unwrap();
+                let step = loss.newton_step(&problem, regularization).unwrap();
                 prop_assert!(value(step) <= value(0.0), "{kind:?} {step}");
             }
         }
@@ -717,9 +705,9 @@ proptest! {
                 let leaf = LineProblem { direction: &ones, ..problem };
                 [
                     loss.start(&rows.y, &rows.weights, &Control::default()),
-                    loss.step(&problem, LineSearch::Newton),
-                    loss.newton_step(&problem, rule, LineSearch::Newton),
-                    loss.leaf_value(&leaf, rule, LineSearch::Newton),
+                    loss.step(&problem),
+                    loss.newton_step(&problem, rule),
+                    loss.leaf_value(&leaf, rule),
                 ]
                 .map(|found| found.unwrap().to_bits())
             };

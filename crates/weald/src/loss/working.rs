@@ -8,7 +8,6 @@ use super::known_cells::{KnownCells, mean_of_columns};
 use super::outputs::ColumnLosses;
 use super::rows::softmax_rows::Softmax;
 use super::rows::{Cells, RowLoss, RowSums, RowTargets, Weighed};
-use super::steps::line_search::LineSearch;
 use super::steps::newton::{Change, LeafTotals, Regularization};
 use super::{LineProblem, Link, LossKind, ROWS};
 use crate::control::Control;
@@ -276,13 +275,7 @@ impl<'l> WorkingLoss<'l> {
     }
 
     /// Returns the steps of these columns.
-    pub(crate) fn steps_of<T: Float>(
-        &self,
-        line: usize,
-        rows: &Line<'_, T>,
-        search: LineSearch,
-        control: &Control,
-    ) -> Result<Vec<f64>> {
+    pub(crate) fn steps_of<T: Float>(&self, line: usize, rows: &Line<'_, T>, control: &Control) -> Result<Vec<f64>> {
         match self {
             WorkingLoss::Columns(losses) => {
                 let (loss, weights) = (losses.of(line), rows.weights);
@@ -294,7 +287,7 @@ impl<'l> WorkingLoss<'l> {
                     let y = ROWS.collected((0..weights.len()).map(|at| (rows.y)(at).of_column(line, off)))?;
                     let scores = ROWS.collected(rows.scores.iter().map(|score| score.to_f64()))?;
                     let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights, control };
-                    step = loss.step(&problem, search)?;
+                    step = loss.step(&problem)?;
                 }
                 ROWS.filled(step, 1)
             }

@@ -567,7 +567,7 @@ impl Block<'_> {
                     let [y, scores, direction, line_weights] = &lines.of_leaf;
                     let problem = LineProblem { y, scores, direction, weights: line_weights, control };
                     let in_sums = config.regularization().of_units(weights.unit, weights.in_sums(1));
-                    loss.leaf_value(&problem, in_sums, config.line_search)?
+                    loss.leaf_value(&problem, in_sums)?
                 }
             };
             moves[leaf as usize] = config.learning_rate * step;

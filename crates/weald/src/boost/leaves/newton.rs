@@ -229,7 +229,7 @@ impl<T: Float> Stage<'_, T> {
             for column in 0..width {
                 let loss = losses.of(column);
                 steps.push(self.with_line(loss, column, rows, &direction, &one, |line, regularization| {
-                    loss.leaf_value(line, regularization, self.fit.config.line_search)
+                    loss.leaf_value(line, regularization)
                 })?);
             }
             Ok(steps)
@@ -253,7 +253,7 @@ impl<T: Float> Stage<'_, T> {
             let gradient = weighted_sum(&cells.weights, &gradients[at.clone()]);
             let curvature = weighted_sum(&cells.weights, &curvatures[at]);
             let step = if curvature == 0.0 && gradient != 0.0 {
-                loss.leaf_value(&cells.line(column, &direction, control), self.in_sums(), self.fit.config.line_search)?
+                loss.leaf_value(&cells.line(column, &direction, control), self.in_sums())?
             } else {
                 self.in_sums().step(gradient, curvature)
             };
@@ -292,7 +292,7 @@ impl<T: Float> Stage<'_, T> {
         pool::map(self.fit.control.n_threads(), width, |column| {
             let loss = losses.of(column);
             self.with_line(loss, column, &rows, &direction, &one, |line, regularization| {
-                loss.newton_step(line, regularization.along(values), self.fit.config.line_search)
+                loss.newton_step(line, regularization.along(values))
             })
         })
     }

@@ -283,7 +283,6 @@ impl LeafModel {
 mod tests {
     use super::*;
     use crate::control::Control;
-    use crate::loss::steps::line_search::LineSearch;
     use crate::loss::{LineProblem, LogLoss, Loss};
     use proptest::prelude::*;
 
@@ -336,7 +335,7 @@ mod tests {
             }
             rounds += 1;
         };
-        let (step, best) = (step, LogLoss.step(&problem, LineSearch::Newton).unwrap());
+        let (step, best) = (step, LogLoss.step(&problem).unwrap());
         (step, best, [0.0, step, best].map(|step| problem.loss(&LogLoss, step).unwrap()), rounds)
     }
 

@@ -10,15 +10,14 @@ use super::columns::StageColumns;
 use crate::error::{Purpose, Result};
 use crate::loss::column::LeafRule;
 use crate::loss::kernels::float::Float;
-use crate::loss::steps::line_search::LineSearch;
 use crate::loss::working::Line;
 use crate::pool;
 
 /// Returns the columns of scores, if steps are searched with sums over leaves.
 pub(crate) fn by_leaf_sums<'s, T: Float>(fit: Fit<'s, T>, scores: &'s [T]) -> Result<Option<StageColumns<'s, T>>> {
-    match (fit.data.loss.leaf_rule(), fit.config.line_search, T::narrow(scores)) {
-        (LeafRule::LeafSums, LineSearch::Newton, Some(scores)) => StageColumns::new(fit, scores).map(Some),
-        (LeafRule::LeafSums | LeafRule::Residuals | LeafRule::Search, _, _) => Ok(None),
+    match (fit.data.loss.leaf_rule(), T::narrow(scores)) {
+        (LeafRule::LeafSums, Some(scores)) => StageColumns::new(fit, scores).map(Some),
+        (LeafRule::LeafSums | LeafRule::Residuals | LeafRule::Search, _) => Ok(None),
     }
 }
 
@@ -26,7 +25,7 @@ pub(crate) fn by_leaf_sums<'s, T: Float>(fit: Fit<'s, T>, scores: &'s [T]) -> Re
 /// leaf.
 pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) -> Result<Vec<f64>> {
     const PURPOSE: Purpose = Purpose("scores of a stage");
-    let (Fit { data, leaves, control, config, .. }, width) = (fit, fit.data.width);
+    let (Fit { data, leaves, control, .. }, width) = (fit, fit.data.width);
     let rows_of = |leaf: usize| leaves.rows(leaf).iter().map(move |&row| (leaf as u32, row));
     let mut rows = PURPOSE.with_capacity((0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum())?;
     rows.extend((0..leaves.len()).flat_map(rows_of));
@@ -56,7 +55,7 @@ pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) 
         let y = |at: usize| data.row(rows[at].1 as usize);
         let (scores, leaf_of, weights) = (&of_rows[..], &leaf_of[..], &weights[..]);
         let along = Line { y: &y, scores, directions, n_leaves: leaves.len(), leaf_of, weights };
-        data.loss.steps_of(line, &along, config.line_search, &of_line)
+        data.loss.steps_of(line, &along, &of_line)
     })?;
     let mut steps = PURPOSE.with_capacity(width)?;
     for of_line in found {

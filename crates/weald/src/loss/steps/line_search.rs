@@ -29,17 +29,6 @@ use crate::elementary::{ln_1p, power_of_two};
 use crate::error::Result;
 use crate::loss::{LARGEST_STEP, LineProblem, Loss};
 
-/// The method that searches steps without a closed form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LineSearch {
-    /// Newton's method with safeguards.
-    #[default]
-    Newton,
-    /// Brent's method, with parabolic interpolation and golden sections.
-    Brent,
-}
-
 /// A search ends when the relative error of the step is below this value.
 const SEARCHED: f64 = 1e-7;
 const MOST_ROUNDS: u32 = 100;
@@ -89,12 +78,13 @@ impl Newton {
 }
 
 /// Returns the step of a loss with |ℓ'''| ≤ `reach`/max|g| · ℓ'': by Newton's method, and by Brent's method for the
-/// remainder if the minimum is far away.
+/// remainder if the minimum is far away, or at once if curvatures are upper bounds, with which Newton's method ends before
+/// the minimum.
 pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
     loss: &L,
     problem: &LineProblem<'_>,
     reach: f64,
-    search: LineSearch,
+    are_bounds: bool,
 ) -> Result<f64> {
     if reach == 0.0 {
         return Ok(0.0);
@@ -103,7 +93,7 @@ pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
     if slopes.is_separable {
         return problem.unless_worse(loss, slopes.end(SETTLED_PLACE)?);
     }
-    if search == LineSearch::Brent {
+    if are_bounds {
         let step = brent(|step| problem.loss(loss, step), (-LARGEST_STEP, LARGEST_STEP))?;
         return problem.unless_worse(loss, step);
     }
@@ -132,10 +122,9 @@ pub(crate) const LARGEST_MOVE: f64 = 1e150;
 /// The search first changes a score by one, and then enlarges the step by this factor. Losses may overflow far away.
 const FURTHER: f64 = 8.0;
 
-/// Returns the step of any convex loss: by Newton steps, which are halved until the loss decreases, or by Brent's
-/// method if `search` asks for it. If these do not end at a point with zero slope and positive curvature, it returns
-/// the point where the slope changes its sign.
-pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
+/// Returns the step of any convex loss: by Newton steps, which are halved until the loss decreases. If these do not end at
+/// a point with zero slope and positive curvature, it returns the point where the slope changes its sign.
+pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>) -> Result<f64> {
     let slopes = Slopes::as_far_as_it_falls(loss, problem)?;
     if slopes.first == 0.0 {
         return Ok(0.0);
@@ -143,11 +132,7 @@ pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, se
     if slopes.is_separable {
         return problem.unless_worse(loss, slopes.end(0.0)?);
     }
-    let reach = slopes.reach;
-    let step = match search {
-        LineSearch::Newton => halved_newton(loss, problem, reach)?,
-        LineSearch::Brent => brent(|step| problem.loss(loss, step), (-reach, reach))?,
-    };
+    let step = halved_newton(loss, problem, slopes.reach)?;
     let (slope, curvature) = problem.derivatives(loss, step)?;
     // Newton's step is negligible relative to `step`. At a kink, slopes are too large for that.
     let is_flat = slope == 0.0 || (curvature > 0.0 && slope.abs() <= SEARCHED * curvature * step.abs());

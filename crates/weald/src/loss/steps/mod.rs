@@ -9,5 +9,3 @@
 pub(crate) mod line_search;
 pub(crate) mod newton;
 pub(crate) mod softmax_step;
-
-pub use line_search::LineSearch;

@@ -13,7 +13,6 @@
 //! which is not positive for G = v (H + λ) while ω ≤ 1 + λ/H. The losses of this crate with such sums have further
 //! bounds ([`Change`]).
 
-use super::line_search::LineSearch;
 use crate::elementary::exp_m1;
 use crate::error::{Purpose, Result};
 use crate::loss::{LARGEST_STEP, LineProblem, Loss};
@@ -205,12 +204,11 @@ pub(crate) fn newton_step<L: Loss + ?Sized>(
     loss: &L,
     problem: &LineProblem<'_>,
     regularization: Regularization,
-    search: LineSearch,
     reach: f64,
 ) -> Result<f64> {
     let (slope, curvature) = problem.derivatives(loss, 0.0)?;
     if curvature == 0.0 && slope != 0.0 {
-        return loss.step(problem, search);
+        return loss.step(problem);
     }
     let whole = regularization.step(-slope, curvature);
     if whole == 0.0 || !whole.is_finite() {
@@ -417,7 +415,7 @@ mod tests {
             let losses: [&dyn ColumnLoss; 6] =
                 [&LogLoss, &Exponential, &Hinge, &SquaredError, &AbsoluteError, &Huber { delta: 1.0 }];
             for loss in losses {
-                let step = loss.newton_step(&line, regularization, LineSearch::Newton).unwrap();
+                let step = loss.newton_step(&line, regularization).unwrap();
                 let at = |step| line.loss(loss, step).unwrap();
                 prop_assert!(at(step) <= at(0.0), "{loss:?} {step}");
                 let (slope, curvature) = line.derivatives(loss, 0.0).unwrap();
@@ -437,7 +435,7 @@ mod tests {
         let (y, scores, weights) = ([1e7, 3e7, -5.0, 2e7], [0.0; 4], [1.0, 1.0, 1.0, 2.0]);
         let control = &Control::default();
         let line = LineProblem { y: &y, scores: &scores, direction: &[1.0; 4], weights: &weights, control };
-        let leaf = |loss: &dyn ColumnLoss| loss.leaf_value(&line, Regularization::new(9.0, 9.0), LineSearch::Newton);
+        let leaf = |loss: &dyn ColumnLoss| loss.leaf_value(&line, Regularization::new(9.0, 9.0));
         assert_eq!(leaf(&AbsoluteError).unwrap(), 2e7);
         // If δ is far below the residuals, the leaf is a median.
         assert!((leaf(&Huber { delta: 1e-3 }).unwrap() - 2e7).abs() <= 1.0);

@@ -442,7 +442,6 @@ impl Derivatives {
 mod tests {
     use super::*;
     use crate::loss::softmax::loss;
-    use crate::loss::steps::line_search::LineSearch;
     use crate::loss::{LineProblem, LogLoss, Loss};
     use proptest::prelude::*;
 
@@ -512,7 +511,7 @@ mod tests {
             }
             let weights = vec![1.0; y.len()];
             let classes: Vec<u32> = rows.iter().map(|r| r.0.into()).collect();
-            let step = LogLoss.step(&LineProblem { y: &y, scores: &s, direction: &d, weights: &weights, control: &Control::default() }, LineSearch::Newton).unwrap();
+            let step = LogLoss.step(&LineProblem { y: &y, scores: &s, direction: &d, weights: &weights, control: &Control::default() }).unwrap();
             let leaf_of: Vec<u32> = (0..rows.len() as u32).collect();
             let problem = SoftmaxProblem {
                 n_classes: 2, classes: &classes, scores: &scores, directions: &g, per_leaf: 2, leaf_of: &leaf_of, weights: &weights,
