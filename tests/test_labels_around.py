@@ -250,7 +250,7 @@ def test_bad_masks_are_named():
         for bad, message in [
             (mask[:-1], r"y_weight must have shape \(200, 15\).*got \(199, 15\)"),
             (mask * 2, "y_weight must be finite and not negative, got -1.0"),
-            (np.ones_like(mask), "y must have a known value in column 0"),
+            (np.ones_like(mask), "y must have a known value in columns 0, 1, 2, 3, 4 and 10 others for"),
         ]:
             with pytest.raises(ValueError, match=message):
                 kind(forest()).fit(X, Y, y_weight=unless(bad))

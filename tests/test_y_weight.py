@@ -337,7 +337,7 @@ BAD = {
     "texts": (KNOWN.astype(str), r"^y_weight must be numbers, or True where y is known, got dtype <U5$"),
     "another word": ("known", r'^y_weight must be weights, or "stored" for sparse y, got \'known\'$'),
     "stored and dense": ("stored", r'^y_weight must be weights, or "stored" for sparse y, got \'stored\', which is'),
-    "nothing": (np.zeros(KNOWN.shape), r"^y must have a known value in column 0 for a sample of positive weight"),
+    "nothing": (np.zeros(KNOWN.shape), r"^y must have a known value in columns 0, 1, 2, 3 for a sample of positive weight"),
     "an output without": (KNOWN * (np.arange(4) != 2), r"^y must have a known value in column 2 for a sample of pos"),
     "other names": (pd.DataFrame(KNOWN, columns=list("abcx")), r"^y_weight must have the names of the columns of y"),
 }

@@ -281,17 +281,19 @@ def weights_of_known(
 ) -> Float | None:
     """Sample weights, which are zero for samples without a known value.
 
-    Raises if an output has no known value among the samples with positive weight; the message names the output.
+    Raises if outputs have no known value among the samples with positive weight; the message names up to five.
     """
     if known is None:
         return weights
     exists = np.ones(known.shape[0], dtype=np.bool_) if weights is None else weights > 0
     hidden = np.flatnonzero(known.n_known(0, exists) == 0)
     if len(hidden):
-        output = f"column {hidden[0]}" if names is None else f"output {names[hidden[0]]!r}"
+        some = ", ".join(map(str if names is None else repr, (hidden if names is None else names[hidden])[:5].tolist()))
+        what = ("column" if names is None else "output") + "s" * (len(hidden) > 1)
+        more = f" and {len(hidden) - 5} others" if len(hidden) > 5 else ""
         raise ValueError(
-            f"y must have a known value in {output} for a sample of positive weight, got NaN or weights of zero for all "
-            "of them"
+            f"y must have a known value in {what} {some}{more} for a sample of positive weight, got NaN or weights of zero "
+            "for all of them: leave them out"
         )
     without = known.n_known(1) == 0
     if not (without & exists).any():
