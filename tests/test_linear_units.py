@@ -151,6 +151,20 @@ def test_classes_that_are_replicated_have_no_order():
     np.testing.assert_array_equal(scores, scores[:, [1, 2, 0]])
 
 
+@pytest.mark.parametrize("calibrate", [False, True])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge"])
+def test_a_label_without_samples_is_not_raised_by_one_that_all_samples_have(loss, calibrate):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for others in ([], [X[:, 0] > 0]):
+        Y = np.column_stack([np.ones(60), np.zeros(60), *others]).astype(int)
+        for form in (X, 0 * X):
+            model = weald.LinearClassifier(loss=loss, calibrate=calibrate, random_state=0).fit(form, Y)
+            proba = model.predict_proba(form)
+            assert (proba[:, 1] < 0.1).all()
+            assert (proba[:, [1]] <= proba).all()
+            np.testing.assert_array_equal(model.predict(form)[:, :2], Y[:, :2])
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("loss", LOSSES)

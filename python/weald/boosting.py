@@ -78,10 +78,6 @@ def _has_levels(estimator: BaseBoosting) -> bool:
     return True
 
 
-def _has_probabilities_of_labels(estimator: BaseBoosting) -> bool:
-    return _has_probabilities(estimator) and has_labels(estimator)
-
-
 class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     """Gradient boosting for regression: the first choice for dense or mixed tables with one or many outputs.
 
@@ -732,7 +728,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         """
         yield from map(self._decisions, self._staged(X))
 
-    @available_if(_has_probabilities_of_labels)
+    @available_if(lambda estimator: _has_probabilities(estimator) and has_labels(estimator))
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix, in blocks of samples.
 

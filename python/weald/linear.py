@@ -262,10 +262,6 @@ class BaseLinear(OfFiniteX, BaseClassifier):
             **self._config_of_columns(seed, "one_vs_rest"),
         }
 
-    def _config_of_fit(self) -> _weald._LinearConfig:
-        """The parameters with what was chosen, in the engine's form."""
-        return {**self._config(self._seed), "c": self.C_, "features": self._model.features}
-
     def _config_of_trees(
         self, seed: int, features: str, trees: tuple[int, int] | None = None
     ) -> _weald._LabelTreeConfig:

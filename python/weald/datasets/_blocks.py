@@ -149,13 +149,6 @@ def _loaded(path: Path) -> Any:
         return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
-def _loaded_sparse(path: Path) -> Matrix:
-    """The matrix of a file of `scipy.sparse.save_npz`. Raises a ValueError for a file that is none."""
-    # NumPy does not close files that are damaged.
-    with whole_file(), path.open("rb") as file:
-        return sparse.load_npz(file)
-
-
 @contextmanager
 def whole_file() -> Iterator[None]:
     """Raise a ValueError in place of what the readers of NumPy, SciPy and Python raise for damaged headers and archives.
@@ -222,7 +215,9 @@ def _read(block: Any, what: str) -> Raw:
         raise ValueError(f"{what} must be the path of a file .npy or .npz, got {str(path)!r}")
     try:
         if path.suffix == ".npz":
-            return _loaded_sparse(path)
+            # NumPy does not close files that are damaged.
+            with whole_file(), path.open("rb") as file:
+                return sparse.load_npz(file)
         return _loaded(path)
     except ValueError as error:
         raise ValueError(f"{what} must be a file .npy or .npz with a matrix, got {str(path)!r}: {error}") from error

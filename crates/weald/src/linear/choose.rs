@@ -129,9 +129,9 @@ impl Choice {
     /// samples than the data of the choice.
     pub fn fold_models<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<FoldModels> {
         Source::with(&data.into(), control, |source| {
-            source.check_samples()?;
-            if source.n_samples() != self.folds.len() {
-                return Err(Error::shape("X", self.folds.len(), source.n_samples()));
+            let n_samples = source.data.n_samples();
+            if n_samples != self.folds.len() {
+                return Err(Error::shape("X", self.folds.len(), n_samples));
             }
             let (folds, models) = (PURPOSE.copied(&self.folds)?, self.first_models.clone());
             let found = self.config.fit_others(source, folds, self.n_folds, models, control)?;
@@ -323,7 +323,8 @@ impl Search<'_, '_> {
     fn weight(&self) -> f64 {
         let Weights { unit, .. } = self.source.weights;
         let held = self.folds.with_samples(SCORED);
-        let rows = (0..self.source.n_samples()).filter(|&row| (self.folds.of[row] as usize) < held);
+        let rows =
+            (0..self.source.n_samples()).filter(|&row| (self.folds.of[self.source.sample_of(row)] as usize) < held);
         let units: u64 = rows.map(|row| self.source.weights.units(row)).sum();
         (units as f64 * unit).max(f64::MIN_POSITIVE)
     }

@@ -174,7 +174,8 @@ impl LinearConfig {
 
 impl LinearModel {
     /// Gives the columns that no sample has an intercept with which their scores are below all others, for samples that are not
-    /// longer than those of the fit: no margin of other columns is below `lowest`.
+    /// longer than those of the fit: no margin of other columns is below `lowest`. Where that is above what they have, as beside
+    /// a column that all samples have, they keep it.
     fn lower_columns_without_samples(&mut self, source: &Source<'_>, lowest: f64) -> Result<()> {
         let totals = source.y.totals(&source.weights)?;
         let line = |column: usize| match &self.calibration {
@@ -191,8 +192,8 @@ impl LinearModel {
         }
         for column in (0..totals.len()).filter(|&column| totals[column] == 0) {
             let (slope, intercept) = line(column);
-            let margin = (lowest - intercept) / slope;
-            self.weights.intercepts[column] = margin.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+            let margin = ((lowest - intercept) / slope).clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+            self.weights.intercepts[column] = margin.min(self.weights.intercepts[column]);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::samples::{Given, Lists};
 use crate::centroid::Vectors;
 use crate::control::Control;
 use crate::data::dataset::Names;
+use crate::data::known::spread::Spread;
 use crate::data::slots::Slots;
 use crate::data::targets::{in_columns, is_binary};
 use crate::data::{Dataset, Matrix, Outputs, Weights};
@@ -18,14 +19,14 @@ const LARGEST_UNIT: f64 = power_of_two(428);
 /// Validated training data.
 #[derive(Debug)]
 pub(crate) struct Source<'d> {
-    /// What the fit receives, with its mask applied.
-    pub(crate) data: &'d Dataset<'d>,
+    /// What the fit receives, with its mask applied. Of its samples, those whose known cells have several weights become
+    /// several.
+    pub(super) data: &'d Dataset<'d>,
+    spread: Option<&'d Spread>,
     pub(crate) x: &'d Matrix<'d>,
     pub(crate) y: Cells,
     pub(crate) outputs: Outputs,
     pub(crate) weights: Weights,
-    /// Whether samples have become several.
-    is_spread: bool,
 }
 
 /// The columns of y: one for each label, for the second of two classes, or for each class of each output.
@@ -48,7 +49,7 @@ impl Source<'_> {
         let observed = data.observed()?;
         let data = &data.with_observed(observed.as_ref());
         data.check(&Names::TRAINING)?;
-        let spread = data.spread(control)?;
+        let (spread, received) = (data.spread(control)?, data);
         let data = &spread.as_ref().map_or_else(|| data.view(), |spread| spread.data(data));
         if data.categories()?.is_some() {
             return Err(Error::invalid("schema", "categorical features", "have no categorical features"));
@@ -58,15 +59,12 @@ impl Source<'_> {
         let overall = data.weight_by_row()?;
         let mut weights = Weights::of_rows(overall.as_deref(), data.n_samples())?;
         weights.unit = weights.unit.min(LARGEST_UNIT);
-        f(&Source { data, x: data.x(), y, outputs, weights, is_spread: spread.is_some() })
+        f(&Source { data: received, spread: spread.as_ref(), x: data.x(), y, outputs, weights })
     }
 
-    /// Returns an error if the samples are not those of the caller, for results that have one for each of them.
-    pub(super) fn check_samples(&self) -> Result<()> {
-        if self.is_spread {
-            return Err(Error::unsupported("y_weight with several weights in a sample", "by linear models of folds"));
-        }
-        Ok(())
+    /// Returns the sample of `data` that a sample is, or is a part of.
+    pub(super) fn sample_of(&self, row: usize) -> usize {
+        self.spread.map_or(row, |spread| spread.sample_of(row))
     }
 
     pub(crate) fn n_samples(&self) -> usize {

@@ -8,7 +8,7 @@
 pub(crate) mod bits;
 pub(crate) mod cells;
 pub(crate) mod masked;
-mod spread;
+pub(crate) mod spread;
 
 use std::borrow::Cow;
 

@@ -24,6 +24,11 @@ impl Spread {
         PURPOSE.collected(self.parts.iter().map(|&(row, factor)| factor * of_rows[row as usize]))
     }
 
+    /// Returns the sample that sample `row` has been.
+    pub(crate) fn sample_of(&self, row: usize) -> usize {
+        self.parts[row].0 as usize
+    }
+
     /// Returns the samples that those of `data` have become.
     pub(crate) fn data<'a>(&'a self, data: &'a Dataset<'_>) -> Dataset<'a> {
         let Observed { sample_weight, known, .. } = &self.observed;

@@ -59,10 +59,16 @@ impl ClassMargins {
     }
 
     /// Adds the margins of samples, (rows, n_columns).
-    pub(in crate::linear) fn add(&mut self, folds: &Folds, rows: &[u32], margins: &[f32]) -> Result<()> {
+    pub(in crate::linear) fn add(
+        &mut self,
+        source: &Source<'_>,
+        folds: &Folds,
+        rows: &[u32],
+        margins: &[f32],
+    ) -> Result<()> {
         let width = self.width();
         for (&row, margins) in rows.iter().zip(margins.chunks_exact(width)) {
-            let key = folds.keys[row as usize];
+            let key = folds.keys[source.sample_of(row as usize)];
             if key.is_multiple_of(self.share) {
                 PURPOSE.push(&mut self.rows, (key, row))?;
                 PURPOSE.extend(&mut self.margins, margins.iter().copied())?;

@@ -82,7 +82,7 @@ impl HeldOut {
             let HeldOut { counts, ranks, classes, models } = self;
             let model = config.each_held_out(source, y, folds, fold, control, |rows, margins| {
                 if let Some(classes) = classes {
-                    classes.add(folds, rows, margins)?;
+                    classes.add(source, folds, rows, margins)?;
                 }
                 if let Some(ranks) = ranks {
                     ranks.add(y, &source.weights, rows, margins, control)?;
@@ -114,7 +114,6 @@ impl LinearConfig {
     ) -> Result<FoldModels> {
         self.check()?;
         Source::with(&data.into(), control, |source| {
-            source.check_samples()?;
             let folds = self.folds(source, n_folds, control)?;
             self.fit_others(source, folds.of, n_folds, Vec::new(), control)
         })
@@ -153,7 +152,7 @@ impl LinearConfig {
         fold: usize,
         control: &Control,
     ) -> Result<LinearModel> {
-        Ok(self.fit_on(source, y, &(0..y.n_columns), |row| folds[row] as usize != fold, control)?.0)
+        Ok(self.fit_on(source, y, &(0..y.n_columns), |row| folds[source.sample_of(row)] as usize != fold, control)?.0)
     }
 
     /// Fits columns of y without the samples of a fold, calls `visit` with these samples and their margins, some samples at
@@ -168,7 +167,7 @@ impl LinearConfig {
         mut visit: impl FnMut(&[u32], &[f32]) -> Result<()>,
     ) -> Result<LinearModel> {
         let model = self.fit_without(source, y, &folds.of, fold, control)?;
-        let rows = folds.rows(fold)?;
+        let rows = folds.rows(source, fold)?;
         if rows.is_empty() {
             return Ok(model);
         }

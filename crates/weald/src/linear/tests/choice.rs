@@ -174,6 +174,35 @@ proptest! {
     }
 
     #[test]
+    fn folds_have_all_parts_of_samples_whose_cells_have_several_weights(data in data(), turn in 0usize..3) {
+        let factors = Array2::from_shape_fn(data.y.dim(), |(i, j)| {
+            if data.unknown[[i, j]] { 0.0 } else { [0.5, 1.0, 3.0][(i + j + turn) % 3] }
+        });
+        let config = super::config().loss(LinearLoss::LogLoss).features(Features::Given);
+        let control = Control::default();
+        let pairs = Dataset::new(&data.x, label_view(&data.y)).y_weight(CellWeights::Dense(factors.view()));
+        let found = config.fold_models(pairs.view().sample_weight(&data.weights[..]), 3, &control);
+        // An output may have no known cell.
+        let Ok(found) = found else { return Ok(()) };
+        prop_assert_eq!(found.folds.len(), data.y.nrows());
+        for (fold, of_fold) in (0u32..).zip(&found.models) {
+            let weight = |i: usize| if found.folds[i] == fold { 0.0 } else { data.weights[i] };
+            let others: Vec<f64> = (0..data.y.nrows()).map(weight).collect();
+            if let Ok(alone) = config.fit(pairs.view().sample_weight(&others[..])) {
+                let margins = [of_fold, &alone].map(|model| model.decision_function(&data.x, &control).unwrap());
+                // Either fit ends within the tolerance of the solver.
+                let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 0.05 * (1.0 + b.abs());
+                // A fit lowers the margins of labels without samples, which models of folds do not.
+                let has = |i: usize, j: usize| others[i] > 0.0 && data.y[[i, j]] && !data.unknown[[i, j]];
+                for j in (0..data.y.ncols()).filter(|&j| (0..data.y.nrows()).any(|i| has(i, j))) {
+                    let [of_fold, alone] = [0, 1].map(|model| margins[model].column(j));
+                    prop_assert!(of_fold.iter().zip(alone).all(near), "{j} {margins:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_best_candidate_is_chosen_by_the_loss_of_held_out_cells(mut data in data()) {
         data.unknown.fill(false);
         data.weights.iter_mut().for_each(|w| *w = w.min(3.0));
