@@ -114,7 +114,9 @@ def test_without_names_there_are_none_to_predict(name, data):
             model.predict_topk(X, 1, names=bad)
     assert not hasattr(small(name), "predict_topk")
     if name in CLASSIFIERS and name not in LINEAR + LABEL_TREES:
-        assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "predict_topk")
+        regressor = small(name.replace("Classifier", "Regressor")).fit(X, Y)
+        with pytest.raises(ValueError, match=r"^names must be False for outputs without names: y must be a frame"):
+            regressor.predict_topk(X, 1, names=True)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

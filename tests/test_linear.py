@@ -506,7 +506,7 @@ def test_thresholds_are_tuned_on_the_folds_of_the_fit_itself(params, masked, mon
     plain = model(**params).fit(COUNTS, LABELS, y_weight=unless(mask))
     assert inner._model == plain._model
     samples = prepare(model(), Fit(COUNTS, LABELS, y_weight=unless(mask)))
-    folds = _weald.fold_models_of_linear(inner._model, samples.in_engine, inner._config_of_fit(), 3, 1)
+    folds = linear_start.fold_models(inner, samples, 3, 1)
     scores, fold = linear_start.held_out(samples.X, folds).scores, folds[0]
     proba = inner._probabilities(scores)
     assert sorted(set(fold)) == [0, 1, 2]

@@ -219,10 +219,9 @@ class BestLabels:
             return np.asarray(self.classes_)
         found: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
         if found is None:
-            raise ValueError(
-                "names must be False for labels without names: label_names must be passed to fit, or y must be a frame "
-                "with column names"
-            )
+            of_labels = "labels", "label_names must be passed to fit, or y"
+            what, given = of_labels if is_classifier(self) else ("outputs", "y")
+            raise ValueError(f"names must be False for {what} without names: {given} must be a frame with column names")
         return found
 
 
