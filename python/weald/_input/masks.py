@@ -288,7 +288,7 @@ def weights_of_known(
     exists = np.ones(known.shape[0], dtype=np.bool_) if weights is None else weights > 0
     hidden = np.flatnonzero(known.n_known(0, exists) == 0)
     if len(hidden):
-        some = ", ".join(map(str if names is None else repr, (hidden if names is None else names[hidden])[:5].tolist()))
+        some = ", ".join(map(repr, (hidden if names is None else names[hidden])[:5].tolist()))
         what = ("column" if names is None else "output") + "s" * (len(hidden) > 1)
         more = f" and {len(hidden) - 5} others" if len(hidden) > 5 else ""
         raise ValueError(

@@ -88,7 +88,7 @@ def held_out(X: Matrix, folds: _weald._FoldModels) -> HeldOut:
 
 def fold_models(linear: LinearClassifier, samples: Samples, n_folds: int, n_threads: int) -> _weald._FoldModels:
     """Models of `samples`, with the features, strength and calibration of a fitted model."""
-    config: Any = {**linear._config(linear._seed), "c": linear.C_, "features": linear._model.features}
+    config: _weald._LinearConfig = {**linear._config(linear._seed), "c": linear.C_, "features": linear._model.features}
     return _weald.fold_models_of_linear(linear._model, samples.in_engine, config, n_folds, n_threads)
 
 
