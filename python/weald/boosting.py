@@ -813,12 +813,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
                     f"init must have the method {methods} after a fit to this y with loss={self._loss.name!r}, got "
                     f"{type(estimator).__name__}"
                 )
-            found = self._in_order_of_classes(estimator, columns_of(estimator.decision_function(X), X.shape[0]))
+            found = self._in_order_of_classes(estimator, columns_of(estimator, "decision_function", X))
             return found / self._unit()
         if self._label_format is not None:
             several = self.n_outputs_ > 1
-            proba = outputs.of_labels(estimator, "predict_proba", X) if several else estimator.predict_proba(X)
-            return self._scores_of_proba(columns_of(proba, X.shape[0]))
+            of = outputs.of_labels if several else columns_of
+            return self._scores_of_proba(of(estimator, "predict_proba", X))
         classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
         parts = outputs.probabilities(estimator, X, X.shape[0])
         if len(parts) != len(classes):
@@ -888,7 +888,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             folds = linear_start.fold_models(linear, samples, n_folds, n_threads)
             found = linear_start.held_out(samples.X, folds)
         start = self._scores_of_linear(linear, found.scores)
-        if self.init == "linear" or grown is not None:
+        if self.init == "linear":
             return start, n_rounds
         judged = linear_start.Judged.by_fold(samples, weights, found.fold)
         if judged is None:
@@ -897,6 +897,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         config["n_iter_no_change"] = None
         apart = self._scores_of_linear(linear, judged.start(linear, found.scores, n_folds, n_threads))
         useful = linear_start.worth(judged, config, apart, n_threads)
+        if grown is not None:
+            return start, max(useful.n_stages, grown.n_stages)
         if not useful.start:
             del self._init
             return None, n_rounds

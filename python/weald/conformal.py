@@ -823,8 +823,8 @@ class ConformalRegressor(RegressorMixin, BaseConformalRegressor):
             Minus the mean interval score, at most 0; NaN if no value is known.
         """
         found = self.predict_interval(X)
+        weights, y, y_weight, found = masks.scored(sample_weight, len(found), y=y, y_weight=y_weight, found=found)
         truth, mask = self._truth(y, y_weight, len(found))
-        weights = checks.score_weights(sample_weight, len(found))
         scores = calibrated.interval_scores(truth, found, self._level(None))
         return -float(calibrated.averaged(calibrated.by_output(scores, mask, weights), "uniform_average"))
 
@@ -1024,8 +1024,9 @@ class ConformalClassifier(ClassifierMixin, BaseConformalClassifier):
         sets = self.predict_sets(X)
         sets = sets if isinstance(sets, list) else [sets]
         known = known_target(self)
+        parts = {"y": y, "y_weight": y_weight} | {f"sets {j}": part for j, part in enumerate(sets)}
+        weights, y, y_weight, *sets = masks.scored(sample_weight, len(sets[0]), **parts)
         truth, mask = known.read_plain(y, len(sets[0]), type(self).__name__, "sets of classes", y_weight)
-        weights = checks.score_weights(sample_weight, len(sets[0]))
         missed = 1 - calibrated.by_output(calibrated.inside_sets(truth, sets, known.classes, mask), mask, weights)
         n_in_sets = calibrated.by_output(np.stack([part.sum(axis=1) for part in sets], axis=1), mask, weights)
         return -float(calibrated.averaged(n_in_sets + calibrated.beyond(missed, self._level(None)), "uniform_average"))
@@ -1286,8 +1287,7 @@ def coverage(
         The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
     """
     found = calibrated.Predicted.of(predicted, classes)
-    inside, mask = found.inside(y_true, y_weight)
-    weights = checks.score_weights(sample_weight, len(inside))
+    inside, _, mask, weights = found.judged(sample_weight, y_true, y_weight)
     if joint:
         return calibrated.together(inside, mask, weights)
     return calibrated.averaged(calibrated.by_output(inside, mask, weights), multioutput)
@@ -1324,7 +1324,7 @@ def size(
         The size. Of two predictions with the same coverage, the smaller one says more.
     """
     widths = calibrated.Predicted.of(predicted, None).sizes()
-    weights = checks.score_weights(sample_weight, len(widths))
+    weights, widths = masks.scored(sample_weight, len(widths), widths=widths)
     if joint:
         with np.errstate(divide="ignore"):
             return float(np.average(np.log(widths).sum(axis=1), weights=weights))

@@ -23,7 +23,7 @@ from weald._around.labels import LabelsAround, LabelsOnUnseen, WithScores, has, 
 from weald._fit.base import keep
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import check_fitted
-from weald._input import checks, frames, masks, messages, registry, targets
+from weald._input import checks, masks, messages, registry, targets
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import LabelFormat as LabelFormat
@@ -192,9 +192,7 @@ class HierarchicalLabels(LabelsAround):
         if hierarchy is None:
             hierarchy = LabelHierarchy._inferred(target, weights, _LEAST, "dag")
         else:
-            hierarchy._check_columns(target.n_outputs, "y")
-            if (where := frames.different(target.names, hierarchy.label_names)) is not None:
-                raise ValueError(f"y must have {where}: labels must be those of the hierarchy, in the same order")
+            hierarchy._check_columns(target.n_outputs, target.names, "y")
             if target.names is None and hierarchy.label_names is not None:
                 target = replace(target, names=hierarchy.label_names.copy())
         self.hierarchy_ = hierarchy
@@ -361,12 +359,11 @@ class HierarchicalLabels(LabelsAround):
         float
             The fraction of samples all of whose known labels are right.
         """
-        named = self._named(X)
-        truth, mask = self._read(y, y_weight, named.shape[0])
+        named, truth, mask, weights = self._judged(X, y, sample_weight, y_weight)
         told = None if mask is None else masks.KnownCells(mask)
         truth, mask = self._closed(targets.Target("labels", None, self.n_outputs_, [], truth, known=told))
         wrong: Matrix = truth != named
-        return masks.accuracy(wrong, mask, checks.score_weights(sample_weight, named.shape[0]))
+        return masks.accuracy(wrong, mask, weights)
 
 
 def _check_shrinkage(shrinkage: object) -> None:
@@ -761,7 +758,12 @@ class CalibratedLabels(LabelsOnUnseen):
         return calibration.with_rest(self._maps(scores), scores, rest, np.flatnonzero(rest >= least))
 
     def _stored(self, X: MatrixLike) -> sparse.csr_array:
-        return unseen.scores_at_least(self.estimator_, X, self._floor(), self.n_outputs_)
+        if self.is_calibrated_.all():
+            return unseen.scores_at_least(self.estimator_, X, self._floor(), self.n_outputs_)
+        found = unseen.scores_at_least(self.estimator_, X, 0.0, self.n_outputs_)
+        found.data[(found.data < self._floor()) & self.is_calibrated_[found.indices]] = 0.0
+        found.eliminate_zeros()
+        return found
 
     @of_one_fit
     def decision_function(self, X: MatrixLike) -> Float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from weald._input import checks, masks, registry, targets
 from weald._input.checks import Float, number, relative
 from weald._input.messages import described
 from weald._input.targets import Target
-from weald._parameters.types import Estimator, MatrixLike, YWeight
+from weald._parameters.types import Estimator, MatrixLike, SampleWeight, YWeight
+from weald._ranking.outputs import check_names_of_outputs
 from weald._ranking.ranks import are_entries_in
 
 CLASS_METHODS = ("aps", "lac")
@@ -499,13 +500,23 @@ class Predicted:
             raise ValueError(f"{accepted}, got {described(predicted)}")
         return cls(found.reshape(len(found), -1, 2).astype(np.float64), [], [])
 
-    def inside(self, y_true: Any, y_weight: YWeight) -> tuple[NDArray[np.bool_], Any]:
-        """Whether each value is inside, of shape (n_samples, n_outputs), and the mask of unknown ones."""
+    def judged(
+        self, sample_weight: SampleWeight, y_true: Any, y_weight: YWeight
+    ) -> tuple[NDArray[np.bool_], Float, Any, Float | None]:
+        """Of samples of positive weight: whether values are inside, the sizes, the mask of unknown values, and weights."""
+        sizes = self.sizes()
+        parts = {"y_true": y_true, "y_weight": y_weight, "sizes": sizes, "at": np.arange(len(sizes))}
+        weights, y_true, y_weight, sizes, at = masks.scored(sample_weight, len(sizes), **parts)
+        intervals = None if self.intervals is None else self.intervals[at]
+        there = replace(self, intervals=intervals, sets=[part[at] for part in self.sets])
+        return *there._inside(y_true, y_weight, sizes), weights
+
+    def _inside(self, y_true: Any, y_weight: YWeight, sizes: Float) -> tuple[NDArray[np.bool_], Float, Any]:
         if self.intervals is None:
-            n, sizes = len(self.sets[0]), [len(found) for found in self.classes]
-            known = Target("classes", (None, sizes), len(sizes), self.classes, None)
+            n, n_classes = len(self.sets[0]), [len(found) for found in self.classes]
+            known = Target("classes", (None, n_classes), len(n_classes), self.classes, None)
             truth, mask = known.read_plain(y_true, n, "coverage", "coverage", y_weight, "y_true")
-            return inside_sets(truth, self.sets, self.classes, mask), mask
+            return inside_sets(truth, self.sets, self.classes, mask), sizes, mask
         n, n_outputs, _ = self.intervals.shape
         target = targets.numbers(
             y_true, n, "coverage", warn_column=False, masks=True, y_weight=y_weight, each_output=False, what="y_true"
@@ -513,7 +524,7 @@ class Predicted:
         masks.check_ungraded(target.known, "coverage")
         if target.n_outputs != n_outputs:
             raise ValueError(f"y_true must have {n_outputs} outputs, as predicted has, got {target.n_outputs}")
-        return inside_intervals(target.original, self.intervals), target.mask
+        return inside_intervals(target.original, self.intervals), sizes, target.mask
 
     def sizes(self) -> Float:
         """Widths, or numbers of classes, of shape (n_samples, n_outputs)."""
@@ -621,6 +632,7 @@ class Scorer:
 
     def __call__(self, estimator: BaseEstimator, X: MatrixLike, y: Any, sample_weight: object = None) -> float:
         """The score of `estimator` on samples `X` with true values `y`."""
+        check_names_of_outputs(estimator, y)
         predicted, classes = found_by(estimator, X, self.alpha, joint=self.joint)
         if self.name == "size":
             return -float(self.measure(predicted, sample_weight, joint=self.joint))

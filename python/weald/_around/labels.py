@@ -108,19 +108,22 @@ class LabelsAround(BestLabels, NamedOutputs, ClassifierMixin, AroundOne):
         y = (target.original if is_sparse else target.original.toarray()).astype(form.dtype)
         return replace(given, y=y, y_weight=target.known, target=target)
 
-    def _read(self, y: MatrixLike | None, y_weight: YWeight, n_samples: int) -> tuple[sparse.csr_array, Any]:
-        """The known labels of other samples, and the pattern of unknown ones."""
-        return known_target(self).read_plain(y, n_samples, type(self).__name__, "scores of labels", y_weight)
-
     @abstractmethod
     def _named(self, X: MatrixLike) -> sparse.csr_array:
         """The labels that are predicted, as CSR."""
 
     def _compared(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: YWeight) -> Any:
-        """The known labels that are predicted, those that are true, the pattern of unknown ones, and sample weights."""
+        """What `_judged` returns, with the known labels among those that are predicted."""
+        named, truth, mask, weights = self._judged(X, y, sample_weight, y_weight)
+        return without(named, mask), truth, mask, weights
+
+    def _judged(self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_weight: YWeight) -> Any:
+        """The labels that are predicted, those that are true, the pattern of unknown ones, and sample weights."""
         named = self._named(X)
-        truth, mask = self._read(y, y_weight, named.shape[0])
-        return without(named, mask), truth, mask, checks.score_weights(sample_weight, named.shape[0])
+        weights, y, y_weight, named = masks.scored(sample_weight, named.shape[0], y=y, y_weight=y_weight, named=named)
+        name = type(self).__name__
+        truth, mask = known_target(self).read_plain(y, named.shape[0], name, "scores of labels", y_weight)
+        return named, truth, mask, weights
 
     # --- predictions of all of them ----------------------------------------------------------------------------------
 

@@ -405,6 +405,8 @@ class _Part:
         if values.dtype != object:
             return np.unique(values)
         kinds = {type(value) for value in values.tolist()}
+        if all(issubclass(kind, bool | Real) for kind in kinds):
+            return np.unique(np.asarray(values.tolist()))
         if not all(issubclass(kind, str) for kind in kinds):
             names = ", ".join(sorted(kind.__name__ for kind in kinds))
             raise TypeError(f"y must be numbers, bools or strings, got objects of the types {names}")

@@ -37,6 +37,7 @@ from weald._fitted.fits import Fit
 from weald._fitted.proof import PLANNED, BoostedProof, check_fitted
 from weald._input import checks, elementary, masks, messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed, shown
+from weald._input.frames import different
 from weald._input.messages import telling_names
 from weald._input.schema import Schema
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
@@ -55,6 +56,7 @@ from weald._parameters.types import (
     available_if,
     fit_context,
 )
+from weald._ranking import outputs
 from weald._ranking.scorers import has_gaps
 from weald._rounds import held_out, linear_start, rounds
 from weald._rounds import held_out as _held_out
@@ -162,6 +164,7 @@ class BoostedModel(BaseEnsemble):
             raise ValueError(f"init must be an instance, got the class {self.init.__name__}")
         if isinstance(self.init, FrozenEstimator):
             check_takes_codes(self.init)
+            self._check_names_of(self.init)
             return self.init
         X, y, weights = checks.without_absent(X, y, weights)
         with checks.named("init"):
@@ -171,6 +174,12 @@ class BoostedModel(BaseEnsemble):
                 raise ValueError(f"init must support sample_weight in fit, since samples have weights, got {name}")
             estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
         return estimator
+
+    def _check_names_of(self, init: FrozenEstimator) -> None:
+        """Raise if the fitted `init` knows features or outputs by other names, or in another order."""
+        for what, name in (("X", "feature_names_in_"), ("y", "target_names_in_")):
+            if (where := different(getattr(self, name, None), getattr(init, name, None))) is not None:
+                raise ValueError(f"{what} must have {where}: init was fitted with other names")
 
     def _start_margins(self, X: Matrix, margins: object, name: str, target: Target | None = None) -> Float | None:
         """Initial scores of samples, of shape (n_samples, n_columns), in the engine's unit."""
@@ -203,7 +212,7 @@ class BoostedModel(BaseEnsemble):
 
     def _margins_of(self, estimator: BaseEstimator, X: Matrix) -> Float:
         """Scores of another model, in the engine's unit."""
-        found = columns_of(estimator.predict(X), X.shape[0])
+        found = columns_of(estimator, "predict", X)
         if self._loss.link != "log":
             return found
         if not (found > 0).all():
@@ -258,8 +267,8 @@ class BoostedModel(BaseEnsemble):
         scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
         assert self._weak is not None
         for estimator, step in zip(self._weak, self._shared["learning_rate"] * self._model.step_sizes(), strict=True):
-            direction = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
-            scores = scores + step * direction
+            is_joint = self._shared["output_strategy"] == "joint"
+            scores = scores + step * _held_out.of_weak(estimator, X, scores.shape[1] if is_joint else 1)
             yield scores
 
     # --- attributes of the stages ------------------------------------------------------------------------------------
@@ -475,9 +484,11 @@ def check_takes_codes(init: FrozenEstimator) -> None:
             )
 
 
-def columns_of(values: Any, n_samples: int) -> Float:
-    found: Float = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
-    return found.reshape(n_samples, -1)
+def columns_of(estimator: BaseEstimator, method: str, X: Matrix) -> Float:
+    """The checked result of a method of another model, with a column for each output."""
+    is_proba = method == "predict_proba"
+    found = outputs.checked(estimator, method, getattr(estimator, method)(X), X.shape[0], is_proba=is_proba)
+    return found.reshape(len(found), -1)
 
 
 # A leaf adds nothing to a column of scores if its second derivatives sum to less than this share of `min_weight_leaf`: .001
@@ -584,9 +595,12 @@ def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dic
             f"got {boosting.n_estimators}"
         )
     boosting._check_goes_on(before)
-    for name, value in shared.items():
-        if (old := before["_shared"][name]) != value:
-            raise ValueError(f"{name} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}")
+    old, init = (None if found is None else type(found).__name__ for found in (before.get("_init"), boosting.init))
+    if isinstance(boosting.init, str):  # "auto" may have found that there is none
+        init = None if boosting.init == "auto" and old is None else "LinearClassifier"
+    for name, (known, value) in {"init": (old, init), **{name: (before["_shared"][name], shared[name]) for name in shared}}.items():
+        if known != value:
+            raise ValueError(f"{name} must be {known!r} with warm_start=True, as in the previous fit, got {value!r}")
 
 
 # Positive numbers of a larger mean may be counts or rates. Where most are zero, second derivatives are rightly small.
@@ -808,8 +822,8 @@ class BoostingParameters(BoostedModel):
 
     def _asks_for(self, target: Target, *, may_search: bool) -> _weald._Asked:
         can_differ = target.kind != "classes" or target.n_outputs > 1 or len(target.classes[0]) > 1
-        n_outputs, n_columns = target.n_outputs * target.n_levels, self._n_columns(target)
-        return self._asks(target.kind, n_outputs, n_columns, may_search=may_search and can_differ)
+        may_search = may_search and can_differ
+        return self._asks(target.kind, target.n_outputs, self._n_columns(target), may_search=may_search)
 
     def _lets_folds_decide(self) -> bool:
         """Whether the number of stages is "auto", and no other parameter says when to stop."""
@@ -1190,6 +1204,11 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             if stages.score is not None:
                 rounds.score = stages.score
                 rounds.patience, rounds.tol = self._patience(), float(self.tol)
+                if grown is not None:
+                    assert validation is not None
+                    scores = grown.predict_scores(validation.X, n_threads)
+                    before = scores if validation.margins is None else scores + validation.margins
+                    rounds.before = stages.score(grown, before)
             if self.estimator is not None:
                 held_out = None if validation is None else (validation.X, validation.y, validation.weights)
                 told = rounds if lines else None
@@ -1273,25 +1292,22 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return fitted | {"_model": model, "_weak": None, "n_estimators_": model.n_stages}
 
-    @staticmethod
-    def _whole_curves(rounds: _rounds.Rounds, grown: _weald.Boosted | None) -> dict[str, Float]:
-        """The curves over all rounds, including those of the previous fit."""
-        before = {}
+    def _whole_curves(self, rounds: _rounds.Rounds, grown: _weald.Boosted | None) -> dict[str, Float]:
+        """The curves over all rounds, including those of the previous fit: NaN for stages that had none."""
+        before: dict[str, Any] = {}
         if grown is not None:
-            before = {
-                "train": grown.train_score(),
-                "validation": grown.validation_score(),
-                "out_of_bag": grown.oob_score(),
-            }
+            of_engine = grown.train_score(), grown.validation_score(), grown.oob_score()
+            before = dict(zip(("train", "validation", "out_of_bag"), of_engine, strict=True))
+            before |= self.__dict__.get("_curves") or {}
         found = {"train": rounds.train, "validation": rounds.validation, "score": rounds.scores}
         if len(rounds.out_of_bag) == len(rounds.train):
             found["out_of_bag"] = rounds.out_of_bag
         curves = {name: np.array(values) for name, values in found.items() if values}
         n_before = 0 if grown is None else grown.n_stages
-        return {
-            name: np.concatenate([before[name], values]) if n_before and len(before.get(name, ())) else values
-            for name, values in curves.items()
-        }
+        for name, values in curves.items():
+            known = np.asarray(before.get(name, ()))[:n_before]
+            curves[name] = np.concatenate([np.full(n_before - len(known), np.nan), known, values])
+        return curves
 
     # --- leaves of other data ----------------------------------------------------------------------------------------
 

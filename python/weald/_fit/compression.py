@@ -122,12 +122,12 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
     if budget.max_test_nodes is not None and n_test_nodes > budget.max_test_nodes:
         raise ValueError(
             f"max_test_nodes must be at least {n_test_nodes}, the number of test nodes of the model of {what}, got "
-            f"{budget.max_test_nodes}; a smaller norm has fewer test nodes"
+            f"{budget.max_test_nodes}; a smaller {what.partition('=')[0]} has fewer test nodes"
         )
     if budget.max_bytes is not None and (found := n_bytes()) > budget.max_bytes:
         raise ValueError(
             f"max_bytes must be at least {found}, the size of the model of {what}, got {budget.max_bytes}; a smaller "
-            "norm takes fewer bytes"
+            f"{what.partition('=')[0]} takes fewer bytes"
         )
 
 
@@ -524,7 +524,8 @@ class BaseCompressed(WithPaths):
             return None  # error messages name the smallest value that can be met
         limits = [
             as_size(self.max_test_nodes),
-            None if self.max_bytes is None else as_size(self.max_bytes // _LEAST_BYTES),
+            # A path that is kept counts, and would be longer with more bytes.
+            None if self.max_bytes is None or self.keep_path else as_size(self.max_bytes // _LEAST_BYTES),
         ]
         return min((limit for limit in limits if limit is not None), default=None)
 

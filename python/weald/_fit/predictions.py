@@ -41,8 +41,8 @@ def known_target(estimator: NamedOutputs) -> Target:
 
 def r2_of(estimator: NamedOutputs, scores: Any, y: Any, sample_weight: object, y_weight: Any) -> float:
     """R² of predicted numbers, an array or CSR with a column for each output, for dense or sparse y."""
+    weights, y, y_weight, scores = masks.scored(sample_weight, scores.shape[0], y=y, y_weight=y_weight, scores=scores)
     n = scores.shape[0]
-    weights = checks.score_weights(sample_weight, n)
     if is_sparse(scores) and y_weight is None:
         return r2(checks.canonical(y, "y") if is_sparse(y) else y, lambda rows: scores[rows].toarray(), n, weights)
     if is_sparse(y):
@@ -57,8 +57,9 @@ def r2_of(estimator: NamedOutputs, scores: Any, y: Any, sample_weight: object, y
 
 def accuracy_of(estimator: NamedOutputs, predicted: Any, y: Any, sample_weight: object, y_weight: YWeight) -> float:
     """The fraction of samples all of whose predicted classes or labels are right."""
+    parts = {"y": y, "y_weight": y_weight, "predicted": predicted}
+    weights, y, y_weight, predicted = masks.scored(sample_weight, predicted.shape[0], **parts)
     n = predicted.shape[0]
-    weights = checks.score_weights(sample_weight, n)
     known, mask = known_target(estimator).read_plain(y, n, type(estimator).__name__, "accuracy", y_weight)
     if estimator._label_format is not None:
         wrong = known != sparse.csr_array(predicted).astype(np.bool_)
@@ -117,10 +118,8 @@ class BaseRegressor(BestLabels, RegressorMixin, BaseModel):
         true: Matrix = checks.canonical(y, "y") if is_sparse(y) else y
         if self._is_sparse_numbers() and y_weight is None:
             checked = self._check_predict(X)
-            n_samples = checked.shape[0]
-            return r2(
-                true, lambda rows: self._forest.predict(checked[rows], self._n_threads()), n_samples, sample_weight
-            )
+            weights, true, there = masks.scored(sample_weight, checked.shape[0], y=true, X=checked)
+            return r2(true, lambda rows: self._forest.predict(there[rows], self._n_threads()), there.shape[0], weights)
         return r2_of(self, self._of_scores(self._scores(X)), true, sample_weight, y_weight)
 
     def _of_scores(self, scores: Float) -> Float:

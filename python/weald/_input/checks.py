@@ -42,6 +42,8 @@ from weald._input.sparse import MatrixLike, Raw, is_sparse, with_numbers
 _LEAST_WHOLE, _WHOLE = 2.0**24, 2.0**53
 # Features with fractions may lose this share of their values, as ordinary measurements do by chance.
 _SHARE = 0.1
+# The smallest number of float32 that has all digits, and how many samples say first that a feature has such.
+_LEAST_NORMAL, _FEW_ROWS = 2.0**-126, 64
 # The maximum number of features that are named, and that are checked.
 _MOST_NAMES, _MOST_COLUMNS = 5, 1000
 
@@ -49,15 +51,17 @@ _MOST_NAMES, _MOST_COLUMNS = 5, 1000
 def warn_of_collapsed(estimator: BaseEstimator, source: object, X: Raw) -> None:
     """Warn about features of `source` that have distinct values which are equal in X, in float32.
 
-    A feature is checked if an absolute value reaches 2**24, above which float32 does not represent every whole number:
-    identifiers, or times in seconds. Whole numbers that float64 distinguishes must all stay distinct; of other values,
-    up to a tenth may be lost, because in a million measurements some are close by chance. This takes one pass over X if
-    its type is more precise than float32, and sorts at most a thousand features with such values.
+    A feature is checked if all its absolute values are below 2**-126, where float32 loses digits down to zero, or if one
+    reaches 2**24, above which float32 does not represent every whole number: identifiers, or times in seconds. Whole
+    numbers that float64 distinguishes must all stay distinct; of other values, up to a tenth may be lost, because in a
+    million measurements some are close by chance. This takes one pass over X if its type is more precise than float32,
+    and sorts at most a thousand features with such values.
     """
     if not _has_more_digits(source):
         return
     found = []
-    for j, values in _columns_of(source, _large_columns(X)):
+    columns = np.unique(np.concatenate([_large_columns(X), _small_columns(X)]))
+    for j, values in _columns_of(source, columns[:_MOST_COLUMNS]):
         if (lost := _lost(values)) is not None:
             found.append((j, *lost))
         if len(found) == _MOST_NAMES:
@@ -69,7 +73,8 @@ def warn_of_collapsed(estimator: BaseEstimator, source: object, X: Raw) -> None:
     message = (
         f"X has features with values that float32, in which trees compare them, cannot distinguish: {which}. If they "
         "must be distinguished, number the values of such a feature 0, 1, 2 and so on "
-        "(sklearn.preprocessing.OrdinalEncoder), subtract the smallest value, or split the feature in two"
+        "(sklearn.preprocessing.OrdinalEncoder), subtract the smallest value, split the feature in two, or multiply it if "
+        "its values are tiny"
     )
     messages.warn(message, DataConversionWarning)
 
@@ -102,6 +107,20 @@ def _large_columns(X: Raw) -> NDArray[np.intp]:
     return np.unique(columns)[:_MOST_COLUMNS]
 
 
+def _small_columns(X: Raw) -> NDArray[np.intp]:
+    """The first columns of a float32 matrix without an absolute value of at least 2**-126, as far as they are stored."""
+    if is_sparse(X):
+        is_normal = np.abs(X.data) >= _LEAST_NORMAL
+        at = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        few = np.setdiff1d(at[~is_normal], at[is_normal])
+    else:
+        few = np.arange(X.shape[1])
+        # Of most columns few values say that they are not small.
+        for rows in (slice(_FEW_ROWS), slice(None)):
+            few = few[~(np.abs(X[rows, few]) >= _LEAST_NORMAL).any(axis=0)] if len(few) else few
+    return few[:_MOST_COLUMNS]
+
+
 def _columns_of(source: Any, columns: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[Any]]]:
     """Index and values of each of these columns; for sparse columns the stored values."""
     if not len(columns):
@@ -125,7 +144,7 @@ def _lost(values: NDArray[Any]) -> tuple[int, int] | None:
     if not is_integer:
         values = values[np.isfinite(values)]
     values = np.sort(values)
-    if not len(values):
+    if not values.any():
         return None
     singles = values.astype(np.float32)  # in order, too
     n, n_singles = (1 + int(np.count_nonzero(v[1:] != v[:-1])) for v in (values, singles))

@@ -54,7 +54,15 @@ def check_container(X: Raw, what: str = "X") -> None:
 
 
 def check_collected(data: Any, what: str) -> None:
-    """Raise for a query of polars, which has no rows yet. Its columns are not looked at, which would plan the query."""
+    """Raise for a query of polars, which has no rows yet, and for masked arrays, whose mask conversions drop.
+
+    Columns of a query are not looked at, which would plan it.
+    """
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError(
+            f"{what} must not be a masked array, since masks are not read: pass {what}.filled(value), with a value for "
+            "what is masked"
+        )
     if nw.dependencies.is_polars_lazyframe(data):
         raise TypeError(
             f"{what} must be in memory, got a LazyFrame of polars, which is a query: pass the frame that its method "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import r2_score
 
-from weald._input.checks import Float, canonical, named, over_same_memory
+from weald._input.checks import Float, canonical, named, over_same_memory, rows_there, score_weights
 from weald._input.frames import as_frame, check_collected, names_of
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import Raw, is_sparse
@@ -199,16 +199,24 @@ def _in_order_of(names: NDArray[np.object_] | None, y_weight: Raw) -> Raw:
     return frame.select(names.tolist()).to_native()
 
 
-def rows_of(y_weight: Raw, n_samples: int, rows: NDArray[np.intp] | None) -> Raw:
-    """The weights of these samples; None are all samples."""
-    if y_weight is None or rows is None or isinstance(y_weight, str):
-        return y_weight
-    if isinstance(y_weight, KnownCells):
-        return y_weight.rows(rows)
-    with named("y_weight"):
-        if (found := num_samples(y_weight)) != n_samples:
-            raise ValueError(f"y_weight must have {n_samples} rows, as y, got {found}")
-        return safe_indexing(y_weight.tocsr() if is_sparse(y_weight) else y_weight, rows)
+def rows_of(values: Any, n_samples: int, rows: NDArray[np.intp] | None, what: str = "y_weight") -> Any:
+    """The values of these samples, of `y_weight` or of another argument `what`; None are all samples."""
+    if values is None or rows is None or isinstance(values, str):
+        return values
+    if isinstance(values, KnownCells):
+        return values.rows(rows)
+    with named(what):
+        if (found := num_samples(values)) != n_samples:
+            raise ValueError(f"{what} must have {n_samples} rows, as {'y' if what == 'y_weight' else 'X'}, got {found}")
+        return safe_indexing(values.tocsr() if is_sparse(values) else values, rows)
+
+
+def scored(sample_weight: object, n_samples: int, **arguments: Any) -> list[Any]:
+    """The weights of a score, and arguments with a row for each sample: without samples of weight zero, which are not read."""
+    weights = score_weights(sample_weight, n_samples)
+    there = rows_there(weights)
+    found = [rows_of(values, n_samples, there, name) for name, values in arguments.items()]
+    return [weights if weights is None or there is None else weights[there], *found]
 
 
 def check_nothing(y_weight: Any, shape: tuple[int, int], name: str, y: Raw = None) -> None:

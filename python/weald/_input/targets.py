@@ -90,9 +90,9 @@ def check_array_of_y(y: Raw, what: str) -> None:
     """
     if y is None or is_sparse(y) or (type(y) is np.ndarray and y.dtype.kind != "O"):
         return
-    check_collected(y, what)
     if isinstance(y, np.ma.MaskedArray):
         raise TypeError(f"{what} must not be a masked array: pass {what}.data, and ~{what}.mask as y_weight")
+    check_collected(y, what)
     if isinstance(y, str | bytes | Mapping | Set | Iterator) or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
         raise TypeError(f"{what} must be {_ACCEPTED}, got {described(y)}; {_OF_TAGS}")
     if isinstance(y, list | tuple):
@@ -247,21 +247,24 @@ def _of_objects(y: NDArray[Any], what: str) -> NDArray[Any]:
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
 
+_KINDS = dict.fromkeys("biuf", "numbers") | {"U": "text", "S": "bytes"}
+
+
 def kind_of_classes(classes: NDArray[Any]) -> str:
-    """What classes are, numbers or text, which are never equal, whatever the types of their arrays; "" for none."""
+    """What classes are, numbers, text or bytes, which are never equal, whatever the types of their arrays; "" for none."""
     if classes.dtype.kind != "O":
-        return "numbers" if classes.dtype.kind in "biuf" else "text" if classes.dtype.kind in "US" else "others"
+        return _KINDS.get(classes.dtype.kind, "others")
     kinds = set(map(type, classes.ravel().tolist()))
     if not kinds:
         return ""
-    for kind, types in (("numbers", (bool, int, float, np.number, np.bool_)), ("text", (str, bytes))):
+    for kind, types in (("numbers", (bool, int, float, np.number, np.bool_)), ("text", str), ("bytes", bytes)):
         if all(issubclass(found, types) for found in kinds):
             return kind
     return "others"
 
 
 def check_one_kind(parts: list[NDArray[Any]], where: str) -> None:
-    """Raise for parts of the classes of y of which some are texts and some are numbers."""
+    """Raise for parts of the classes of y that are of several kinds, such as texts and numbers."""
     kinds = {kind_of_classes(classes): classes.dtype for classes in parts}
     if len(kinds) > 1:
         types = " and ".join(f"{kind} of type {dtype}" for kind, dtype in kinds.items())

@@ -17,11 +17,12 @@ from weald._around import calibrated
 from weald._around.unseen import check_scores, scores_at_least
 from weald._fit.boosting import BaseBoosting
 from weald._input import checks, targets
-from weald._input.checks import MOST, Float, check_is_instance, floats, integer, is_integer, named, score_weights
+from weald._input.checks import MOST, Float, check_is_instance, floats, integer, is_integer, named
 from weald._input.frames import different, names_of
 from weald._input.messages import kind_of
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, SampleWeight, YWeight
+from weald._ranking.outputs import check_names_of_outputs
 from weald._ranking.ranks import are_entries_in, without
 
 
@@ -124,15 +125,14 @@ class CoverageDisplay:
         CoverageDisplay
         """
         pyplot(f"{cls.__name__}.from_estimator")
+        check_names_of_outputs(estimator, y)
         values = np.sort(np.atleast_1d(floats(_ALPHAS if alphas is None else alphas, "alphas")))[::-1]
         rows = []
         size_label = "size"
         for alpha in values:
             found, classes = calibrated.found_by(estimator, X, calibrated.check_alpha(float(alpha)), joint=joint)
             predicted = calibrated.Predicted.of(found, classes)
-            inside, mask = predicted.inside(y, y_weight)
-            weights = score_weights(sample_weight, len(inside))
-            sizes = predicted.sizes()
+            inside, sizes, mask, weights = predicted.judged(sample_weight, y, y_weight)
             if joint:
                 with np.errstate(divide="ignore"):
                     whole = float(np.average(np.log(sizes).sum(axis=1), weights=weights))
@@ -614,6 +614,7 @@ class LabelReliabilityDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
         check_is_fitted(estimator)
+        check_names_of_outputs(estimator, y)
         target = targets.labels(y, y_weight=y_weight)
         scores = scores_at_least(estimator, X, min_score, target.n_outputs)
         name = type(estimator).__name__ if name is None else name

@@ -306,12 +306,12 @@ class LabelHierarchy:
 
     def _labels(self, Y: MatrixLike, y_weight: YWeight, what: str = "Y") -> targets.Target:
         target = targets.labels(Y, what=what, y_weight=y_weight)
-        self._check_columns(target.n_outputs, what)
-        if (where := frames.different(target.names, self.label_names)) is not None:
-            raise ValueError(f"{what} must have {where}: labels must be those of the hierarchy, in the same order")
+        self._check_columns(target.n_outputs, target.names, what)
         return target
 
-    def _check_columns(self, n_columns: int, what: str) -> None:
+    def _check_columns(self, n_columns: int, names: Any, what: str) -> None:
+        if (where := frames.different(names, self.label_names)) is not None:
+            raise ValueError(f"{what} must have {where}: labels must be those of the hierarchy, in the same order")
         if n_columns != self.n_labels:
             raise ValueError(
                 f"{what} must have {self.n_labels} columns, one for each label of the hierarchy, got {n_columns}"
@@ -434,7 +434,7 @@ class LabelHierarchy:
             found = check_array(scores, accept_sparse=True, dtype=None, ensure_all_finite=False, input_name="scores")
             if found.dtype not in (np.float32, np.float64):
                 found = found.astype(np.float64)
-        self._check_columns(found.shape[1], "scores")
+        self._check_columns(found.shape[1], frames.names_of(scores, "scores"), "scores")
         if is_sparse(found):
             found = checks.canonical(found, "scores").tocsr()
             found = sparse.csr_array((found.data, found.indices, found.indptr), shape=found.shape)

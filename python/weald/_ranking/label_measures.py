@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from weald import _weald
-from weald._input import checks, targets
+from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix, check_real, named, number, score_weights, shown
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, YWeight
@@ -495,13 +495,11 @@ def score(
     """
     if average is not None and (not isinstance(average, str) or average not in AVERAGES):
         raise ValueError(f"average must be one of {list(AVERAGES)} or None, got {shown(average)}")
+    parts = {"y_true": y_true, "y_weight": y_weight, "y_score": y_score}
+    w, y_true, y_weight, y_score = masks.scored(sample_weight, checks.count_samples(y_true, "y_true"), **parts)
     labels, mask, cells = ranks.weighed_labels(y_true, y_weight, y_score=y_score)
     of_cells = None if cells is None else cells.of_cells
     scores, least = _scores(y_score, labels.shape, measure.of_probabilities)
-    w = checks.score_weights(sample_weight, labels.shape[0])
-    if (there := checks.rows_there(w)) is not None and w is not None:
-        labels, mask, w = labels[there], None if mask is None else mask[there], w[there]
-        scores, of_cells = scores[there], None if of_cells is None else of_cells[there]
     by_sample = average == "samples"
     if by_sample:
         labels, mask = sparse.csr_array(labels.T), None if mask is None else sparse.csr_array(mask.T)

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from weald._input.checks import Float, Matrix, count_samples, floats
+from weald._input.frames import different, names_of
 from weald._input.messages import cut
 from weald._input.sparse import is_sparse
 from weald._input.targets import kind_of_classes
@@ -58,6 +59,15 @@ def names_of_features(model: BaseEstimator, before: list[Any]) -> list[str] | No
         except (AttributeError, ValueError):  # a step has no names
             return None
     return None if names is None else [str(name) for name in names]
+
+
+def check_names_of_outputs(model: Any, y: Any, what: str = "y") -> None:
+    """Raise for y whose columns have other names than the outputs of the model, or another order."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    known = getattr(apart(model)[0], "target_names_in_", None)
+    if (where := different(names_of(y, what), known)) is not None:
+        raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
 
 
 # Probabilities of other libraries may be beyond 0 and 1 by rounding of float32.
@@ -131,8 +141,7 @@ def probabilities(model: BaseEstimator, X: MatrixLike, n_samples: int) -> list[t
     found, classes = model.predict_proba(X), classes_of(model)
     what = called(model, "predict_proba")
     parts = found if isinstance(found, list) else [found]
-    if len(parts) != len(classes):
-        raise ValueError(f"{what} must return an array for each of {len(classes)} outputs, got {len(parts)}")
+    _check_count(parts, classes, what)
     pairs = []
     for part, names in zip(parts, classes, strict=True):
         values = checked(model, "predict_proba", part, n_samples, is_proba=True)
@@ -163,12 +172,15 @@ def of_labels(model: BaseEstimator, method: str, X: MatrixLike, n_samples: int |
     if not isinstance(found, list):
         values = checked(model, method, found, n, is_proba=is_proba)
         return _in_order(model, values.reshape(len(values), -1))
-    of_outputs = zip(
-        [checked(model, method, part, n, is_proba=is_proba) for part in found],
-        classes_of(apart(model)[0]),
-        strict=True,
-    )
-    return np.column_stack([of_one_label(part, classes, called(model, method)) for part, classes in of_outputs])
+    what, classes = called(model, method), classes_of(apart(model)[0])
+    _check_count(found, classes, what)
+    parts = [checked(model, method, part, n, is_proba=is_proba) for part in found]
+    return np.column_stack([of_one_label(*pair, what) for pair in zip(parts, classes, strict=True)])
+
+
+def _check_count(parts: list[Any], classes: list[NDArray[Any]], what: str) -> None:
+    if len(parts) != len(classes):
+        raise ValueError(f"{what} must return an array for each of {len(classes)} outputs, got {len(parts)}")
 
 
 def _in_order(model: BaseEstimator, values: Float) -> Float:

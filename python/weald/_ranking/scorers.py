@@ -17,7 +17,7 @@ from weald._input.checks import Float, check_is_instance, count_samples, score_w
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, SampleWeight
 from weald._ranking import label_measures, ranks
-from weald._ranking.outputs import apart, checked, of_labels
+from weald._ranking.outputs import apart, check_names_of_outputs, checked, of_labels
 
 
 def predict_topk(estimator: BaseEstimator, X: MatrixLike, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -93,6 +93,7 @@ class LabelScorer:
         self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, sample_weight: SampleWeight = None
     ) -> float:
         """The score of `estimator` on samples `X` with labels `y`."""
+        check_names_of_outputs(estimator, y)
         scores = scores_of_labels(estimator, X, as_sparse=is_sparse(y), as_probabilities=self.of_probabilities)
         more = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.sign * self.metric(y, scores, **self.options, **more)
@@ -115,6 +116,7 @@ class TopkScorer:
 
     def __call__(self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike) -> float:
         """The score of `estimator` on samples `X` with labels `y`."""
+        check_names_of_outputs(estimator, y)
         takes_k = "k" in inspect.signature(self.metric).parameters
         options = {**self.options, "k": self.k} if takes_k else self.options
         return self.sign * self.metric(y, predict_topk(estimator, X, self.k), **options)

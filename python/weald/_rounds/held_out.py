@@ -18,7 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
 from weald._input import checks, masks, messages, registry, targets
-from weald._input.checks import Float, Matrix, Number, named, renamed
+from weald._input.checks import Float, Matrix, Number, floats, named, renamed
 from weald._input.masks import KnownCells, weights_of_known
 from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import Raw, has_sparse_columns, is_sparse, of_sparse_columns
@@ -238,15 +238,6 @@ def _weak_models(
             "use another estimator, or output_strategy='projected'"
         )
 
-    def predict(estimator: BaseEstimator, X: Matrix, n_targets: int) -> Float:
-        with named("estimator"):
-            found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
-        if found.shape[1] != n_targets:
-            raise ValueError(f"estimator must predict {n_targets} columns, got {found.shape[1]} from {name}")
-        if not np.isfinite(found).all():
-            raise ValueError(f"estimator must predict finite numbers, got NaN or infinity from {name}")
-        return found
-
     def fit_predict(stage: int, rows: NDArray[np.uint32], targets: Float, w: Float) -> tuple[Float, Float | None]:
         if stage == len(weak):
             assert boosting.estimator is not None
@@ -263,10 +254,26 @@ def _weak_models(
             with named("estimator"):
                 estimator.fit(X if all_rows else _rows_of(X, rows), y, **extra)
             weak.append(estimator)
-        held = None if X_held is None else predict(weak[stage], X_held, targets.shape[1])
-        return predict(weak[stage], X, targets.shape[1]), held
+        held = None if X_held is None else of_weak(weak[stage], X_held, targets.shape[1])
+        return of_weak(weak[stage], X, targets.shape[1]), held
 
     return fit_predict
+
+
+def of_weak(estimator: BaseEstimator, X: Matrix, n_targets: int) -> Float:
+    """The checked predictions of the weak model of a stage, with a column for each target."""
+    name = type(estimator).__name__
+    with named("estimator"):
+        found = floats(estimator.predict(X), f"the predictions of estimator, {name},")
+    found = found[:, np.newaxis] if found.ndim == 1 else found
+    if found.shape != (X.shape[0], n_targets):
+        raise ValueError(
+            f"estimator must predict {n_targets} columns for each of {X.shape[0]} samples, got an array of shape "
+            f"{found.shape} from {name}"
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(f"estimator must predict finite numbers, got NaN or infinity from {name}")
+    return found
 
 
 def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:

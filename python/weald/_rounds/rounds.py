@@ -228,7 +228,7 @@ class Rounds:
 
     If it returns True, the fit ends. `score` is the scorer as a function of a model, which converts scores to
     predictions, and of the scores of the validation samples, and `scoring` is its name in lines. The engine decides by the
-    validation loss when to stop, `patience` and `tol` by the score.
+    validation loss when to stop, `patience` and `tol` by the score; `before` is that of the stages of the previous fit.
     """
 
     n_rounds: int
@@ -236,6 +236,7 @@ class Rounds:
     score: Callable[[_weald.Boosted, Float], float] | None = None
     patience: int | None = None
     tol: float = 0.0
+    before: float | None = None
     callbacks: Sequence[Any] = ()
     lines: Progress | None = None
     scoring: str = "score"
@@ -315,14 +316,18 @@ class Rounds:
         return tasks.end_part(lambda: fitted(model))
 
     def _is_over(self) -> bool:
-        if self.patience is None or len(self.scores) <= self.patience:
+        scores = self._all_scores()
+        if self.patience is None or len(scores) <= self.patience:
             return False
-        return max(self.scores[-self.patience :]) <= max(self.scores[: -self.patience]) + self.tol
+        return max(scores[-self.patience :]) <= max(scores[: -self.patience]) + self.tol
+
+    def _all_scores(self) -> list[float]:
+        return self.scores if self.before is None else [self.before, *self.scores]
 
     @property
     def n_best(self) -> int:
         """The number of stages up to the largest score, the first one if several are equal."""
-        return self.first + int(np.argmax(self.scores)) + 1
+        return self.first + int(np.argmax(self._all_scores())) + (self.before is None)
 
 
 def scorer_of(

@@ -18,8 +18,9 @@
 //!
 //! Trees of numbers, and those of classes in the first row, are grown on seven tenths of the samples, others on all.
 //!
-//! The trees of the first two rows draw half of the features at each split. Where few features of many are useful, all of them
-//! are better: the folds of up to [`TRIED`] samples grow trees with all of them, too, and the better ones are taken.
+//! The trees of the first two rows draw half of the features at each split, but those of several levels of quantiles all.
+//! Where few features of many are useful, all of them are better: the folds of up to [`TRIED`] samples grow trees with all
+//! of them, too, and the better ones are taken.
 
 #[cfg(test)]
 mod tests;
@@ -124,7 +125,7 @@ pub struct Asked {
     pub kind: Kind,
     /// The number of outputs.
     pub n_outputs: usize,
-    /// The number of columns of scores.
+    /// The number of columns of scores: of numbers, each output has one for each level.
     pub n_columns: usize,
     /// The number of features.
     pub n_features: usize,
@@ -208,21 +209,22 @@ impl Counts {
         let data = &data.with_observed(observed.as_ref());
         let dealing = Dealing::new(data, seed, control)?;
         (self.n_rows, self.n_different) = (dealing.n_units(), dealing.n_different);
-        let Some(known) = data.known().filter(|_| asked.n_outputs > 1) else { return Ok(self) };
+        let n_outputs = data.outputs().n_outputs();
+        let Some(known) = data.known().filter(|_| n_outputs > 1) else { return Ok(self) };
         let n_folds = n_folds_of(self.n_rows, asked.kind == Kind::Numbers && asked.n_columns > FEW);
         let folds = dealing.folds(n_folds)?;
         // How many known cells each output has in each fold, and in all of them.
-        let mut cells = PURPOSE.filled(0u32, n_folds * asked.n_outputs)?;
-        let mut totals = PURPOSE.filled(0u32, asked.n_outputs)?;
+        let mut cells = PURPOSE.filled(0u32, n_folds * n_outputs)?;
+        let mut totals = PURPOSE.filled(0u32, n_outputs)?;
         for &row in &dealing.order {
             control.check()?;
-            for output in (0..asked.n_outputs).filter(|&output| known.is_known(row, output as u32)) {
-                cells[folds[row as usize] as usize * asked.n_outputs + output] += 1;
+            for output in (0..n_outputs).filter(|&output| known.is_known(row, output as u32)) {
+                cells[folds[row as usize] as usize * n_outputs + output] += 1;
                 totals[output] += 1;
             }
         }
         let knows = |of_fold: &[u32]| of_fold.iter().zip(&totals).all(|(held, total)| held < total);
-        self.knows_all = cells.chunks_exact(asked.n_outputs).all(knows);
+        self.knows_all = cells.chunks_exact(n_outputs).all(knows);
         Ok(self)
     }
 }
@@ -403,12 +405,15 @@ impl Plan {
             n if has_few_cells => (LEAST_FEATURES / n).clamp(SHARE_OF_FEATURES, 1.0),
             _ => 1.0,
         };
+        // Of several levels of quantiles, all features are as good, and a search is saved.
+        let has_levels = is_numbers && asked.n_columns > asked.n_outputs;
+        let draws_half = (few || is_numbers) && features_of_tree == 1.0 && !has_levels;
         let rate = if asked.is_linear_init { 0.05 } else { learning_rate };
         Plan {
             sharing,
             learning_rate: asked.learning_rate.unwrap_or(rate),
             max_leaf_nodes: asked.max_leaf_nodes.unwrap_or(n_leaves),
-            draws_half: (few || is_numbers) && features_of_tree == 1.0,
+            draws_half,
             features_of_tree,
             l2_regularization: if has_few_cells { L2_OF_FEW_CELLS } else { 1.0 },
             subsample: if (is_numbers && !has_few_cells) || (few && searches) { SUBSAMPLE } else { 1.0 },
@@ -418,7 +423,7 @@ impl Plan {
                 n_folds,
                 n_grown: if has_own { 1 } else { n_folds },
                 patience_share: PATIENCE_SHARE,
-                all_gain: (few && asked.n_features > HALF_IS_ALL && counts.n_rows <= TRIED)
+                all_gain: (draws_half && few && asked.n_features > HALF_IS_ALL && counts.n_rows <= TRIED)
                     .then_some(ALL_GAIN.max(BY_CHANCE / counts.n_rows as f64)),
             }),
             has_few_cells,
