@@ -622,6 +622,16 @@ def test_test_nodes_within_a_budget(name, method):
     assert model_bytes(model) == model_bytes(free)
 
 
+def test_bytes_that_an_error_names_are_enough_for_a_model_with_its_path(name, method):
+    X, y = data(name)
+    with pytest.raises(ValueError, match="max_bytes must be at least") as told:
+        make(name, max_bytes=9, keep_path=True, max_steps=60, **method).fit(X, y)
+    smallest = int(re.findall(r"\d+", str(told.value))[0])
+    assert (
+        len(weald.dumps(make(name, max_bytes=smallest, keep_path=True, max_steps=60, **method).fit(X, y))) == smallest
+    )
+
+
 def test_bytes_within_a_budget(name, method):
     X, y = data(name)
     free = make(name, **method).fit(X, y)
@@ -820,3 +830,12 @@ def test_more_folds_than_the_data_supports_are_lowered_with_a_warning():
         make(REGRESSOR, cv=7).fit(X, y)
     with pytest.raises(ValueError, match="n_samples=1"):
         make(REGRESSOR, cv=7).fit(X[:1], y[:1])
+
+
+def test_a_model_that_is_too_large_is_said_to_be_so_by_its_own_parameter():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    with pytest.raises(ValueError, match="model of n_nodes=60, got 1000; a smaller n_nodes takes fewer bytes"):
+        weald.InducedForestRegressor(n_nodes=60, max_bytes=1000, random_state=0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="model of l1_norm=0.9, got 1000; a smaller l1_norm takes fewer bytes"):
+        weald.CompressedForestRegressor(l1_norm=0.9, max_bytes=1000, random_state=0).fit(X, X[:, 0])

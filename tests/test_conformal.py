@@ -883,6 +883,16 @@ def test_states_that_are_not_valid_are_refused(name, wrong):
 # --- measures and displays --------------------------------------------------------------------------------------------
 
 
+def test_samples_of_weight_zero_do_not_count_in_coverage_and_size():
+    intervals, weight = np.array([[0.0, np.inf], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]]), [0, 1, 0, 1]
+    y = np.array([np.nan, 0.5, np.inf, 3.0])
+    assert size(intervals, weight) == size(intervals[[1, 3]]) == 1.5
+    assert size(intervals, weight, joint=True) == size(intervals[[1, 3]], joint=True)
+    assert coverage(y, intervals, weight) == coverage(y[[1, 3]], intervals[[1, 3]]) == 0.5
+    sets = np.array([[True, False], [True, True]])
+    assert coverage(np.array(["a", "?"]), sets, [1, 0], classes=["a", "b"]) == 1.0
+
+
 def test_coverage_and_size_are_those_of_their_definitions():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(30, 2))

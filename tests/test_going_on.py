@@ -153,3 +153,65 @@ def test_worse_rounds_are_no_improvement_of_a_loss_below_zero(how):
     # The improvement that counts is a share of the loss at the start, which no round reaches if that is large.
     assert rounds[2:] == [6, 6]
     assert max(rounds) < 150
+
+
+# How a fit is judged while it goes on.
+JUDGED = {
+    "by nothing": {},
+    "by a tenth": {"early_stopping": True},
+    "by a score of a tenth": {"early_stopping": True, "scoring": "r2"},
+    "by given samples": {"given": True},
+    "by a score of given samples": {"given": True, "scoring": "r2"},
+    "out of bag": {"subsample": 0.5},
+    "by folds": {"early_stopping": weald.EarlyStopping(cv=3)},
+}
+
+
+@pytest.mark.parametrize("second", [how for how in JUDGED if how != "by folds"])
+@pytest.mark.parametrize("first", JUDGED)
+def test_curves_of_a_fit_that_goes_on_have_a_value_for_each_stage_and_can_be_saved(first, second):
+    y = TARGETS["number"]
+    usual = {"early_stopping": "auto", "scoring": None, "subsample": 1.0, "n_iter_no_change": 100}
+    model = boosting("number", warm_start=True)
+    for how, n in ((first, 5), (second, 12)):
+        params = {**usual, **JUDGED[how]}
+        given = {"X_val": X[:40], "y_val": y[:40]} if params.pop("given", False) else {}
+        model.set_params(n_estimators=n, **params).fit(X, y, **given)
+        assert model.n_estimators_ <= n
+    for curve in (model._curves or {}).values():
+        assert len(curve) >= model.n_estimators_
+    again = weald.loads(weald.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert model_bytes(again) == model_bytes(model)
+
+
+@pytest.mark.parametrize("scoring", [None, "r2"])
+def test_the_same_fit_again_adds_no_stage_that_is_not_better(scoring):
+    y = TARGETS["number"] + np.random.default_rng(2).normal(size=N)
+    rows = {"X_val": X[:60], "y_val": y[:60]}
+    model = boosting("number", n_estimators=100, scoring=scoring, n_iter_no_change=2, warm_start=True)
+    model.fit(X[60:], y[60:], **rows)
+    n, best = model.n_estimators_, model.score(X[:60], y[:60])
+    for _ in range(4):
+        model.fit(X[60:], y[60:], **rows)
+    assert (model.n_estimators_, model.score(X[:60], y[:60])) == (n, best)
+
+
+def test_stages_that_a_linear_start_finds_to_be_useful_stay():
+    rng = np.random.default_rng(1)
+    wide = rng.normal(size=(300, 6))
+    labels = (wide[:, :5] + rng.normal(size=(300, 5)) > 0.8).astype(int)
+    model = weald.GradientBoostingClassifier(n_estimators=40, init="auto", warm_start=True, random_state=0)
+    first = model.fit(wide, labels).predict_proba(wide)
+    assert model.n_estimators_ < 40
+    np.testing.assert_array_equal(model.fit(wide, labels).predict_proba(wide), first)
+
+
+@pytest.mark.parametrize(("one", "other", "said"), [(None, Ridge(), "None"), (Ridge(), None, "'Ridge'")])
+def test_a_fit_does_not_go_on_from_another_start(one, other, said):
+    model = boosting("number", n_estimators=3, init=one, warm_start=True).fit(X, TARGETS["number"])
+    with pytest.raises(ValueError, match=f"init must be {said} with warm_start=True"):
+        model.set_params(n_estimators=5, init=other).fit(X, TARGETS["number"])
+    classes = boosting("class", n_estimators=3, warm_start=True).fit(X, TARGETS["class"])
+    with pytest.raises(ValueError, match="init must be None with warm_start=True, as in the previous fit"):
+        classes.set_params(n_estimators=5, init="linear").fit(X, TARGETS["class"])

@@ -542,3 +542,18 @@ def test_a_frozen_estimator_has_outputs_of_the_names_of_y(around):
     if around != "numbers":
         with pytest.raises(ValueError, match="y must have the name"):
             model.fit(X, Y, label_names=names[::-1])
+
+
+def test_labels_that_are_kept_have_the_scores_of_the_estimator_where_y_is_sparse():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    Y = sparse.csr_array((rng.random((300, 8)) < [0.4, 0.3, 0.2, 0.01, 0.01, 0.02, 0.01, 0.01]).astype(int))
+    around = CalibratedLabels(
+        weald.LinearClassifier(loss="log_loss", random_state=0), cv=3, too_few="keep", min_positives=20, random_state=0
+    ).fit(X, Y)
+    kept = ~around.is_calibrated_
+    assert 0 < kept.sum() < 8
+    # Scores that are kept go through the sparse form, as float64.
+    np.testing.assert_allclose(
+        around.predict_proba(X)[:, kept], around.estimator_.predict_proba(X)[:, kept], rtol=1e-12, atol=0
+    )

@@ -130,6 +130,46 @@ def test_entries_that_are_masked_are_not_scored(name, kind):
     assert model.score(X, y, y_weight=unless(rows)) == pytest.approx(model.score(X[kept], y[kept]), rel=1e-12)
 
 
+# Values of y that no sample of positive weight may have.
+STRANGE = {"number": 1e308, "numbers": np.inf, "class": "other", "classes": "other", "labels": -1}
+
+
+@pytest.mark.parametrize(("name", "kind"), [pair for pair in PAIRS if EVERY[pair[0]].weights])
+def test_y_of_a_sample_of_weight_zero_is_not_scored(name, kind):
+    X, y = problem(kind)
+    weight = np.arange(len(X)) % 4.0
+    there, gone = np.flatnonzero(weight), np.flatnonzero(weight == 0)
+    model, wrong = EVERY[name].build().fit(X, y), y.copy()
+    if sparse.issparse(y):
+        wrong = wrong.tolil()
+        wrong[gone, 0] = 7
+        wrong = wrong.tocoo()
+    else:
+        wrong = wrong.astype(object if y.dtype.kind == "U" else y.dtype)
+        wrong[gone] = STRANGE[kind]
+    expected = model.score(X[there], y[there], weight[there])
+    assert model.score(X, wrong, weight) == expected == model.score(X, y, weight)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_masked_arrays_are_refused(name):
+    X, y = problem(EVERY[name].outputs[0])
+    model, mask = EVERY[name].build(), np.zeros(len(X), dtype=bool)
+    with pytest.raises(TypeError, match=r"X must not be a masked array, .* pass X\.filled\(value\)"):
+        model.fit(np.ma.MaskedArray(X, X > 1), y)
+    if EVERY[name].weights:
+        with pytest.raises(TypeError, match="sample_weight must not be a masked array"):
+            model.fit(X, y, sample_weight=np.ma.MaskedArray(np.ones(len(X)), mask))
+    if EVERY[name].masks:
+        X, y = problem(EVERY[name].masks[0])
+        with pytest.raises(TypeError, match="y_weight must not be a masked array"):
+            model.fit(X, y, y_weight=np.ma.MaskedArray(np.ones(y.shape), False))
+    if "pipeline" in name or "others" in name:
+        return  # other libraries read X of predictions
+    with pytest.raises(TypeError, match="X must not be a masked array"):
+        model.fit(X, y).predict(np.ma.MaskedArray(X, False))
+
+
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("name", [name for name, entry in EVERY.items() if entry.categories and entry.weights])
 def test_the_category_of_a_sample_of_weight_zero_changes_nothing(name):

@@ -10,6 +10,7 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import weald
 from scipy import sparse
@@ -18,8 +19,23 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from weald.conformal import ConformalClassifier, ConformalLabels, ConformalRegressor
-from weald.multilabel import CalibratedLabels, HierarchicalLabels, LabelHierarchy, TunedThresholds
+from weald._ranking.outputs import of_labels
+from weald.conformal import (
+    ConformalClassifier,
+    ConformalLabels,
+    ConformalRegressor,
+    CoverageDisplay,
+    make_coverage_scorer,
+    make_size_scorer,
+)
+from weald.metrics import make_label_scorer, make_topk_scorer
+from weald.multilabel import (
+    CalibratedLabels,
+    HierarchicalLabels,
+    LabelHierarchy,
+    LabelReliabilityDisplay,
+    TunedThresholds,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(160, 4))
@@ -290,6 +306,101 @@ def test_what_is_no_number_is_refused(door, wrong):
     said = refused(lambda: OF_NUMBERS[door](OtherNumbers(spoil=spoil)), "predict")
     assert re.search(message, said), said
     assert "OtherNumbers.predict" in said
+
+
+class OfTwo(RegressorMixin, BaseEstimator):
+    """A linear model of two outputs, whose predictions are spoilt."""
+
+    def __init__(self, spoil=None):
+        self.spoil = spoil
+
+    def fit(self, X, y):
+        self.model_ = LinearRegression().fit(X, y)
+        return self
+
+    def predict(self, X):
+        found = self.model_.predict(X)
+        return found if self.spoil is None else self.spoil(found)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+@pytest.mark.parametrize(
+    "spoil", [np.transpose, np.ravel, lambda p: p[:, :, None], lambda p: np.ma.array(p, mask=True)]
+)
+@pytest.mark.parametrize("door", ["init", "estimator", "VotingRegressor"])
+def test_numbers_in_another_shape_are_not_brought_into_the_right_one(door, spoil):
+    Y = np.column_stack([NUMBERS, -NUMBERS])
+
+    def fitted(model):
+        if door == "VotingRegressor":
+            return weald.VotingRegressor([("a", model)]).fit(X, Y)
+        return weald.GradientBoostingRegressor(
+            n_estimators=2, output_strategy="joint", subsample=1.0, **{door: model}
+        ).fit(X, Y)
+
+    assert fitted(OfTwo()).predict(X).shape == Y.shape
+    with pytest.raises((TypeError, ValueError), match=r"OfTwo"):
+        fitted(OfTwo(spoil)).predict(X)
+
+
+def test_what_a_weak_model_says_of_new_samples_is_checked():
+    model = weald.GradientBoostingRegressor(n_estimators=2, estimator=OfTwo(), output_strategy="joint", subsample=1.0)
+    model.fit(X, np.column_stack([NUMBERS, -NUMBERS]))
+    model._weak[1].spoil = at(np.nan)
+    with pytest.raises(ValueError, match="estimator must predict finite numbers, got NaN or infinity from OfTwo"):
+        model.predict(X)
+
+
+def test_labels_of_fewer_arrays_than_labels_are_refused():
+    few = OtherLabels(columns=[0, 1, 2], spoil=None)
+    few.predict_proba = lambda X: [np.full((len(X), 2), 0.5)] * 2
+    few.classes_ = [np.array([0, 1])] * 3
+    with pytest.raises(ValueError, match="must return an array for each of 3 outputs, got 2"):
+        of_labels(few, "predict_proba", X)
+
+
+def names_in_another_order():
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    Y = pd.DataFrame({"p": NUMBERS, "q": -NUMBERS})
+    return frame, Y, FrozenEstimator(weald.RandomForestRegressor(3, random_state=0).fit(frame, Y))
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_frozen_init_must_have_the_names_of_features_and_outputs():
+    frame, Y, init = names_in_another_order()
+    model = weald.GradientBoostingRegressor(n_estimators=2, init=init)
+    model.fit(frame, Y)
+    with pytest.raises(ValueError, match=r"X must have the name 'x0' at position 0, got 'x\d'"):
+        model.fit(frame.iloc[:, ::-1], Y)
+    with pytest.raises(ValueError, match=r"y must have the name 'p' at position 0, got 'q'"):
+        model.fit(frame, Y[["q", "p"]])
+
+
+def test_scorers_and_displays_ask_for_the_names_of_outputs():
+    frame, Y, _ = names_in_another_order()
+    intervals = ConformalRegressor(weald.RandomForestRegressor(5, random_state=0), random_state=0).fit(frame, Y)
+    labels = pd.DataFrame(LABELS, columns=list("abc"))
+    forest = weald.RandomForestClassifier(5, random_state=0).fit(frame, labels)
+    wrong, wrong_labels = Y[["q", "p"]], labels[["c", "b", "a"]]
+    for call in (
+        lambda: make_coverage_scorer()(intervals, frame, wrong),
+        lambda: make_size_scorer()(intervals, frame, wrong),
+        lambda: CoverageDisplay.from_estimator(intervals, frame, wrong),
+        lambda: make_label_scorer("roc_auc")(forest, frame, wrong_labels),
+        lambda: make_topk_scorer("precision_at_k", k=1)(forest, frame, wrong_labels),
+        lambda: LabelReliabilityDisplay.from_estimator(forest, frame, wrong_labels),
+    ):
+        with pytest.raises(ValueError, match=r"y must have the name '.' at position 0, got"):
+            call()
+    scores = pd.DataFrame([[0.9, 0.1, 0.5]], columns=list("cba"))
+    hierarchy = LabelHierarchy([("a", "b")], label_names=list("abc"))
+    for call in (hierarchy.consistent, hierarchy.n_violations, hierarchy.closure):
+        with pytest.raises(ValueError, match=r"must have the name 'a' at position 0, got 'c'"):
+            call(scores if call != hierarchy.closure else scores > 0.5)
 
 
 def test_predictor_refuses_what_a_member_returns_for_one_sample():

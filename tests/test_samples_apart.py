@@ -578,7 +578,11 @@ def test_text_in_any_array_is_one_model_and_text_beside_numbers_is_refused():
             assert isinstance(error, ValueError)
             assert "y must have classes of one type on all workers, got" in str(error)
             assert {"numbers", "text"} <= set(str(error).split())
-    # Numbers of any type are numbers.
+    for error in apart(text[:half], text[half:].astype(bytes)):
+        assert {"bytes", "text"} <= set(str(error).split())
+    # Numbers of any type are numbers, as objects, too.
+    as_objects = apart(codes[:half].astype(object), codes[half:])
+    assert [part.classes_.tolist() for part in as_objects] == [[0, 1, 2]] * 2
     found = apart(codes[:half], codes[half:].astype(float))
     assert found[0].classes_.tolist() == [0, 1, 2]
     assert weald.dumps(found[0]) == weald.dumps(found[1])

@@ -150,9 +150,9 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         `docs/boosting.md#how-many-stages`; `max_leaf_nodes_` is the choice.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from those of the tree: a number, a fraction, their square
-        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for
-        numbers and one output of up to ten classes, unless folds say that all are better, and otherwise all. See
-        `docs/boosting.md#how-many-stages`.
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto":
+        `docs/boosting.md#how-many-stages` has the rule: "half" for numbers and few classes, unless folds say that all
+        are better, and otherwise all.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1
@@ -449,9 +449,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         `docs/boosting.md#how-many-stages`; `max_leaf_nodes_` is the choice.
     max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default="auto"
         Number of features that each node draws at random from those of the tree: a number, a fraction, their square
-        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for
-        numbers and one output of up to ten classes, unless folds say that all are better, and otherwise all. See
-        `docs/boosting.md#how-many-stages`.
+        root, their binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto":
+        `docs/boosting.md#how-many-stages` has the rule: "half" for numbers and few classes, unless folds say that all
+        are better, and otherwise all.
     min_samples_split : int or float, default=2
         Minimum number of samples that a node must have to be split; a float is a fraction of the samples, rounded up.
     min_samples_leaf : int or float, default=1

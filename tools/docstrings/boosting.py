@@ -72,8 +72,8 @@ max_leaf_nodes : int, "auto" or None, default={default}
 
 max_features : int, float, {"sqrt", "log2", "half", "auto"} or None, default={default}
     Number of features that each node draws at random from those of the tree: a number, a fraction, their square root, their
-    binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": "half" for numbers and one output
-    of up to ten classes, unless folds say that all are better, and otherwise all. See `docs/boosting.md#how-many-stages`.
+    binary logarithm, or "half" of them, rounded up and at least four. None: all. "auto": `docs/boosting.md#how-many-stages`
+    has the rule: "half" for numbers and few classes, unless folds say that all are better, and otherwise all.
 
 min_weight_leaf : float, default={default}
     Minimum weight on either side of a split, in units of `sample_weight`, which are absolute: `fit` warns if weights are so

@@ -387,8 +387,8 @@ class _Part:
 
     def told(self) -> _Told:
         parameters = self.model.get_params(deep=False)
-        same = {name: _as_text(value) for name, value in sorted(parameters.items()) if name not in _FREE}
-        same |= {"model": type(self.model).__name__, "the version of weald": _weald.__version__}
+        same = {"model": type(self.model).__name__, "the version of weald": _weald.__version__}
+        same |= {name: _as_text(value) for name, value in sorted(parameters.items()) if name not in _FREE}
         same |= {"the number of features": str(self.X.shape[1]), "X": "sparse" if is_sparse(self.X) else "dense"}
         same |= {"the dimensions of y": str(self.y.ndim), "y": "sparse" if is_sparse(self.y) else "dense"}
         n_stages = self.model._model.n_stages if self.model._goes_on() else 0

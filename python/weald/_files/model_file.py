@@ -563,6 +563,8 @@ def inspect_model(path: Path) -> _weald._ModelSummary:
         `n_nodes` and `width`, the columns of predictions; `criterion`; `n_bytes`, `n_header_bytes`; `tensors`, with the
         `share` of each array; and `estimator`, JSON that is not validated.
     """
+    if not isinstance(path, str | bytes | PathLike):
+        raise TypeError(f"path must be a str or an os.PathLike, got {described(path)}")
     name = os.fsdecode(path)
     try:
         return _weald.inspect_model(name)

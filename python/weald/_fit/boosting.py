@@ -35,9 +35,8 @@ from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.fits import Fit
 from weald._fitted.proof import PLANNED, BoostedProof, check_fitted
-from weald._input import checks, elementary, masks, messages
+from weald._input import checks, elementary, frames, masks, messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed, shown
-from weald._input.frames import different
 from weald._input.messages import telling_names
 from weald._input.schema import Schema
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
@@ -178,7 +177,7 @@ class BoostedModel(BaseEnsemble):
     def _check_names_of(self, init: FrozenEstimator) -> None:
         """Raise if the fitted `init` knows features or outputs by other names, or in another order."""
         for what, name in (("X", "feature_names_in_"), ("y", "target_names_in_")):
-            if (where := different(getattr(self, name, None), getattr(init, name, None))) is not None:
+            if (where := frames.different(*(getattr(model, name, None) for model in (self, init)))) is not None:
                 raise ValueError(f"{what} must have {where}: init was fitted with other names")
 
     def _start_margins(self, X: Matrix, margins: object, name: str, target: Target | None = None) -> Float | None:
@@ -598,8 +597,8 @@ def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dic
     old, init = (None if found is None else type(found).__name__ for found in (before.get("_init"), boosting.init))
     if isinstance(boosting.init, str):  # "auto" may have found that there is none
         init = None if boosting.init == "auto" and old is None else "LinearClassifier"
-    for name, (known, value) in {"init": (old, init), **{name: (before["_shared"][name], shared[name]) for name in shared}}.items():
-        if known != value:
+    for name, value in {**shared, "init": init}.items():
+        if (known := {**before["_shared"], "init": old}[name]) != value:
             raise ValueError(f"{name} must be {known!r} with warm_start=True, as in the previous fit, got {value!r}")
 
 
@@ -1296,8 +1295,11 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         """The curves over all rounds, including those of the previous fit: NaN for stages that had none."""
         before: dict[str, Any] = {}
         if grown is not None:
-            of_engine = grown.train_score(), grown.validation_score(), grown.oob_score()
-            before = dict(zip(("train", "validation", "out_of_bag"), of_engine, strict=True))
+            before = {
+                "train": grown.train_score(),
+                "validation": grown.validation_score(),
+                "out_of_bag": grown.oob_score(),
+            }
             before |= self.__dict__.get("_curves") or {}
         found = {"train": rounds.train, "validation": rounds.validation, "score": rounds.scores}
         if len(rounds.out_of_bag) == len(rounds.train):

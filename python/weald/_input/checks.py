@@ -143,9 +143,9 @@ def _lost(values: NDArray[Any]) -> tuple[int, int] | None:
     is_integer = values.dtype.kind in "iu"
     if not is_integer:
         values = values[np.isfinite(values)]
-    values = np.sort(values)
     if not values.any():
         return None
+    values = np.sort(values)
     singles = values.astype(np.float32)  # in order, too
     n, n_singles = (1 + int(np.count_nonzero(v[1:] != v[:-1])) for v in (values, singles))
     is_whole = is_integer or (max(-values[0], values[-1]) <= _WHOLE and bool((values == np.floor(values)).all()))

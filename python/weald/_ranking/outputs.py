@@ -141,7 +141,7 @@ def probabilities(model: BaseEstimator, X: MatrixLike, n_samples: int) -> list[t
     found, classes = model.predict_proba(X), classes_of(model)
     what = called(model, "predict_proba")
     parts = found if isinstance(found, list) else [found]
-    _check_count(parts, classes, what)
+    _check_is_complete(parts, classes, what)
     pairs = []
     for part, names in zip(parts, classes, strict=True):
         values = checked(model, "predict_proba", part, n_samples, is_proba=True)
@@ -173,12 +173,12 @@ def of_labels(model: BaseEstimator, method: str, X: MatrixLike, n_samples: int |
         values = checked(model, method, found, n, is_proba=is_proba)
         return _in_order(model, values.reshape(len(values), -1))
     what, classes = called(model, method), classes_of(apart(model)[0])
-    _check_count(found, classes, what)
+    _check_is_complete(found, classes, what)
     parts = [checked(model, method, part, n, is_proba=is_proba) for part in found]
     return np.column_stack([of_one_label(*pair, what) for pair in zip(parts, classes, strict=True)])
 
 
-def _check_count(parts: list[Any], classes: list[NDArray[Any]], what: str) -> None:
+def _check_is_complete(parts: list[Any], classes: list[NDArray[Any]], what: str) -> None:
     if len(parts) != len(classes):
         raise ValueError(f"{what} must return an array for each of {len(classes)} outputs, got {len(parts)}")
 

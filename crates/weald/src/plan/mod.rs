@@ -345,12 +345,10 @@ fn n_folds_of(n_rows: usize, has_own_trees: bool) -> usize {
 
 /// Returns 8 leaves up to the first number of samples, 15 up to the second one, and 31 beyond.
 fn leaves(n: usize, [few, some]: [usize; 2]) -> usize {
-    if n <= few {
-        8
-    } else if n <= some {
-        15
-    } else {
-        31
+    match n {
+        n if n <= few => 8,
+        n if n <= some => 15,
+        _ => 31,
     }
 }
 
@@ -383,12 +381,10 @@ impl Plan {
         } else if has_few_cells {
             (0.1, 128, 600)
         } else {
-            let of_large = if n_different <= 2000 {
-                31
-            } else if n_different <= MOST_COUNTED {
-                63
-            } else {
-                127
+            let of_large = match n_different {
+                ..=2000 => 31,
+                ..=MOST_COUNTED => 63,
+                _ => 127,
             };
             let n_leaves = if asked.has_large_trees() { of_large } else { 31 };
             // A fit that goes on has the stages of trees that it has.
@@ -401,11 +397,8 @@ impl Plan {
             _ if searches => (Some(PATIENCE), n_stages),
             _ => (None, n_stages),
         };
-        let features_of_tree = match asked.n_features as f64 {
-            n if has_few_cells => (LEAST_FEATURES / n).clamp(SHARE_OF_FEATURES, 1.0),
-            _ => 1.0,
-        };
-        // Of several levels of quantiles, all features are as good, and a search is saved.
+        let of_few_cells = (LEAST_FEATURES / asked.n_features as f64).clamp(SHARE_OF_FEATURES, 1.0);
+        let features_of_tree = if has_few_cells { of_few_cells } else { 1.0 };
         let has_levels = is_numbers && asked.n_columns > asked.n_outputs;
         let draws_half = (few || is_numbers) && features_of_tree == 1.0 && !has_levels;
         let rate = if asked.is_linear_init { 0.05 } else { learning_rate };
