@@ -486,7 +486,11 @@ class Bad(RegressorMixin, BaseEstimator):
             ValueError,
             "estimator must predict finite numbers, got NaN or infinity from Bad",
         ),
-        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator must predict 1 columns, got 2 from Bad"),
+        (
+            Bad(lambda X: np.ones((len(X), 2))),
+            ValueError,
+            "estimator must predict 1 columns for each of 60 samples, got an array of shape .60, 2. from Bad",
+        ),
         (Bad(lambda X: ["a"] * len(X)), ValueError, "could not convert"),
         (Bad(lambda X: np.ones(len(X) - 1)), ValueError, "reshape|rows|shape"),
     ],

@@ -837,5 +837,5 @@ def test_a_model_that_is_too_large_is_said_to_be_so_by_its_own_parameter():
     X = rng.normal(size=(80, 3))
     with pytest.raises(ValueError, match="model of n_nodes=60, got 1000; a smaller n_nodes takes fewer bytes"):
         weald.InducedForestRegressor(n_nodes=60, max_bytes=1000, random_state=0).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="model of l1_norm=0.9, got 1000; a smaller l1_norm takes fewer bytes"):
+    with pytest.raises(ValueError, match=r"model of l1_norm=0\.9, got 1000; a smaller l1_norm takes fewer bytes"):
         weald.CompressedForestRegressor(l1_norm=0.9, max_bytes=1000, random_state=0).fit(X, X[:, 0])

@@ -495,6 +495,7 @@ def score(
     """
     if average is not None and (not isinstance(average, str) or average not in AVERAGES):
         raise ValueError(f"average must be one of {list(AVERAGES)} or None, got {shown(average)}")
+    targets.check_array_of_y(y_true, "y_true")
     parts = {"y_true": y_true, "y_weight": y_weight, "y_score": y_score}
     w, y_true, y_weight, y_score = masks.scored(sample_weight, checks.count_samples(y_true, "y_true"), **parts)
     labels, mask, cells = ranks.weighed_labels(y_true, y_weight, y_score=y_score)
