@@ -383,7 +383,7 @@ impl Plan {
         } else {
             let of_large = match n_different {
                 ..=2000 => 31,
-                ..=MOST_COUNTED => 63,
+                2001..=MOST_COUNTED => 63,
                 _ => 127,
             };
             let n_leaves = if asked.has_large_trees() { of_large } else { 31 };
