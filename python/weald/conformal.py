@@ -1287,7 +1287,8 @@ def coverage(
         The coverage, from 0 to 1. It should be near the level that was asked for: larger is not better.
     """
     found = calibrated.Predicted.of(predicted, classes)
-    inside, _, mask, weights = found.judged(sample_weight, y_true, y_weight)
+    found, weights, y_true, y_weight = found.scored(sample_weight, y_true, y_weight)
+    inside, mask = found.inside(y_true, y_weight)
     if joint:
         return calibrated.together(inside, mask, weights)
     return calibrated.averaged(calibrated.by_output(inside, mask, weights), multioutput)
@@ -1323,8 +1324,8 @@ def size(
     float or ndarray of shape (n_outputs,)
         The size. Of two predictions with the same coverage, the smaller one says more.
     """
-    widths = calibrated.Predicted.of(predicted, None).sizes()
-    weights, widths = masks.scored(sample_weight, len(widths), widths=widths)
+    found, weights, *_ = calibrated.Predicted.of(predicted, None).scored(sample_weight)
+    widths = found.sizes()
     if joint:
         with np.errstate(divide="ignore"):
             return float(np.average(np.log(widths).sum(axis=1), weights=weights))

@@ -264,9 +264,8 @@ class BaseVoting(BestLabels, NamedOutputs, Around, BaseHeterogeneousEnsemble):
                     f"y must have {final.n_outputs_} outputs, as in the fit of the estimator {name!r}, got "
                     f"{self.n_outputs_}"
                 )
-            own = getattr(final, "target_names_in_", None)
-            if (where := frames.different(getattr(self, "target_names_in_", None), own)) is not None:
-                raise ValueError(f"y must have {where}: outputs must be those of the fit of the estimator {name!r}")
+            names, own = (getattr(model, "target_names_in_", None) for model in (self, final))
+            frames.check_same_names(names, own, "y", f"outputs must be those of the fit of the estimator {name!r}")
 
     # --- attributes --------------------------------------------------------------------------------------------------
 

@@ -500,23 +500,23 @@ class Predicted:
             raise ValueError(f"{accepted}, got {described(predicted)}")
         return cls(found.reshape(len(found), -1, 2).astype(np.float64), [], [])
 
-    def judged(
-        self, sample_weight: SampleWeight, y_true: Any, y_weight: YWeight
-    ) -> tuple[NDArray[np.bool_], Float, Any, Float | None]:
-        """Of samples of positive weight: whether values are inside, the sizes, the mask of unknown values, and weights."""
-        sizes = self.sizes()
-        parts = {"y_true": y_true, "y_weight": y_weight, "sizes": sizes, "at": np.arange(len(sizes))}
-        weights, y_true, y_weight, sizes, at = masks.scored(sample_weight, len(sizes), **parts)
-        intervals = None if self.intervals is None else self.intervals[at]
-        there = replace(self, intervals=intervals, sets=[part[at] for part in self.sets])
-        return *there._inside(y_true, y_weight, sizes), weights
+    def scored(
+        self, sample_weight: SampleWeight, y_true: Any = None, y_weight: YWeight = None
+    ) -> tuple[Predicted, Float | None, Any, Any]:
+        """The predictions, the weights, and what is true and known of samples of positive weight."""
+        n = len(self.sets[0] if self.intervals is None else self.intervals)
+        parts = {"y_true": y_true, "y_weight": y_weight, "intervals": self.intervals}
+        parts |= {f"sets of output {j}": part for j, part in enumerate(self.sets)}
+        weights, y_true, y_weight, intervals, *sets = masks.scored(sample_weight, n, **parts)
+        return replace(self, intervals=intervals, sets=sets), weights, y_true, y_weight
 
-    def _inside(self, y_true: Any, y_weight: YWeight, sizes: Float) -> tuple[NDArray[np.bool_], Float, Any]:
+    def inside(self, y_true: Any, y_weight: YWeight) -> tuple[NDArray[np.bool_], Any]:
+        """Whether each value is inside, of shape (n_samples, n_outputs), and the mask of unknown ones."""
         if self.intervals is None:
             n, n_classes = len(self.sets[0]), [len(found) for found in self.classes]
             known = Target("classes", (None, n_classes), len(n_classes), self.classes, None)
             truth, mask = known.read_plain(y_true, n, "coverage", "coverage", y_weight, "y_true")
-            return inside_sets(truth, self.sets, self.classes, mask), sizes, mask
+            return inside_sets(truth, self.sets, self.classes, mask), mask
         n, n_outputs, _ = self.intervals.shape
         target = targets.numbers(
             y_true, n, "coverage", warn_column=False, masks=True, y_weight=y_weight, each_output=False, what="y_true"
@@ -524,7 +524,7 @@ class Predicted:
         masks.check_ungraded(target.known, "coverage")
         if target.n_outputs != n_outputs:
             raise ValueError(f"y_true must have {n_outputs} outputs, as predicted has, got {target.n_outputs}")
-        return inside_intervals(target.original, self.intervals), sizes, target.mask
+        return inside_intervals(target.original, self.intervals), target.mask
 
     def sizes(self) -> Float:
         """Widths, or numbers of classes, of shape (n_samples, n_outputs)."""

@@ -22,7 +22,7 @@ from weald._fit.forest import BaseBagging
 from weald._fitted.fits import Read, fitted_last, with_folds
 from weald._input.checks import Float, check_is_instance, draw_seed, folds_of
 from weald._input.elementary import expit
-from weald._input.frames import different
+from weald._input.frames import check_same_names
 from weald._input.messages import kind_of
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -53,9 +53,9 @@ def check_takes_masks(estimator: BaseEstimator, given: Fit) -> None:
 def check_names(estimator: BaseEstimator, names: NDArray[np.object_] | None) -> None:
     """Raise for an estimator that is not fitted again, whose outputs have other names than those of y."""
     known = getattr(apart(estimator)[0], "target_names_in_", None)
-    if isinstance(estimator, FrozenEstimator) and (where := different(names, known)) is not None:
-        raise ValueError(
-            f"y must have {where}: outputs must be those of the fit of the frozen estimator, in the same order"
+    if isinstance(estimator, FrozenEstimator):
+        check_same_names(
+            names, known, "y", "outputs must be those of the fit of the frozen estimator, in the same order"
         )
 
 

@@ -197,8 +197,8 @@ class BestLabels:
         k, floor = ranks.checked_k(k, width), ranks.checked_floor(min_score, as_margins)
         of_columns = self._names_to_rank() if boolean("names", names) else None
         given = None if exclude is None else frames.names_of(exclude, "exclude")
-        if (where := frames.different(given, getattr(self, "target_names_in_", None))) is not None:
-            raise ValueError(f"exclude must have {where}: its columns must be the labels, in the order of y")
+        known = getattr(self, "target_names_in_", None)
+        frames.check_same_names(given, known, "exclude", "its columns must be the labels, in the order of y")
         marked = ranks.excluded(exclude, n_samples, width)
         indices, found = self._k_best(X, k, marked, as_margins=as_margins)
         labels, found = ranks.padded_by_floor(indices, found, floor, are_margins=as_margins)

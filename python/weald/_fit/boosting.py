@@ -177,8 +177,8 @@ class BoostedModel(BaseEnsemble):
     def _check_names_of(self, init: FrozenEstimator) -> None:
         """Raise if the fitted `init` knows features or outputs by other names, or in another order."""
         for what, name in (("X", "feature_names_in_"), ("y", "target_names_in_")):
-            if (where := frames.different(*(getattr(model, name, None) for model in (self, init)))) is not None:
-                raise ValueError(f"{what} must have {where}: init was fitted with other names")
+            names, own = (getattr(model, name, None) for model in (self, init))
+            frames.check_same_names(names, own, what, "init was fitted with other names")
 
     def _start_margins(self, X: Matrix, margins: object, name: str, target: Target | None = None) -> Float | None:
         """Initial scores of samples, of shape (n_samples, n_columns), in the engine's unit."""
@@ -265,9 +265,9 @@ class BoostedModel(BaseEnsemble):
     def _staged_weak(self, X: Matrix) -> Iterator[Float]:
         scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
         assert self._weak is not None
+        n_targets = self._model.width if self._shared["output_strategy"] == "joint" else 1
         for estimator, step in zip(self._weak, self._shared["learning_rate"] * self._model.step_sizes(), strict=True):
-            is_joint = self._shared["output_strategy"] == "joint"
-            scores = scores + step * _held_out.of_weak(estimator, X, scores.shape[1] if is_joint else 1)
+            scores = scores + step * _held_out.of_weak(estimator, X, n_targets)
             yield scores
 
     # --- attributes of the stages ------------------------------------------------------------------------------------
@@ -597,9 +597,12 @@ def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dic
     old, init = (None if found is None else type(found).__name__ for found in (before.get("_init"), boosting.init))
     if isinstance(boosting.init, str):  # "auto" may have found that there is none
         init = None if boosting.init == "auto" and old is None else "LinearClassifier"
+    known = {**before["_shared"], "init": old}
     for name, value in {**shared, "init": init}.items():
-        if (known := {**before["_shared"], "init": old}[name]) != value:
-            raise ValueError(f"{name} must be {known!r} with warm_start=True, as in the previous fit, got {value!r}")
+        if known[name] != value:
+            raise ValueError(
+                f"{name} must be {known[name]!r} with warm_start=True, as in the previous fit, got {value!r}"
+            )
 
 
 # Positive numbers of a larger mean may be counts or rates. Where most are zero, second derivatives are rightly small.

@@ -474,9 +474,8 @@ class BaseCompressed(WithPaths):
             raise ValueError(
                 f"y must have {forest.n_outputs_} outputs, as in the fit of {name}, got {target.n_outputs}"
             )
-        names = (getattr(m, "target_names_in_", None) for m in (self, forest))
-        if (where := frames.different(*names)) is not None:
-            raise ValueError(f"y must have {where}: {name} was fitted on other outputs")
+        names, own = (getattr(m, "target_names_in_", None) for m in (self, forest))
+        frames.check_same_names(names, own, "y", f"{name} was fitted on other outputs")
         if not is_classifier(self):
             return forest
         if (forest._label_format is None) != (self._label_format is None):

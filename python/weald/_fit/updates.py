@@ -16,7 +16,7 @@ from weald import _weald
 from weald._fit.base import prepare
 from weald._fitted.fits import Fit
 from weald._input.checks import Float, Matrix, floats, generator, integer
-from weald._input.frames import different
+from weald._input.frames import check_same_names
 from weald._input.messages import described
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
@@ -196,8 +196,7 @@ def _of_known_classes(forest: BaseForest, known: Target, target: Target, y: Matr
     if (target.kind, target.n_outputs) != (known.kind, known.n_outputs):
         expected = f"{known.n_outputs} outputs of {known.kind}, as in the fit"
         raise ValueError(f"y must have {expected}, got {target.n_outputs} outputs of {target.kind}")
-    if (where := different(target.names, known.names)) is not None:
-        raise ValueError(f"y must have {where}: outputs must be those of the fit, in the same order")
+    check_same_names(target.names, known.names, "y", "outputs must be those of the fit, in the same order")
     if target.kind != "classes":
         return target
     if target.mask is None:

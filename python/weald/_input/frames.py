@@ -54,10 +54,7 @@ def check_container(X: Raw, what: str = "X") -> None:
 
 
 def check_collected(data: Any, what: str) -> None:
-    """Raise for a query of polars, which has no rows yet, and for masked arrays, whose mask conversions drop.
-
-    Columns of a query are not looked at, which would plan it.
-    """
+    """Raise for a query of polars, of which nothing is looked at, and for masked arrays, whose mask conversions drop."""
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError(
             f"{what} must not be a masked array, since masks are not read: pass {what}.filled(value), with a value for "
@@ -551,6 +548,12 @@ def different(found: NDArray[np.object_] | None, known: NDArray[np.object_] | No
         if name != expected:
             return f"the name {expected!r} at position {j}, got {name!r}"
     return None
+
+
+def check_same_names(found: NDArray[np.object_] | None, known: NDArray[np.object_] | None, what: str, why: str) -> None:
+    """Raise for the argument `what` whose columns are `different`; `why` says in the message what they must be."""
+    if (where := different(found, known)) is not None:
+        raise ValueError(f"{what} must have {where}: {why}")
 
 
 def transform_container(estimator: BaseEstimator) -> str:

@@ -27,7 +27,7 @@ from weald._input.frames import (
     Columns,
     as_frame,
     check_collected,
-    different,
+    check_same_names,
     is_missing,
     label_names,
     names_of,
@@ -508,8 +508,7 @@ class Target:
         """
         check_array_of_y(y, what)
         names = names_of(y, what)
-        if (where := different(names, self.names)) is not None:
-            raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
+        check_same_names(names, self.names, what, "outputs must be those of the fit, in the same order")
         names = self.names if names is None else names
         if not is_sparse(y) and not has_sparse_columns(y):
             y, y_weight = _without_hidden(y, y_weight, n_samples, None, names, what)
@@ -885,11 +884,11 @@ def with_label_names(target: Target, names: object, y_weight: Raw = None) -> Tar
     if target.kind != "labels":
         raise ValueError(f"label_names is only supported for y of labels, got y of {target.kind}")
     found = label_names(names, target.n_outputs)
-    if (where := different(target.names, found)) is not None:
-        raise ValueError(f"y must have {where}: label_names must be the names of the columns of y, or None")
+    check_same_names(target.names, found, "y", "label_names must be the names of the columns of y, or None")
     of_weights = None if isinstance(y_weight, KnownCells) else names_of(y_weight, "y_weight")
-    if target.names is None and (where := different(of_weights, found)) is not None:
-        raise ValueError(f"y_weight must have {where}: its columns must be those of label_names, in the same order")
+    if target.names is None:
+        why = "its columns must be those of label_names, in the same order"
+        check_same_names(of_weights, found, "y_weight", why)
     return replace(target, names=found)
 
 

@@ -18,7 +18,7 @@ from weald._around.unseen import check_scores, scores_at_least
 from weald._fit.boosting import BaseBoosting
 from weald._input import checks, targets
 from weald._input.checks import MOST, Float, check_is_instance, floats, integer, is_integer, named
-from weald._input.frames import different, names_of
+from weald._input.frames import check_same_names, names_of
 from weald._input.messages import kind_of
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, SampleWeight, YWeight
@@ -132,7 +132,8 @@ class CoverageDisplay:
         for alpha in values:
             found, classes = calibrated.found_by(estimator, X, calibrated.check_alpha(float(alpha)), joint=joint)
             predicted = calibrated.Predicted.of(found, classes)
-            inside, sizes, mask, weights = predicted.judged(sample_weight, y, y_weight)
+            predicted, weights, *truth = predicted.scored(sample_weight, y, y_weight)
+            (inside, mask), sizes = predicted.inside(*truth), predicted.sizes()
             if joint:
                 with np.errstate(divide="ignore"):
                     whole = float(np.average(np.log(sizes).sum(axis=1), weights=weights))
@@ -673,8 +674,8 @@ class LabelReliabilityDisplay:
         LabelReliabilityDisplay
         """
         target = targets.labels(y_true, what="y_true", y_weight=y_weight)
-        if (where := different(names_of(y_score, "y_score"), target.names)) is not None:
-            raise ValueError(f"y_score must have {where}: its columns must be those of y_true, in the same order")
+        why = "its columns must be those of y_true, in the same order"
+        check_same_names(names_of(y_score, "y_score"), target.names, "y_score", why)
         truth = target.original
         scores = sparse.csr_array(y_score if is_sparse(y_score) else floats(y_score, "y_score"))
         if scores.shape != truth.shape:

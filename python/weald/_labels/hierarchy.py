@@ -310,8 +310,8 @@ class LabelHierarchy:
         return target
 
     def _check_columns(self, n_columns: int, names: Any, what: str) -> None:
-        if (where := frames.different(names, self.label_names)) is not None:
-            raise ValueError(f"{what} must have {where}: labels must be those of the hierarchy, in the same order")
+        why = "labels must be those of the hierarchy, in the same order"
+        frames.check_same_names(names, self.label_names, what, why)
         if n_columns != self.n_labels:
             raise ValueError(
                 f"{what} must have {self.n_labels} columns, one for each label of the hierarchy, got {n_columns}"

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from weald._input.checks import Float, Matrix, count_samples, floats
-from weald._input.frames import different, names_of
+from weald._input.frames import check_same_names, names_of
 from weald._input.messages import cut
 from weald._input.sparse import is_sparse
 from weald._input.targets import kind_of_classes
@@ -66,8 +66,7 @@ def check_names_of_outputs(model: Any, y: Any, what: str = "y") -> None:
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     known = getattr(apart(model)[0], "target_names_in_", None)
-    if (where := different(names_of(y, what), known)) is not None:
-        raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
+    check_same_names(names_of(y, what), known, what, "outputs must be those of the fit, in the same order")
 
 
 # Probabilities of other libraries may be beyond 0 and 1 by rounding of float32.

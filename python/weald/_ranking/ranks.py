@@ -44,8 +44,8 @@ def weighed_labels(
 ) -> tuple[sparse.csr_array, sparse.csr_array | None, masks.KnownCells | None]:
     """What `known_labels` returns, and what is known, whose weights may differ from one."""
     target = targets.labels(y_true, what=name, y_weight=y_weight)
-    if (where := frames.different(frames.names_of(y_score, of_score), target.names)) is not None:
-        raise ValueError(f"{of_score} must have {where}: its columns must be those of {name}, in the same order")
+    why = f"its columns must be those of {name}, in the same order"
+    frames.check_same_names(frames.names_of(y_score, of_score), target.names, of_score, why)
     return target.original, target.mask, target.known
 
 

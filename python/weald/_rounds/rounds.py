@@ -236,7 +236,7 @@ class Rounds:
     score: Callable[[_weald.Boosted, Float], float] | None = None
     patience: int | None = None
     tol: float = 0.0
-    before: float | None = None
+    before: float = -np.inf
     callbacks: Sequence[Any] = ()
     lines: Progress | None = None
     scoring: str = "score"
@@ -316,18 +316,15 @@ class Rounds:
         return tasks.end_part(lambda: fitted(model))
 
     def _is_over(self) -> bool:
-        scores = self._all_scores()
-        if self.patience is None or len(scores) <= self.patience:
+        if self.patience is None or len(self.scores) < self.patience:
             return False
+        scores = [self.before, *self.scores]
         return max(scores[-self.patience :]) <= max(scores[: -self.patience]) + self.tol
-
-    def _all_scores(self) -> list[float]:
-        return self.scores if self.before is None else [self.before, *self.scores]
 
     @property
     def n_best(self) -> int:
         """The number of stages up to the largest score, the first one if several are equal."""
-        return self.first + int(np.argmax(self._all_scores())) + (self.before is None)
+        return self.first + int(np.argmax([self.before, *self.scores]))
 
 
 def scorer_of(

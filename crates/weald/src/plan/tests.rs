@@ -71,7 +71,7 @@ fn half_and_all_features_are_compared_where_they_differ_and_samples_are_few() {
     assert_eq!(gain(Kind::Numbers, 5, TRIED + 1), None);
     assert_eq!(gain(Kind::Classes, 4, 30), None);
     assert_eq!(Plan::new(&asked(Kind::Numbers, 20, 20), &Counts::of(100)).search.unwrap().all_gain, None);
-    let levels = Plan::new(&Asked { n_features: 5, ..asked(Kind::Numbers, 1, 3) }, &Counts::of(100));
+    let levels = Plan::new(&asked(Kind::Numbers, 1, 3), &Counts::of(100));
     assert_eq!((levels.draws_half, levels.search.unwrap().all_gain), (false, None));
 }
 
