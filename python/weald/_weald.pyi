@@ -598,6 +598,7 @@ def refit_leaves(
     config: _BoostConfig,
     n_threads: int = 1,
     base_margin: NDArray[np.float64] | None = None,
+    n_test_nodes: int | None = None,
 ) -> Boosted: ...
 def fit_boosting_with(
     fit_predict: Callable[
@@ -960,6 +961,8 @@ class Boosted:
     def width(self) -> int: ...
     @property
     def n_stages(self) -> int: ...
+    @property
+    def n_test_nodes(self) -> int: ...
     @property
     def forest(self) -> Forest | None: ...
     @property

@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import memory
+from weald._fit import memory, pruning
 from weald._fit.base import (
     BINS_CONSTRAINTS,
     BaseEnsemble,
@@ -1343,34 +1343,92 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             A new fitted estimator, with the same `init`. This estimator does not change.
         """
         check_fitted(self)
-        fitted = self._twin()
-        checked = fitted._check_predict(X)
+        return self._with_stages(self._refit_of(X, y, sample_weight, y_weight, base_margin)(self._model))
+
+    @available_if(grows_trees)
+    def prune(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: SampleWeight = None,
+        *,
+        y_weight: YWeight = None,
+        base_margin: ArrayLike | None = None,
+        max_loss_increase: float | None = None,
+        max_test_nodes: int | None = None,
+        max_bytes: int | None = None,
+    ) -> Self:
+        """Make the model smaller: its weakest splits become leaves, and its trees are boosted again in turn.
+
+        The model that is returned is a boosted model like any other, with about a tenth of the leaves at nearly the same
+        score. Each step removes a fifth of the leaves and takes the time of `refit_leaves`. Monotonic constraints raise
+        a ValueError. See `docs/compression.md#a-boosted-model-that-is-pruned`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, y_weight, base_margin : as in `fit`
+            The samples of the fit, or others with its features, outputs and classes.
+        max_loss_increase : float or None, default=None
+            Choose the smallest model whose loss is at most (1 + `max_loss_increase`) times that of all trees, at least
+            0. A quarter of the samples measures both, and then takes part. None: no limit, or 0.01 if no other is set.
+        max_test_nodes : int or None, default=None
+            Maximum number of splits, at least 1. None: no limit.
+        max_bytes : int or None, default=None
+            Maximum size in bytes of the file that `weald.save` writes. None: no limit. A limit that no model meets
+            raises a ValueError with the least that can be met.
+
+        Returns
+        -------
+        pruned : estimator of the same class
+            A new fitted estimator, with the same `init`. This estimator does not change.
+        """
+        check_fitted(self)
+        limits = pruning.checked(max_loss_increase, max_test_nodes, max_bytes)
+        smaller: Self = pruning.pruned(self, self._refit_of(X, y, sample_weight, y_weight, base_margin), limits)
+        return smaller
+
+    def _with_stages(self, model: _weald.Boosted, **fitted: object) -> Self:
+        """A copy with other stages, of which there are no curves."""
+        other = self._with_engine(model)
+        other.__dict__.pop("_curves", None)
+        other.__dict__.pop("_eval_curves", None)
+        other.__dict__.update(fitted, n_estimators_=model.n_stages)
+        return other
+
+    def _refit_of(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: SampleWeight,
+        y_weight: YWeight,
+        base_margin: ArrayLike | None,
+    ) -> pruning.Refit:
+        """What fits the leaves of models like this one to other data."""
+        checked = self._check_predict(X)
         weights = checks.check_weights(sample_weight, checked.shape[0])
         there = checks.rows_there(weights)
-        margins = fitted._start_margins(checked, base_margin, "base_margin")
+        margins = self._start_margins(checked, base_margin, "base_margin")
         margins = margins if margins is None or there is None else margins[there]
         y_weight = masks.rows_of(y_weight, checked.shape[0], there)
         checked, known_y, weights = checks.without_absent(checked, y, weights)
-        target, name = fitted._known_target(), type(self).__name__
+        target, name = self._known_target(), type(self).__name__
         engine, known = target.like_with_gaps(known_y, checked.shape[0], name, what="y", y_weight=y_weight)
         if known is not None:
-            check_masked(fitted)
+            check_masked(self)
         weights = masks.weights_of_known(known, weights, target.names)
-        config = fitted._refit_config(engine, weights, known)
-        data = checked, engine, (weights, None), target.in_engine(known)
-        fitted._model = _weald.refit_leaves(fitted._model, data, config, fitted._n_threads(), margins)
-        fitted.__dict__.pop("_curves", None)
-        fitted.__dict__.pop("_eval_curves", None)
-        refitted: Self = fitted
-        return refitted
+        target = replace(target, engine=engine, known=known)
+        config = self._refit_config(target, weights)
+        return pruning.Refit(self, checked, target, weights, margins, config, self._n_rounds)
 
-    def _refit_config(
-        self, engine: object, weights: Float | None, known: masks.KnownCells | None
-    ) -> _weald._BoostConfig:
-        """The parameters of a fit of the existing stages to y in the engine's form, of which this is known."""
-        target = replace(self._known_target(), engine=engine, known=known)
+    @property
+    def _n_rounds(self) -> int:
+        """The number of stages of the fit, which the trees of a pruned model take in turn."""
+        return int(self.__dict__.get("_turns", self.n_estimators_))
+
+    def _refit_config(self, target: Target, weights: Float | None) -> _weald._BoostConfig:
+        """The parameters of a fit of the existing stages to the y of `target`."""
         of_labels = self._of_labels(target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
-            "n_estimators": self.n_estimators_,
+            "n_estimators": self._n_rounds,
             "n_iter_no_change": None,
         }

@@ -421,6 +421,7 @@ class BoostedProof(Proof):
         **OF_DRAWN,
         "max_leaf_nodes_": (True, lambda n, model: None if n is None else integer(2, MOST)(n, model)),
         "n_estimators_": (True, equal("n_stages")),
+        "_turns": (False, integer(1, MOST)),
         "_shared": (True, _fault_of_shared),
         "plan_": (True, must(f"be a dict of {', '.join(PLANNED)}", _is_plan)),
         "_weak": (True, _fault_of_weak),

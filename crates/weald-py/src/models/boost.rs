@@ -47,6 +47,8 @@ properties! { PyBoosted {
     /// The number of scores of a sample.
     width: usize,
     n_stages: usize,
+    /// The number of test nodes of all trees.
+    n_test_nodes: usize,
     learning_rate: f64,
     /// Whether scores can be turned into probabilities.
     has_probabilities: bool,
@@ -218,9 +220,10 @@ pub(crate) fn mean_loss<'py>(
     loss.unless_raised(found)
 }
 
-/// Returns a model with the trees of `model` and with leaves that are fitted to these data.
+/// Returns a model with the trees of `model` and with leaves that are fitted to these data; if `n_test_nodes` is given,
+/// after the weakest splits have become leaves, so that at most so many are left.
 #[pyfunction]
-#[pyo3(signature = (model, data, config, n_threads=1, base_margin=None))]
+#[pyo3(signature = (model, data, config, n_threads=1, base_margin=None, n_test_nodes=None))]
 pub(crate) fn refit_leaves<'py>(
     py: Python<'py>,
     model: Py<PyBoosted>,
@@ -228,6 +231,7 @@ pub(crate) fn refit_leaves<'py>(
     config: PyBoostConfig,
     n_threads: usize,
     base_margin: Option<Read2<'py, f64>>,
+    n_test_nodes: Option<usize>,
 ) -> PyResult<PyBoosted> {
     let (data, weights) = data.views()?;
     let data = weights.of(&data)?.base_margin(margins(&base_margin)).schema(config.schema());
@@ -236,7 +240,10 @@ pub(crate) fn refit_leaves<'py>(
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);
-        config.refit_leaves(model, &data, control)
+        match n_test_nodes {
+            Some(n_test_nodes) => config.prune(model, &data, n_test_nodes, control),
+            None => config.refit_leaves(model, &data, control),
+        }
     });
     loss.unless_raised(refitted).map(PyBoosted::from)
 }

@@ -56,6 +56,7 @@
 //! | `cells` | boosting on the known cells of y alone |
 //! | `observer`, `workers` | callbacks after each stage, and samples on several machines |
 //! | `model`, `predict`, `compact` | the fitted model, its predictions by [`crate::model`], and leaves that need less memory |
+//! | `prune` | fewer leaves, fitted anew |
 //! | `evaluate` | the mean loss of any samples by their scores |
 //!
 //! # One stage
@@ -97,6 +98,7 @@ mod observer;
 mod predict;
 pub(crate) mod problem;
 mod projector;
+mod prune;
 mod scores;
 mod search;
 mod so_far;

@@ -32,6 +32,16 @@ impl Projector {
         })
     }
 
+    /// Returns a projection to one target, for passes of which only by-products are used.
+    pub(super) fn narrowest(width: usize) -> Result<Self> {
+        const PURPOSE: Purpose = Purpose("a projection");
+        if width == 1 {
+            return Ok(Projector::Identity(1));
+        }
+        let (ptr, columns, values) = (PURPOSE.filled(0, 2)?, Vec::new(), Vec::new());
+        Ok(Projector::Sparse { ptr, columns, values })
+    }
+
     /// Builds a dense matrix from its rows, one after the other.
     pub(super) fn dense(rows: &[f64], width: usize) -> Result<Self> {
         let mut eights = Purpose("a projection").with_capacity(rows.len() / width * width.div_ceil(LANES))?;

@@ -323,13 +323,18 @@ impl<'f> Trees<'f> {
     ) -> Result<Boosted> {
         let fitting = self.fitting;
         let mut boosters = fitting.boosters::<T, S>(y, None, None, false)?;
+        // Leaves are found from bounds of the negative gradients, which are a by-product of any targets.
+        let bounds = Projector::narrowest(boosters[0].train.data.width)?;
+        let mut targets = Vec::new();
+        let stored = boosters.iter_mut().filter(|booster| booster.train.scores.held().is_some());
+        stored.into_iter().try_for_each(|booster| booster.aim(&bounds, &mut targets, fitting.control))?;
         let mut refitted = Boosted::empty(&fitting.problem, fitting.n_features, fitting.config.learning_rate);
         refitted.start = fitting.start(&boosters)?;
         let n_boosters = boosters.len();
         rounds(0..model.n_stages(), fitting.control, &mut Unobserved, |stage| {
             let mut stages = STAGES.with_capacity(n_boosters)?;
             for (t, booster) in boosters.iter_mut().enumerate() {
-                stages.push(self.relabelled(booster, &model.trees[stage * n_boosters + t])?);
+                stages.push(self.relabelled(booster, &model.trees[stage * n_boosters + t], &bounds, &mut targets)?);
             }
             fitting.record(&mut refitted, stages)?;
             Ok(ControlFlow::Continue(None))
@@ -342,15 +347,13 @@ impl<'f> Trees<'f> {
         &self,
         booster: &mut Booster<'y, T, S>,
         tree: &Tree,
+        bounds: &Projector,
+        targets: &mut Vec<f64>,
     ) -> Result<Stage> {
         let Fitting { config, control, rows, n_samples, .. } = self.fitting;
         let by_leaf = RowsByLeaf::new(rows, &self.walk.leaves(tree, control)?, tree.n_leaves())?;
         let weights = booster.train.data.weights.try_clone()?;
         let leaves = by_leaf.leaves(&weights)?;
-        if booster.train.scores.held().is_some() {
-            // Bounds of the negative gradients are a by-product.
-            booster.aim(&Projector::Identity(booster.train.data.width), &mut Vec::new(), control)?;
-        }
         let number = |&leaf: &u32| tree.leaves.cells(leaf as usize).map(|(_, value)| value).sum();
         let numbers = || LEAVES.collected(by_leaf.reached.iter().map(number));
         let Scored { data, scores } = &mut booster.train;
@@ -358,7 +361,8 @@ impl<'f> Trees<'f> {
         let (values, steps) = scores.fit_leaves(fit, numbers)?;
         let (kept, moves) = S::moves(values, &steps, config.learning_rate)?;
         let moved = Some((leaves.of_rows(*n_samples)?, &moves));
-        let losses = booster.advance(moved, None, &mut Vec::new(), None, control)?;
+        let next = booster.train.scores.held().is_some().then_some(bounds);
+        let losses = booster.advance(moved, next, targets, None, control)?;
         Ok(Stage { tree: Some(S::relabelled(tree, &by_leaf, &kept)?), steps, losses, validation_loss: None })
     }
 }

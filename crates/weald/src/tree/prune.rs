@@ -117,21 +117,21 @@ const NONE: u32 = u32::MAX;
 
 /// What remains below a split when it becomes a leaf.
 #[derive(Clone, Copy, Debug, Default)]
-struct Below {
+pub(crate) struct Below {
     /// The sum of R over the leaves.
     cost: f64,
-    n_leaves: u32,
+    pub(crate) n_leaves: u32,
 }
 
 /// The links of all splits, and heaps of the links below the nodes whose parents are still to come, with the largest
 /// link on top.
 #[derive(Debug)]
-struct Links {
+pub(crate) struct Links {
     /// The cost R of each node.
     cost: Vec<f64>,
     /// The link of each split that becomes a leaf before any split above it; infinite for other splits and for leaves.
-    alpha: Vec<f64>,
-    below: Vec<Below>,
+    pub(crate) alpha: Vec<f64>,
+    pub(crate) below: Vec<Below>,
     /// The children of each split in its heap.
     children: Vec<[u32; 2]>,
 }
@@ -139,10 +139,15 @@ struct Links {
 impl Links {
     /// Computes the links of nodes in pre-order, given the impurity and the weight of each node.
     fn new(nodes: &[Node], impurity: &[f64], weight: &[f64], control: &Control) -> Result<Self> {
-        let n_nodes = nodes.len();
         let cost = weight.iter().zip(impurity).map(|(w, impurity)| w * impurity / weight[0]);
+        Links::of_costs(nodes, PURPOSE.collected(cost)?, control)
+    }
+
+    /// Computes the links of nodes in pre-order, given the cost of each node.
+    pub(crate) fn of_costs(nodes: &[Node], cost: Vec<f64>, control: &Control) -> Result<Self> {
+        let n_nodes = nodes.len();
         let mut links = Links {
-            cost: PURPOSE.collected(cost)?,
+            cost,
             alpha: PURPOSE.filled(f64::INFINITY, n_nodes)?,
             below: PURPOSE.filled(Below::default(), n_nodes)?,
             children: PURPOSE.filled([NONE; 2], n_nodes)?,
