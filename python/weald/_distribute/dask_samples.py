@@ -40,10 +40,7 @@ _PIECE = 1 << 25
 def fit_samples(
     estimator: BaseBoosting, X: Any, y: Any, sample_weight: Any, executor: Any, timeout: object, options: dict[str, Any]
 ) -> BaseBoosting:
-    """Fit a boosting model to samples that stay on the workers of a Dask cluster; `options` are those of `fit_part`.
-
-    Each worker needs a thread during the whole fit, and has its samples in memory twice for a short time.
-    """
+    """Fit a boosting model to samples that stay on the workers of a Dask cluster; `options` are those of `fit_part`."""
     client = getattr(executor, "_client", executor)
     if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "nthreads")):
         raise TypeError(f"executor must be a distributed.Client for boosting, got a {type(executor).__name__}")
@@ -238,10 +235,7 @@ def _fit_on_worker(
     timeout: float,
     options: dict[str, Any],
 ) -> Any:
-    """The model and its rows of workers on the first worker, and the digest of its bytes on others.
-
-    `model` is bytes if it has stages.
-    """
+    """The bytes of the model and its `workers_` on the first worker, and their digest on others. A model with stages is bytes."""
     from distributed import get_worker
 
     worker = get_worker()

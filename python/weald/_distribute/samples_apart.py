@@ -103,10 +103,10 @@ def fit_part(
         Weights of the samples of this worker, which may be all zero. None where others have weights: 1.
     checkpoint : str, path-like or None, default=None
         A file, or a URL of fsspec, to which the first worker writes the model of the stages so far, as `weald.save`
-        does. If there is a file, the fit goes on from it, with any number of workers, of which one can read it.
+        does. If there is one, the fit goes on from it, with any number of workers.
     every : int, default=200
-        Number of stages after which the checkpoint is written; it is written after a failure, too. Each time costs what
-        the workers do before the first stage, and the predictions of the stages so far.
+        Number of stages after which the checkpoint is written, and after a failure. Each time costs what is done before
+        the first stage.
 
     Returns
     -------
