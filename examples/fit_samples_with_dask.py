@@ -2,8 +2,8 @@
 Boosting with samples on the workers of a Dask cluster
 ======================================================
 
-The samples stay on the workers that loaded them (``pip install distributed``): here each block is made by the worker
-that keeps it, which would otherwise read it from a file. The cluster is on this machine; with
+The samples stay on the workers that loaded them (``pip install distributed``): here each block of a ``dask.array`` is
+made by the worker that keeps it, which would otherwise read it from a file. The cluster is on this machine; with
 ``Client("tcp://scheduler:8786")`` it is any other. The model is byte for byte the one that a single process fits to all
 samples, before and after stages are added.
 """
@@ -21,6 +21,8 @@ import scipy.sparse as sp
 import weald
 
 try:
+    import dask.array as da
+    from dask import delayed
     from distributed import Client, LocalCluster, wait
 except ImportError:
     print("Boosting on a Dask cluster. Left out: it needs pip install distributed")
@@ -57,20 +59,24 @@ def main() -> None:
         "silence_logs": logging.CRITICAL,
     }
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        blocks = [client.submit(load, block) for block in range(4)]
-        wait(blocks)
+        pairs = [delayed(load)(block) for block in range(4)]
+        arrays = [
+            da.concatenate(
+                [
+                    da.from_delayed(pair[i], (np.nan, n), meta=sp.csr_array((0, n)))
+                    for pair in pairs
+                ]
+            )
+            for i, n in ((0, 200), (1, 40))
+        ]
+        X, Y = client.persist(arrays)
+        wait([X, Y])
         begin = time.perf_counter()
-        # If a worker is lost, keep_stages leaves the stages that were done, from which
-        # warm_start goes on as below.
-        weald.distribute.fit_samples(
-            model, blocks, client, timeout=120, keep_stages=True
-        )
+        weald.distribute.fit(model, X, Y, client, timeout=120)
         seconds = time.perf_counter() - begin
         first = weald.dumps(model)
         model.set_params(n_estimators=8, warm_start=True)
-        weald.distribute.fit_samples(
-            model, blocks, client, timeout=120, keep_stages=True
-        )
+        weald.distribute.fit(model, X, Y, client, timeout=120)
 
     found = [load(block) for block in range(4)]
     X, Y = (sp.vstack([pair[i] for pair in found], format="csr") for i in range(2))

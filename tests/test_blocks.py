@@ -1,9 +1,12 @@
 """Matrices that are written to disk block by block."""
 
 import errno
+import json
 import os
+import pickle
 import sys
 from contextlib import suppress
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +18,8 @@ import pytest
 import weald
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_predict
 from weald.datasets import dump_blocks, load_blocks
 
 N, P = 41, 5
@@ -97,6 +102,9 @@ def test_blocks_are_one_matrix(way, n_blocks, tmp_path):
     for matrix in (found, again):
         assert matrix.dtype == np.float32
         if way in DENSE:
+            if hasattr(matrix, "columns"):
+                assert matrix.columns == list("abcde")
+                matrix = matrix.values
             assert isinstance(matrix, np.memmap)
             assert matrix.flags.f_contiguous
             assert not matrix.flags.writeable
@@ -109,6 +117,117 @@ def test_blocks_are_one_matrix(way, n_blocks, tmp_path):
             # Over the same memory, and not a copy of it.
             assert not matrix.data.flags.writeable
             assert not matrix.indices.flags.writeable
+
+
+def table(n=300):
+    """A frame with numbers, texts of which one appears late, and missing values."""
+    rng = np.random.default_rng(3)
+    city = rng.choice(["rome", "oslo", "bern"], n).astype(object)
+    city[-40:] = np.where(np.arange(40) % 2, "aix", city[-40:])
+    city[::17] = None
+    found = pd.DataFrame({"size": rng.normal(size=n), "city": city, "rooms": rng.integers(1, 6, n)})
+    found.loc[::13, "size"] = np.nan
+    return found, np.nan_to_num(found["size"]) + 2 * (city == "aix") - (city == "oslo")
+
+
+def of_pandas(frame, folder):
+    return [frame[:90], frame[90:90], frame[90:]]
+
+
+def of_polars(frame, folder):
+    whole = pl.from_pandas(frame)
+    return (whole[start : start + 70] for start in range(0, len(whole), 70))
+
+
+def of_categories(frame, folder):
+    return of_pandas(frame.astype({"city": pd.CategoricalDtype(["rome", "unseen", "bern", "oslo", "aix"])}), folder)
+
+
+def of_file(frame, folder, **options):
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    pq.write_table(
+        import_module("pyarrow").Table.from_pandas(frame), folder / "table.parquet", row_group_size=64, **options
+    )
+    return pq.ParquetFile(folder / "table.parquet")
+
+
+def of_data_set(frame, folder):
+    of_file(frame, folder)
+    return import_module("pyarrow.dataset").dataset(folder / "table.parquet")
+
+
+def of_dictionaries(frame, folder):
+    of_file(frame, folder)
+    pq = import_module("pyarrow.parquet")
+    return pq.ParquetFile(folder / "table.parquet", read_dictionary=["city"]).iter_batches(50)
+
+
+@pytest.mark.parametrize("way", [of_pandas, of_polars, of_categories, of_file, of_data_set, of_dictionaries])
+def test_names_and_categories_of_frames_are_kept(way, tmp_path):
+    frame, y = table()
+    given = way(frame, tmp_path)
+    whole = pd.concat(given, ignore_index=True) if way is of_categories else frame
+    dump_blocks(given, tmp_path / "X")
+    model = weald.GradientBoostingRegressor(n_estimators=3, random_state=0)
+    expected = weald.dumps(model.fit(whole, y))
+    assert model.feature_names_in_.tolist() == ["size", "city", "rooms"]
+    predictions = model.predict(whole)
+    for X in (load_blocks(tmp_path / "X"), pickle.loads(pickle.dumps(load_blocks(tmp_path / "X")))):
+        assert X.shape == frame.shape
+        assert weald.dumps(clone(model).fit(X, y)) == expected
+        # Models of frames in memory know them, and the other way round.
+        assert_array_equal(model.predict(X), predictions)
+        assert_array_equal(clone(model).fit(X, y).predict(whole), predictions)
+        # So do samples of it, in folds and with weights of zero.
+        assert_array_equal(model.predict(X[5:20]), predictions[5:20])
+        assert_array_equal(cross_val_predict(model, X, y, cv=2), cross_val_predict(model, whole, y, cv=2))
+        weights = np.arange(len(y)) % 2
+        assert weald.dumps(clone(model).fit(X, y, weights)) == weald.dumps(clone(model).fit(whole, y, weights))
+        forest = weald.RandomForestRegressor(2, random_state=0)
+        assert weald.dumps(forest.fit(X, y)) == weald.dumps(forest.fit(whole, y))
+    by_name = weald.GradientBoostingRegressor(n_estimators=2, random_state=0, categorical_features=["rooms", "city"])
+    assert weald.dumps(clone(by_name).fit(X, y)) == weald.dumps(by_name.fit(whole, y))
+    with pytest.raises(ValueError, match="X must have numbers in feature 'city', got"):
+        clone(model).set_params(categorical_features=None).fit(X, y)
+
+
+def test_frames_on_disk_have_the_columns_of_the_fit(tmp_path):
+    frame, y = table()
+    model = weald.GradientBoostingRegressor(n_estimators=3, random_state=0).fit(frame, y)
+    other = dump_blocks([frame[["city", "size", "rooms"]]], tmp_path / "other")
+    with pytest.raises(ValueError, match="X must have the columns of fit, size, city, rooms, got city, size, rooms"):
+        model.predict(other)
+    # Categories of another order, and others.
+    fewer = frame[frame["city"].isin(["oslo", "aix"])].replace({"city": {"oslo": "york"}})
+    assert_array_equal(model.predict(dump_blocks([fewer], tmp_path / "fewer")), model.predict(fewer))
+    numbers = frame[["size", "rooms"]]
+    found = dump_blocks([numbers], tmp_path / "numbers")
+    assert weald.dumps(clone(model).fit(found, y)) == weald.dumps(clone(model).fit(numbers, y))
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.fit(numbers, y).predict(numbers.to_numpy())
+    with pytest.warns(UserWarning, match="X has feature names, but"):
+        model.fit(numbers.to_numpy(), y).predict(found)
+    # Arrays of it, for other libraries.
+    assert_array_equal(np.asarray(found), numbers.astype(np.float32))
+    assert_array_equal(found[3, 1], np.float32(numbers.iloc[3, 1]))
+    assert type(found[:, 1]) is np.memmap
+
+
+def test_batches_are_in_memory_one_at_a_time(tmp_path):
+    n_alive, most = [0], [0]
+
+    class Block(pd.DataFrame):
+        def __del__(self):
+            n_alive[0] -= 1
+
+    def blocks():
+        for i in range(20):
+            n_alive[0] += 1
+            most[0] = max(most[0], n_alive[0])
+            yield Block({"a": [f"{i}", "x"], "b": [1.0, i]})
+
+    assert dump_blocks(blocks(), tmp_path / "X").shape == (40, 2)
+    assert most[0] <= 3
 
 
 def models():
@@ -182,10 +301,25 @@ WRONG = {
         ValueError,
         r"blocks\[1\] must have the columns of blocks\[0\]",
     ),
-    "categories": (
-        lambda: [pd.DataFrame({"a": pd.Categorical(["x", "y"])})],
+    "numbers, then texts": (
+        lambda: [pd.DataFrame({"a": [1.0]}), pd.DataFrame({"a": ["x"]})],
         ValueError,
-        r"blocks\[0\] must have numerical columns, got category in column 'a'",
+        r"blocks\[1\] must have a column of the dtype in blocks\[0\] in feature 'a'",
+    ),
+    "texts and numbers": (
+        lambda: [pd.DataFrame({"a": ["x", 1]}, dtype=object)],
+        ValueError,
+        r"X must have either texts or numbers as categories in feature 'a'",
+    ),
+    "dates": (
+        lambda: [pd.DataFrame({"a": pd.date_range("2020", periods=2)})],
+        ValueError,
+        r"blocks\[0\] must have numbers",
+    ),
+    "categories of columns without names": (
+        lambda: [pd.DataFrame({0: ["x", "y"]})],
+        ValueError,
+        "blocks must have strings as names of columns, if they have categories",
     ),
 }
 
@@ -288,6 +422,8 @@ def test_a_disk_that_is_full_is_noticed_before_anything_is_written(tmp_path):
 import resource, signal, sys
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_predict
 from weald.datasets import dump_blocks
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 for blocks in ([np.ones((500, 100))] * 2, [sparse.csr_array(np.ones((500, 100)))] * 2):
@@ -328,10 +464,12 @@ def damaged(folder: Path):
             yield path, (folder.parent / "other.npy").read_bytes()
 
 
-@pytest.mark.parametrize("way", ["arrays", "csr"])
+@pytest.mark.parametrize("way", ["arrays", "csr", "pandas"])
 def test_other_files_are_refused(way, tmp_path):
     dump_blocks((DENSE | SPARSE)[way](cut(values(), 2), tmp_path), tmp_path / "X")
     for path, content in damaged(tmp_path / "X"):
+        if path.name == "columns.json" and content is None:
+            continue  # a matrix without names
         before = path.read_bytes()
         path.unlink()
         if content is not None:
@@ -342,6 +480,29 @@ def test_other_files_are_refused(way, tmp_path):
     assert load_blocks(tmp_path / "X").shape == (N, P)
     with pytest.raises(FileNotFoundError, match="folder must be one that dump_blocks has written"):
         load_blocks(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"names": ["size", "size", "rooms"]},
+        {"names": ["size", 1, "rooms"]},
+        {"names": ["size"]},
+        {"categories": [None, ["aix"], None]},
+        {"categories": [None, ["aix", 1, "oslo", "rome"], None]},
+        {"categories": [None, ["aix", "aix", "oslo", "rome"], None]},
+        {"categories": [["a"], None, None]},
+        {"categories": 3},
+        {"declared": [0, 1, 0]},
+        {"more": 1},
+    ],
+)
+def test_columns_that_are_not_those_of_the_matrix_are_refused(change, tmp_path):
+    dump_blocks([table()[0]], tmp_path / "X")
+    path = tmp_path / "X" / "columns.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ValueError, match=r"folder must have files .*'"):
+        load_blocks(tmp_path / "X")
 
 
 def test_entries_outside_the_matrix_are_refused_by_a_fit(tmp_path):
@@ -366,7 +527,7 @@ def test_headers_with_a_wrong_byte_raise_a_value_error(name, tmp_path):
     for at in range(0, min(len(good), 400), 1 if name == "X.npy" else 7):
         for byte in (b"(", b"[", b"{", b"'", b"\\", b"\n", b"\x00", b"\xff", b"9"):
             path.write_bytes(good[:at] + byte + good[at + 1 :])
-            calls = [lambda: list(weald.datasets._blocks._checked([path]))]
+            calls = [lambda: list(weald.datasets._blocks._checked([path], weald.datasets._blocks._Coder()))]
             if name == "X.npy":
                 calls.append(lambda: load_blocks(folder))
             for call in calls:

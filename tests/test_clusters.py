@@ -124,8 +124,29 @@ if __name__ == "__main__":
 """
 
 
-def run_mpi(tmp_path, job, *options):
-    """The results that a job on three processes prints."""
+# All processes are killed when the checkpoint has been written, or the fit ends.
+MPI_CHECKPOINT_JOB = (
+    MPI_JOB.partition("rng = ")[0].replace("    MPI.COMM_WORLD.All", "    check()\n    MPI.COMM_WORLD.All")
+    + """
+import os, signal
+path = sys.argv[1]
+begun = os.path.exists(path)
+
+
+def check():
+    if not begun and os.path.exists(path):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+rng = """
+    + MPI_JOB.partition("rng = ")[2]
+    .replace("n_estimators=4", "n_estimators=9")
+    .replace("n_samples=90", "n_samples=90, checkpoint=path, every=2")
+)
+
+
+def run_mpi(tmp_path, job, *options, n=3, arguments=(), is_killed=False):
+    """The results that a job on some processes prints, which are killed or not."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     if MPIEXEC is None:
         pytest.skip("there is no mpiexec")
@@ -139,15 +160,23 @@ def run_mpi(tmp_path, job, *options):
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
     environment = {**os.environ, **allowed, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
-    command = [MPIEXEC, "-n", "3", sys.executable, *options, str(script)]
+    command = [MPIEXEC, "-n", str(n), sys.executable, *options, str(script), *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    assert (done.returncode != 0) == is_killed, done.stderr[-2000:]
+    return None if is_killed else json.loads(done.stdout.strip().splitlines()[-1])
 
 
 @pytest.mark.alone
 def test_samples_apart_by_mpi(tmp_path):
     assert run_mpi(tmp_path, MPI_JOB) == [True, True, True]
+
+
+@pytest.mark.alone
+def test_processes_of_mpi_go_on_from_the_checkpoint_of_others_that_were_killed(tmp_path):
+    path = tmp_path / "stages"
+    run_mpi(tmp_path, MPI_CHECKPOINT_JOB, arguments=[str(path)], is_killed=True)
+    assert weald.load(path).n_estimators_ in (2, 4)
+    assert run_mpi(tmp_path, MPI_CHECKPOINT_JOB, arguments=[str(path)], n=2) == [True, True]
 
 
 @pytest.mark.alone

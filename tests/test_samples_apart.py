@@ -1,16 +1,21 @@
 """Boosting with the samples on several workers: the same model as on one machine, byte for byte, and errors."""
 
+import importlib.util
+import os
+import pickle
 import signal
 import threading
 import warnings
 from contextlib import contextmanager
 
+import children
 import numpy as np
 import pytest
 import weald
 from scipy import sparse
 from sklearn.base import clone
-from weald import GradientBoostingClassifier, GradientBoostingRegressor
+from weald import GradientBoostingClassifier, GradientBoostingRegressor, _weald
+from weald._distribute.checkpoints import Checkpoint
 from weald.distribute import fit_part
 from weald.projection import Projected
 
@@ -378,51 +383,202 @@ def fit_that_fails(model, X, y, parts, fails_at, **options):
     return models, found, meeting.n_calls
 
 
-@pytest.mark.parametrize(("model", "kind"), CASES[:6], ids=range(6))
-def test_stages_that_were_done_go_on_on_other_workers(model, kind):
+@pytest.mark.parametrize(("model", "kind"), CASES, ids=range(len(CASES)))
+def test_after_a_failure_other_workers_go_on_from_the_checkpoint(model, kind, tmp_path):
     X, numbers, _ = data(3)
     y = kind(numbers)
     model = clone(model).set_params(n_estimators=6)
     whole = weald.dumps(clone(model).fit(X, y))
+    saved = {"checkpoint": tmp_path / "stages", "every": 2}
     parts = cut(3, False)
-    *_, n_calls = fit_that_fails(model, X, y, parts, 10**9)
-    models, errors, _ = fit_that_fails(model, X, y, parts, int(0.7 * n_calls), keep_stages=True)
-    n_done = [part.n_estimators_ for part in models]
-    assert 0 < min(n_done) <= max(n_done) < 6
+    *_, n_calls = fit_that_fails(model, X, y, parts, 10**9, **saved)
+    saved["checkpoint"].unlink()
+    models, errors, _ = fit_that_fails(model, X, y, parts, int(0.8 * n_calls), **saved)
     for part, error in zip(models, errors, strict=True):
         assert isinstance(error, LostError)
-        assert f"the {part.n_estimators_} stages that were done" in error.__notes__[0]
-        # The model that was kept predicts like any other.
-        assert part.predict(X).shape == numbers.shape[:1] + y.shape[1:]
-        part.set_params(n_estimators=part.n_estimators_)
-        assert weald.dumps(part) == weald.dumps(clone(part).fit(X, y))
-
-    # The fit continues on two workers, which begin with the stages of two different workers.
-    parts = cut(2, False, seed=1)
-    begun = [models[0], models[-1]]
-
-    def go_on(worker, all_reduce):
-        own = parts[worker]
-        begun[worker].set_params(n_estimators=6, warm_start=True)
-        fitted = fit_part(begun[worker], X[own], y[own], all_reduce, n_samples=X.shape[0])
-        return weald.dumps(fitted.set_params(warm_start=False))
-
-    assert on_workers(2, go_on)[0] == [whole, whole]
-
-
-def test_without_keep_stages_a_failure_changes_nothing():
-    X, numbers, _ = data(3)
-    model = Regressor(**SMALL)
-    *_, n_calls = fit_that_fails(model, X, numbers, cut(2, False), 10**9)
-    models, errors, _ = fit_that_fails(model, X, numbers, cut(2, False), n_calls - 2)
-    for part, error in zip(models, errors, strict=True):
-        assert isinstance(error, LostError)
-        assert not hasattr(error, "__notes__")
         assert part.__dict__ == clone(model).__dict__
-    # Before the first stage is complete, there is nothing to keep.
-    models, errors, _ = fit_that_fails(model, X, numbers, cut(2, False), 20, keep_stages=True)
-    assert [type(error) for error in errors] == [LostError, LostError]
-    assert not any(hasattr(part, "n_estimators_") for part in models)
+    # The checkpoint is a model like any other, from which `fit` goes on, too.
+    done = weald.load(saved["checkpoint"])
+    assert 2 <= done.n_estimators_ < 6
+    assert done.predict(X).shape == numbers.shape[:1] + y.shape[1:]
+    alone = done.set_params(warm_start=True).fit(X, y).set_params(warm_start=False)
+    assert weald.dumps(alone) == whole
+    for n_workers, seed in ((2, 1), (5, 2)):
+        order = np.random.default_rng(seed).permutation(N)
+        parts = [order[rows] for rows in cut(n_workers, True, seed)]
+        _, found, _ = fit_that_fails(model, X, y, parts, 10**9, **saved)
+        assert [weald.dumps(part) == whole for part in found] == [True] * n_workers
+
+
+KILLED = """
+import os, signal, sys, threading
+from test_samples_apart import *
+
+X, numbers, weights = data(3)
+n_left = [int(sys.argv[2])]
+
+
+def work(worker, all_reduce):
+    def dying(buffer, op):
+        n_left[0] -= 1
+        if n_left[0] < 0 and os.path.exists(sys.argv[1]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        all_reduce(buffer, op)
+
+    own = cut(3, False)[worker]
+    model = Regressor(**SMALL | {"n_estimators": 9}, subsample=0.6)
+    fit_part(model, X[own], numbers[own], dying, n_samples=N, sample_weight=weights[own], checkpoint=sys.argv[1], every=2)
+
+
+print(on_workers(3, work))
+"""
+
+
+@pytest.mark.slow("python/weald/_distribute")
+def test_workers_that_were_all_killed_leave_what_two_others_go_on_from(tmp_path):
+    X, numbers, weights = data(3)
+    model = Regressor(**SMALL | {"n_estimators": 9}, subsample=0.6)
+    whole = weald.dumps(clone(model).fit(X, numbers, weights))
+    n_stages = []
+    for n_calls in ("0", "3000"):
+        path = tmp_path / n_calls
+        killed = children.run(KILLED, str(path), n_calls)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert [file.name for file in tmp_path.iterdir() if file.name.startswith(n_calls)] == [n_calls]
+        n_stages.append(weald.load(path).n_estimators_)
+        sent = {"checkpoint": path, "every": 3, "n_samples": N}
+        two = cut(2, False, seed=1)
+        found, _ = on_workers(
+            2,
+            lambda worker, all_reduce, own=two, sent=sent: fit_part(
+                clone(model),
+                X[own[worker]],
+                numbers[own[worker]],
+                all_reduce,
+                sample_weight=weights[own[worker]],
+                **sent,
+            ),
+        )
+        assert [weald.dumps(part) == whole for part in found] == [True, True]
+    assert n_stages[0] == 2 < n_stages[1] < 9
+    assert n_stages[1] % 2 == 0
+
+
+def fit_on(n_workers, X, y, weights=None, model=None, **options):
+    """Models or errors of workers."""
+    model, parts = Regressor(**SMALL | {"n_estimators": 6}) if model is None else model, cut(n_workers, False)
+
+    def work(worker, all_reduce):
+        own = parts[worker]
+        sent = options | {"sample_weight": rows(weights, own), "n_samples": len(X)}
+        return fit_part(clone(model), X[own], y[own], all_reduce, **sent)
+
+    return on_workers(n_workers, work)[0]
+
+
+def test_the_first_worker_writes_each_time_and_files_have_no_trace_of_it(tmp_path, monkeypatch):
+    X, numbers, _ = data(3)
+    written = []
+    write = Checkpoint.write
+    monkeypatch.setattr(Checkpoint, "write", lambda file, data: (written.append(data), write(file, data)))
+    path = "memory://stages/of/this" if importlib.util.find_spec("fsspec") else tmp_path / "stages"
+    models = fit_on(3, X, numbers, checkpoint=path, every=2)
+    assert [weald.loads(data).n_estimators_ for data in written] == [2, 4]
+    # A fit that has all stages, one with more of them, and one from a file that only some workers can read.
+    for n_stages, expected in ((4, []), (9, [6, 8])):
+        written.clear()
+        model = Regressor(**SMALL | {"n_estimators": n_stages})
+        found = fit_on(2, X, numbers, model=model, checkpoint=path, every=2)
+        assert {weald.dumps(part) for part in found} == {weald.dumps(model.fit(X, numbers))}
+        assert [weald.loads(data).n_estimators_ for data in written] == expected
+    read, readers = Checkpoint.read, []
+    monkeypatch.setattr(Checkpoint, "read", lambda file: None if readers.append(1) or len(readers) != 2 else read(file))
+    written.clear()
+    found = fit_on(3, X, numbers, model=model, checkpoint=path, every=20)
+    assert {weald.dumps(part) for part in found} == {weald.dumps(model)}
+    assert found[0].workers_[0]["n_calls"] < models[0].workers_[0]["n_calls"]
+    assert written == []
+    for part in found:
+        assert not hasattr(part, "_checkpoint")
+        assert not hasattr(pickle.loads(pickle.dumps(part)), "workers_")
+        assert not hasattr(part.set_params(warm_start=True, n_estimators=12).fit(X, numbers), "workers_")
+
+
+def test_checkpoints_of_other_fits_are_refused_on_all_workers(tmp_path, monkeypatch):
+    X, numbers, weights = data(3)
+    path = tmp_path / "stages"
+    saved = {"checkpoint": path, "every": 2, "weights": weights}
+    fit_on(2, X, numbers, **saved)
+    before = path.read_bytes()
+    other_X, other_y, other_weights = X.copy(), numbers.copy(), weights.copy()
+    # Of a sample of weight zero nothing is read.
+    there, absent = np.flatnonzero(weights)[5], np.flatnonzero(weights == 0)[0]
+    other_X[there] = np.nan_to_num(X[there] + 1)
+    X[absent] = np.inf
+    other_y[there, 1] += 1e-12
+    other_weights[there] += 0.5
+    deeper = Regressor(**SMALL | {"n_estimators": 6}, max_depth=2)
+    data_of = (
+        "checkpoint must be of a fit like this one, got the file .*stages' of a fit with other samples, targets or w"
+    )
+    for given, options, error in [
+        ((other_X, numbers), {}, data_of),
+        ((X, other_y), {}, data_of),
+        ((X, numbers), {"weights": other_weights}, data_of),
+        (
+            (X, numbers),
+            {"model": deeper},
+            r"of a fit with max_depth None in place of 2: delete it, or use another path$",
+        ),
+        ((X, numbers), {"model": Regressor(**SMALL)}, "of a fit with 4 stages, more than n_estimators=3"),
+        ((X, of_labels(numbers)), {"model": Classifier(**SMALL)}, "of a fit with .*"),
+    ]:
+        for found in fit_on(2, *given, **saved | options):
+            with pytest.raises(ValueError, match=error):
+                raise found
+    monkeypatch.setattr(_weald, "__version__", "99.0")
+    for found in fit_on(2, X, numbers, **saved):
+        with pytest.raises(ValueError, match=r"of a fit with the version of weald .* in place of 99\.0"):
+            raise found
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    for content, error in (
+        (b"nothing", "data: .* valid|valid"),
+        (weald.dumps(Regressor(**SMALL).fit(other_X, numbers)), "checkpoint must be a file that fit_part has written"),
+    ):
+        path.write_bytes(content)
+        for found in fit_on(2, X, numbers, **saved):
+            with pytest.raises(ValueError, match=error):
+                raise found
+    for wrong, error in ((3, "checkpoint must be a path"), ({"every": 0}, "every must be")):
+        options = wrong if isinstance(wrong, dict) else {"checkpoint": wrong}
+        with pytest.raises((TypeError, ValueError), match=error):
+            fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: None, n_samples=N, **options)
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_the_fit_on_all_workers(tmp_path):
+    X, numbers, _ = data(3)
+    path = tmp_path / "absent" / "stages"
+    found = fit_on(3, X, numbers, checkpoint=path, every=2)
+    kinds = {type(error) for error in found}
+    assert kinds == {FileNotFoundError, ValueError}
+    assert all("absent" in str(error) for error in found)
+
+
+def test_workers_say_how_long_they_have_waited(monkeypatch):
+    X, numbers, _ = data(3)
+    parts = cut(3, True)
+    found, meeting = fitted_apart(Regressor(**SMALL), X, numbers, None, parts)
+    [table] = {str(part.workers_): part.workers_ for part in found}.values()
+    assert sorted(row["n_samples"] for row in table) == sorted(map(len, parts))
+    for row in table:
+        # All but the last calls, by which the workers get the table.
+        assert 0 < row["n_calls"] < meeting.n_calls
+        assert 8 * row["n_calls"] < row["n_bytes"] < meeting.n_bytes
+        assert row["seconds_at_work"] > 0
+        assert row["seconds_waiting"] > 0
+        assert row["worker"].endswith(f"process {os.getpid()}")
+    assert "workers_" not in found[0].__getstate__()
 
 
 def test_warm_start_wants_the_same_stages_on_every_worker():

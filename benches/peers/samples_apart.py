@@ -129,6 +129,7 @@ def cluster(args: argparse.Namespace) -> None:
         print(f"the cluster is left out: {', '.join(absent)} not installed")
         return
     warnings.filterwarnings("ignore")
+    import dask.array as da
     from distributed import Client, LocalCluster
 
     n, n_labels = (1000, 100) if args.quick else (args.samples, args.labels)
@@ -141,8 +142,16 @@ def cluster(args: argparse.Namespace) -> None:
         cuts = np.linspace(0, len(X), args.workers + 1).astype(int)
         addresses = sorted(client.nthreads())
         blocks = [
-            client.scatter([(sparse.csr_array(X[a:b]), sparse.csr_matrix(Y[a:b]))], workers=[address], hash=False)[0]
-            for a, b, address in zip(cuts, cuts[1:], addresses, strict=False)
+            da.concatenate(
+                [
+                    da.from_delayed(
+                        client.scatter(kind(part[a:b]), workers=[address], hash=False), shape, meta=kind(part[:0])
+                    )
+                    for a, b, address in zip(cuts, cuts[1:], addresses, strict=False)
+                ]
+            )
+            for kind, part in ((sparse.csr_array, X), (sparse.csr_matrix, Y))
+            for shape in [(np.nan, part.shape[1])]
         ]
         for name, parameters in [
             ("weald, projected, leaves relabelled", {"output_strategy": "projected"}),
@@ -158,10 +167,9 @@ def cluster(args: argparse.Namespace) -> None:
                     random_state=0,
                     **parameters,
                 )
-                return weald.distribute.fit_samples(model, blocks, client)
+                return weald.distribute.fit(model, *blocks, client)
 
             table.row(shape, name, *of_a_stage(fit, args.repeat))
-        import dask.array as da
         from xgboost import dask as dxgb
 
         rows = (tuple(np.diff(cuts)), (args.features,))

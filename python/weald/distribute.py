@@ -3,18 +3,17 @@
 `fit` grows the trees of a forest in parts, and those of a forest inside another estimator with the folds of that one;
 `predict` predicts samples in blocks, and `cross_validate` fits and scores parameter settings on folds.
 An executor is any object with a method `submit` that returns `concurrent.futures.Future`, for example
-`ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or `mpi4py.futures.MPIPoolExecutor`. The results
-are equal to those of a single machine, byte for byte, independently of the number of workers and the order in which they
-finish.
+`ProcessPoolExecutor` or `mpi4py.futures.MPIPoolExecutor`, or a `distributed.Client` of Dask. The results are equal to
+those of a single machine, byte for byte, independently of the number of workers and the order in which they finish.
 
 The data is sent with each task, and so once to each worker if there are as many tasks as workers. With Dask it is sent
 once to each worker in any case. The same holds for any executor with a method `scatter(data)`, whose result is passed
 to tasks in place of the data; `ray.put` is such a function. Tasks that are lost with their worker are repeated. This
 module contains no cluster management: the executor starts and monitors the workers.
 
-`fit_part` and `fit_samples` are for training data that does not fit into the memory of one machine. Each worker has
-some of the samples, and all workers obtain the boosting model that a single machine would fit on all samples.
-`fit_part` needs no executor but an all-reduce operation, such as that of MPI; `fit_samples` uses a Dask cluster.
+Boosting is fitted to samples that do not fit into the memory of one machine: each worker has some of them, and all
+obtain the model that a single machine would fit to all samples. `fit` takes collections of Dask where they lie;
+`fit_part` needs no executor but an all-reduce operation, such as that of MPI.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ from weald._distribute.dask_samples import fit_samples
 from weald._distribute.executors import Call, OnExecutor, check_executor, count_columns, shape_of
 from weald._distribute.samples_apart import fit_part
 from weald._fit.base import BaseModel
+from weald._fit.boosting import BaseBoosting
 from weald._fitted.at_once import FittedAsOne, fitted_at_once
 from weald._input import frames, targets
 from weald._input.checks import check_has_fit, count_samples, named, shown
@@ -49,7 +49,7 @@ from weald._rounds.rounds import Progress, check_verbose
 from weald._tools.merge import MERGED
 from weald._tools.topk import by_sample, topk
 
-__all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict"]
+__all__ = ["cross_validate", "fit", "fit_part", "predict"]
 
 # What has fits of its own that are independent, in words.
 _AROUND = "the estimators around another one of weald.conformal and weald.multilabel"
@@ -67,11 +67,12 @@ def fit(
     max_retries: int = 2,
     **fit_params: Any,
 ) -> BaseEstimator:
-    """Fit a forest whose trees are grown by the workers of an executor, a linear model of their labels, or folds.
+    """Fit a forest whose trees are grown by the workers of an executor, a linear model of their labels, folds, or boosting.
 
     The data is sent once for each part, and trees or weights are sent back, but of a fold only the predictions of its
-    samples. Out-of-bag predictions, thresholds and ranks are computed here. After any failure, and Ctrl-C, tasks that
-    have not started are cancelled, and the estimator is unchanged. See `docs/many-machines.md#with-an-executor`.
+    samples. The samples of boosting stay on the workers of Dask that have them. Out-of-bag predictions, thresholds and
+    ranks are computed here. After any failure, and Ctrl-C, tasks that have not started are cancelled, and the estimator
+    is unchanged. See `docs/many-machines.md`.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> from sklearn.datasets import load_iris
@@ -86,38 +87,49 @@ def fit(
     ----------
     estimator : estimator
         A forest, label tree or `LinearClassifier` of labels with an integer `random_state`, whose `n_jobs` is that of
-        each worker; or an estimator of `weald.conformal`, `TunedThresholds`, `CalibratedLabels` or `HierarchicalLabels`
-        around any estimator, with a part for each fold and for those of the fit to all samples.
+        each worker; an estimator of `weald.conformal`, `TunedThresholds`, `CalibratedLabels` or `HierarchicalLabels`
+        around any estimator, with a part for each fold and for those of the fit to all samples; or boosting, with
+        parameters that `fit_part` supports.
     X, y : as in the `fit` of the estimator
-        Training samples and targets, dense or sparse.
-    executor : concurrent.futures.Executor
-        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`.
+        Training samples and targets, dense or sparse. For boosting also a `dask.dataframe` or `dask.array`, also of SciPy's
+        sparse blocks: X, y and `sample_weight` have the same partitions, whose sizes need not be known.
+    executor : concurrent.futures.Executor or distributed.Client
+        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`. Boosting needs Dask,
+        and one free thread of each worker that has samples.
     n_parts : int or None, default=None
         Number of parts, which are ranges of trees or labels; folds are parts in addition. None: the number of workers
         of the executor if that is known, and otherwise of processors of this machine.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Sample weights.
     timeout : float or None, default=None
-        Number of seconds after which all parts must be complete. If None, there is no limit.
+        Number of seconds after which all parts must be complete; with boosting, that one worker waits for another. If
+        None, there is no limit.
     max_retries : int, default=2
-        Maximum number of times that a lost part is repeated.
+        Maximum number of times that a lost part is repeated. Boosting is not repeated, but goes on from a checkpoint.
     **fit_params
-        Other arguments of the `fit` of the estimator: `y_weight`, `label_names` and, where it takes them, `groups`.
+        Other arguments of the `fit` of the estimator: `y_weight`, `label_names` and, where it takes them, `groups`; of
+        boosting `checkpoint` and `every`, as in `fit_part`, for a path that the workers can reach.
 
     Returns
     -------
     estimator
         The estimator that was passed, fitted: equal to the result of its own `fit`, byte for byte. Estimators of other
         libraries inside it are as equal as two of their own fits are, and `random_state=None` shuffles other folds each
-        time.
+        time. Boosting has `workers_`, as after `fit_part`.
 
     Raises
     ------
     TimeoutError
         If parts are missing after `timeout` seconds. The message contains the trees, labels or folds that are missing.
     RuntimeError
-        If a part was lost more than `max_retries` times, or the executor was shut down or is broken.
+        If a part was lost more than `max_retries` times, a worker was lost that has samples of boosting, or the executor was
+        shut down or is broken.
     """
+    if isinstance(estimator, BaseBoosting):
+        if n_parts is not None or (unknown := sorted(fit_params.keys() - {"checkpoint", "every"})):
+            got = "n_parts" if n_parts is not None else ", ".join(unknown)
+            raise TypeError(f"fit of boosting accepts X, y, sample_weight, timeout, checkpoint, every, got {got}")
+        return fit_samples(estimator, X, y, sample_weight, executor, timeout, fit_params)
     parts = estimator._parts_for(count_columns(y)) if isinstance(estimator, BaseModel) else None
     around = estimator if isinstance(estimator, Around) and estimator._fits_apart else None
     if parts is None and around is None:

@@ -13,135 +13,67 @@ from collections import defaultdict
 from contextlib import suppress
 from hashlib import sha256
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
+from weald._distribute.executors import cuts, seconds_of
 from weald._distribute.samples_apart import fit_part
 from weald._files import model_file
 from weald._fit.boosting import BaseBoosting
 from weald._fitted.at_once import fitted_at_once
-from weald._input.checks import Matrix, number
+from weald._input.checks import Matrix, count_samples
+from weald._input.messages import kind_of
+from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 # The name of the handler for messages between workers, and of the attribute in which workers store them.
 _HANDLER = "weald_samples"
 _BOX = "_weald_samples"
-# The attribute in which workers store the stages of a fit that failed.
-_KEPT = "_weald_stages"
-# Seconds to wait for the end of the tasks of a fit that failed.
-_LAST_WORDS = 10.0
 # Maximum number of bytes of a message; longer buffers are sent in pieces.
 _PIECE = 1 << 25
 
 
 def fit_samples(
-    estimator: BaseEstimator, blocks: object, client: Any, *, timeout: float = 300.0, keep_stages: bool = False
-) -> BaseEstimator:
-    """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
-
-    Each worker needs a thread during the whole fit, and has its samples in memory twice for a short time. After any
-    failure, and Ctrl-C, the tasks of the fit end, and the model is unchanged unless `keep_stages` is True.
-
-    Parameters
-    ----------
-    estimator : GradientBoostingRegressor or GradientBoostingClassifier
-        The model to fit, with parameters that `fit_part` supports.
-    blocks : list of (X, y) or (X, y, sample_weight)
-        The samples, all dense or all sparse: tuples of arrays, which are sent to workers in turn, or futures of such
-        tuples, which stay on their workers, for example `[client.submit(load, path) for path in paths]`.
-    client : distributed.Client
-        The client of the cluster.
-    timeout : float, default=300.0
-        Number of seconds that a worker waits for another one before the fit fails: longer than the longest step of the
-        fit.
-    keep_stages : bool, default=False
-        Whether the model keeps the completed stages if the fit fails in a later stage, as in `fit_part`.
-
-    Returns
-    -------
-    estimator
-        The model that was passed, fitted: equal to the result of its own `fit` on all samples, in any order, byte for
-        byte.
-
-    Raises
-    ------
-    TimeoutError
-        If a worker did not receive a message of another worker in time, with the address of the latter.
-    RuntimeError
-        If a worker failed, with its address and the error, or blocks were lost with their worker.
-    """
-    if not isinstance(estimator, BaseBoosting):
-        accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
-        raise TypeError(f"estimator must be {accepted}, got a {type(estimator).__name__}")
+    estimator: BaseBoosting, X: Any, y: Any, sample_weight: Any, executor: Any, timeout: object, options: dict[str, Any]
+) -> BaseBoosting:
+    """Fit a boosting model to samples that stay on the workers of a Dask cluster; `options` are those of `fit_part`."""
+    client = getattr(executor, "_client", executor)
     if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "nthreads")):
-        raise TypeError(f"client must be a distributed.Client, got a {type(client).__name__}")
-    timeout = number("timeout", timeout, lambda found: 0 < found < np.inf, "a positive number of seconds")
-    by_worker = _by_worker(blocks, client, float(timeout))
+        raise TypeError(f"executor must be a distributed.Client for boosting, got a {type(executor).__name__}")
+    limit = seconds_of(timeout)
+    by_worker = _by_worker(_blocks(X, y, sample_weight, client), client, limit)
     token, addresses = uuid.uuid4().hex, list(by_worker)
     holders = [address for address, own in by_worker.items() for _ in own]
     lengths = [
         client.submit(_count, block, workers=[address], pure=False)
         for address, block in zip(holders, chain.from_iterable(by_worker.values()), strict=True)
     ]
-    n_samples = sum(_in_time(client, lengths, "lengths of blocks", float(timeout), holders))
+    n_samples = sum(_in_time(client, lengths, "lengths of partitions", limit, holders))
     if n_samples == 0:
-        raise ValueError("blocks must have at least one sample, got none")
+        raise ValueError("X must have at least one sample, got none")
     client.run(_open_box, token, workers=addresses)
     tasks: list[Any] = []
     try:
         goes_on = estimator.warm_start and hasattr(estimator, "_model")
         sent = model_file.dumps(estimator) if goes_on else clone(estimator)
         for rank, (address, own) in enumerate(by_worker.items()):
-            arguments = (sent, own, rank, addresses, token, n_samples, float(timeout), bool(keep_stages))
-            options = {"workers": [address], "allow_other_workers": False, "pure": False, "retries": 0}
-            tasks.append(client.submit(_fit_on_worker, *arguments, **options))
-        found = _results(client, tasks, addresses)
-    except BaseException as error:
-        if keep_stages:
-            # The error of the fit is raised, not one that occurs while stages are kept.
-            with suppress(Exception):
-                _keep_stages(estimator, error, client, tasks, addresses, token)
-        raise
+            arguments = (sent, own, rank, addresses, token, limit, {**options, "n_samples": n_samples})
+            placed = {"workers": [address], "allow_other_workers": False, "pure": False, "retries": 0}
+            tasks.append(client.submit(_fit_on_worker, *arguments, **placed))
+        (data, of_workers), *digests = _results(client, tasks, addresses)
     finally:
         client.cancel(tasks)
         client.run(_close_box, token, workers=[a for a in addresses if a in _workers_of(client)])
-    data = found[0]
-    digests = {sha256(data).hexdigest(), *found[1:]}
-    if len(digests) != 1:
+    if {sha256(data).hexdigest(), *digests} != {sha256(data).hexdigest()}:
         raise RuntimeError("workers fitted different models: they must have the same version of weald")
-    _take(estimator, data)
-    return estimator
-
-
-def _take(model: BaseBoosting, data: bytes) -> None:
-    with fitted_at_once(model) as new:
+    with fitted_at_once(estimator) as new:
         new._become(model_file.loads(data))
-
-
-def _keep_stages(
-    model: BaseBoosting, error: BaseException, client: Client, tasks: list[Any], addresses: list[str], token: str
-) -> None:
-    """Take the stages of the worker that has completed the most, if there are any."""
-    here = _workers_of(client)
-    alive = [address for address in addresses if address in here]
-    client.run(_end_fit, token, workers=alive)
-    _waited([task for task, address in zip(tasks, addresses, strict=False) if address in alive], _LAST_WORDS)
-    n_stages = client.run(_count_kept, token, workers=alive)
-    if best := max(n_stages, key=n_stages.__getitem__, default=None):
-        if n_stages[best] == 0:
-            return
-        _take(model, client.run(_kept, token, workers=[best])[best])
-        error.add_note(
-            f"the model has the {model.n_estimators_} stages that were done before; set_params(warm_start=True) and a "
-            "fit go on from them"
-        )
+        new.workers_ = of_workers
+    return estimator
 
 
 # --- in the calling process ------------------------------------------------------------------------------------------
@@ -151,37 +83,50 @@ def _workers_of(client: Any) -> list[str]:
     return list(client.nthreads())
 
 
-def _by_worker(blocks: object, client: Any, timeout: float) -> dict[str, list[Any]]:
-    """The blocks of each worker, as futures that have finished."""
-    from distributed import Future
+def _blocks(X: Any, y: Any, sample_weight: Any, client: Any) -> list[Any]:
+    """Futures of (X, y) or (X, y, sample_weight): a partition of each collection, or a block of arrays for each worker."""
+    from dask.base import is_dask_collection
+    from dask.delayed import delayed
 
     workers = _workers_of(client)
     if not workers:
         raise RuntimeError("the cluster has no workers")
-    if not isinstance(blocks, list | tuple) or not blocks:
-        raise TypeError(
-            f"blocks must be a list of (X, y) or (X, y, sample_weight), or of their futures, got {blocks!r:.80}"
-        )
-    futures = []
-    for i, block in enumerate(blocks):
-        if not isinstance(block, Future):
-            _proven(block, f"blocks[{i}]")
-            [block] = client.scatter([block], workers=[workers[i % len(workers)]], hash=False)
-        futures.append(block)
-    _in_time(client, futures, "blocks", timeout)
+    given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
+    if not any(map(is_dask_collection, given.values())):
+        whole = [values.tocsr() if is_sparse(values) else values for values in given.values()]
+        ranges = [slice(*ends) for ends in cuts(count_samples(X), len(workers))]
+        blocks = [tuple(safe_indexing(values, rows) for values in whole) for rows in ranges]
+        return [
+            client.scatter([block], workers=[to], hash=False)[0] for block, to in zip(blocks, workers, strict=False)
+        ]
+    parts = [_parts(name, values) for name, values in given.items()]
+    if len(set(map(len, parts))) > 1:
+        counts = ", ".join(f"{len(part)} of {name}" for name, part in zip(given, parts, strict=True))
+        raise ValueError(f"{' and '.join(given)} must have the same number of partitions, got {counts}")
+    futures: list[Any] = client.compute([delayed(tuple)(list(block)) for block in zip(*parts, strict=True)])
+    return futures
+
+
+def _parts(name: str, values: Any) -> list[Any]:
+    """The partitions of a Dask frame, or the blocks of rows of a Dask array, in order."""
+    if not hasattr(values, "to_delayed") or getattr(values, "ndim", 0) not in (1, 2):
+        raise TypeError(f"{name} must be a dask.array or dask.dataframe as the others are, got a {kind_of(values)}")
+    if len(getattr(values, "numblocks", ())) == 2:
+        values = values.rechunk({1: -1})
+    return list(np.ravel(np.asarray(values.to_delayed(), dtype=object)))
+
+
+def _by_worker(futures: list[Any], client: Any, timeout: float) -> dict[str, list[Any]]:
+    """The blocks of each worker, as futures that have finished."""
+    _in_time(client, futures, "partitions", timeout)
     where = client.who_has(futures)
     found: dict[str, list[Any]] = defaultdict(list)
     for i, future in enumerate(futures):
         holders = where.get(future.key) or ()
         if not holders:
-            raise RuntimeError(f"blocks[{i}] was lost with its worker")
+            raise RuntimeError(f"partition {i} was lost with its worker")
         found[min(holders)].append(future)
     return dict(sorted(found.items()))
-
-
-def _proven(block: object, name: str) -> None:
-    if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-        raise TypeError(f"{name} must be (X, y) or (X, y, sample_weight), got a {type(block).__name__}")
 
 
 def _waited(futures: list[Any], timeout: float) -> bool:
@@ -210,11 +155,10 @@ def _in_time(client: Any, futures: list[Any], what: str, timeout: float, holders
             names = "" if holders is None else f": workers {', '.join(sorted({holders[i] for i in waiting}))}"
             raise TimeoutError(f"{len(waiting)} of {len(futures)} {what} did not finish within {timeout} s{names}")
     for future in futures:
+        if future.status == "error":
+            raise future.exception()
         if future.status != "finished":
-            error = future.exception()
-            if holders is not None and isinstance(error, TypeError):
-                raise error
-            raise RuntimeError(f"a block is not available, since its future is {future.status}: {error!r}") from error
+            raise RuntimeError(f"a partition is not available, since its future is {future.status}")
     return None if holders is None else client.gather(futures)
 
 
@@ -248,10 +192,13 @@ class _OtherFailedError(RuntimeError):
     """Another worker has failed. Its error is raised instead of this one."""
 
 
-def _count(block: Any) -> int:
-    _proven(block, "a block")
-    X = block[0]
-    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+def _count(block: tuple[Any, ...]) -> int:
+    found = [count_samples(values, name) for values, name in zip(block, ("X", "y", "sample_weight"), strict=False)]
+    if len(set(found)) > 1:
+        raise ValueError(
+            f"X, y and sample_weight must have the same samples in each partition, got partitions of {found} samples"
+        )
+    return found[0]
 
 
 def _open_box(token: str, dask_worker: Any) -> None:
@@ -274,18 +221,9 @@ def _end_fit(token: str, dask_worker: object) -> None:
 
 
 def _close_box(token: str, dask_worker: object) -> None:
-    """Stop accepting messages, and delete stages that were kept."""
-    _end_fit(token, dask_worker)
-    dask_worker.__dict__.get(_BOX, {}).pop(token, None)
-    dask_worker.__dict__.get(_KEPT, {}).pop(token, None)
-
-
-def _count_kept(token: str, dask_worker: object) -> int:
-    return int(dask_worker.__dict__.get(_KEPT, {}).get(token, (0, b""))[0])
-
-
-def _kept(token: str, dask_worker: object) -> bytes:
-    return bytes(dask_worker.__dict__[_KEPT][token][1])
+    """End the task of the fit if it waits for messages, and accept no more of them."""
+    if (box := dask_worker.__dict__.get(_BOX, {}).pop(token, None)) is not None:
+        box[-1].put("the fit was ended")
 
 
 def _fit_on_worker(
@@ -294,26 +232,18 @@ def _fit_on_worker(
     rank: int,
     addresses: list[str],
     token: str,
-    n_samples: int,
     timeout: float,
-    keep_stages: bool,
+    options: dict[str, Any],
 ) -> Any:
-    """The bytes of the model on the first worker, and their digest on others. `model` is bytes if it has stages."""
+    """The bytes of the model and its `workers_` on the first worker, and their digest on others. A model with stages is bytes."""
     from distributed import get_worker
 
     worker = get_worker()
     reduce = _TreeReduce(worker, addresses, rank, token, timeout)
     try:
         model = model_file.loads(model) if isinstance(model, bytes) else model
-        n_before = getattr(model, "n_estimators_", 0)
         X, y, weights = _together(blocks)
-        options = {"n_samples": n_samples, "sample_weight": weights, "keep_stages": keep_stages}
-        try:
-            fit_part(model, X, y, reduce, **options)
-        except BaseException:
-            if getattr(model, "n_estimators_", 0) > n_before:
-                worker.__dict__.setdefault(_KEPT, {})[token] = (model.n_estimators_, model_file.dumps(model))
-            raise
+        fit_part(model, X, y, reduce, sample_weight=weights, **options)
         data = model_file.dumps(model)
     except _OtherFailedError:
         raise
@@ -322,18 +252,12 @@ def _fit_on_worker(
         raise
     finally:
         reduce.close()
-    return data if rank == 0 else sha256(data).hexdigest()
+    return (data, model.workers_) if rank == 0 else sha256(data).hexdigest()
 
 
-def _together(blocks: list[Any]) -> tuple[Any, Any, Any]:
+def _together(blocks: list[Any]) -> tuple[Any, ...]:
     """The samples of all blocks of a worker."""
-    for block in blocks:
-        _proven(block, "a block")
-    X, y = (_stacked([block[i] for block in blocks]) for i in range(2))
-    if all(len(block) == 2 or block[2] is None for block in blocks):
-        return X, y, None
-    weights = [block[2] if len(block) == 3 and block[2] is not None else np.ones(_count(block)) for block in blocks]
-    return X, y, np.concatenate([np.asarray(weight) for weight in weights])
+    return tuple(_stacked(list(parts)) for parts in zip(*blocks, strict=True)) + (None,) * (3 - len(blocks[0]))
 
 
 def _stacked(parts: list[Any]) -> Matrix:

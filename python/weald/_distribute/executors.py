@@ -48,8 +48,10 @@ class OnExecutor(Fits):
     """Fits, and other tasks, on the workers of an executor. At the end of the context, tasks that wait are cancelled."""
 
     def __init__(self, executor: object, n_parts: object, timeout: object, max_retries: object) -> None:
+        if callable(made := getattr(executor, "get_executor", None)):  # of a Dask client
+            executor = made()
         self._executor, self.n_parts = executor, _count_parts(n_parts, executor)
-        self._timeout, self._ends = timeout, _end_of(timeout)
+        self._timeout, self._ends = timeout, time.monotonic() + seconds_of(timeout)
         self._max_retries = integer("max_retries", max_retries, 0)
         self._pending: dict[Future[Any], tuple[_Batch, int]] = {}
         # Data that were sent to workers, and what tasks get in their place.
@@ -89,7 +91,7 @@ class OnExecutor(Fits):
 
     def _results(self, batch: _Batch) -> list[Any]:
         while batch.n_left:
-            left = None if self._ends is None else min(max(0.0, self._ends - time.monotonic()), TIMEOUT_MAX)
+            left = min(max(0.0, self._ends - time.monotonic()), TIMEOUT_MAX)
             done, _ = wait(self._pending, timeout=left, return_when=FIRST_COMPLETED)
             if not done:
                 names = [of.calls[i][0] for of, i in self._pending.values()]
@@ -129,10 +131,7 @@ class OnExecutor(Fits):
         except RuntimeError as error:
             raise RuntimeError(f"the executor does not run {name}: {error}") from error
         if not isinstance(future, Future):
-            raise TypeError(
-                f"executor.submit must return a concurrent.futures.Future, got a {type(future).__name__}; for a "
-                "Dask client pass client.get_executor()"
-            )
+            raise TypeError(f"executor.submit must return a concurrent.futures.Future, got a {type(future).__name__}")
         self._pending[future] = batch, i
 
     # --- fits --------------------------------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ class OnExecutor(Fits):
         others: dict[str, Any],
     ) -> Callable[[], tuple[Any, list[Any]]]:
         """The fit of a model whose parts are `n` trees or labels; `others` are further arguments of its `fit`."""
-        ranges = [range(start, stop) for start, stop in _cuts(n, self.n_parts)]
+        ranges = [range(start, stop) for start, stop in cuts(n, self.n_parts)]
         updates.checked_range(model, what, ranges[0], n)
         silent = clone(model).set_params(verbose=0)
         if hasattr(silent, "set_callbacks"):
@@ -226,7 +225,7 @@ class OnExecutor(Fits):
         whole: Any = X.tocsr() if is_sparse(X) else X
         return [
             (f"rows {start} to {stop - 1}", safe_indexing(whole, slice(start, stop)), stop - start)
-            for start, stop in _cuts(count_samples(X), self.n_parts)
+            for start, stop in cuts(count_samples(X), self.n_parts)
         ]
 
 
@@ -319,15 +318,15 @@ def _count_parts(n_parts: object, executor: object) -> int:
     return integer("n_parts", n_parts, 1, also=" or None")
 
 
-def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
+def cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
     """Non-empty ranges of nearly equal length that partition `range(n)`."""
     n_parts = min(n, n_parts)
     return [(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
 
 
-def _end_of(timeout: object) -> float | None:
+def seconds_of(timeout: object) -> float:
+    """The seconds of the argument `timeout`; without a limit the longest time that can be waited for, which is centuries."""
     if timeout is None:
-        return None
-    seconds = number("timeout", timeout, lambda found: found > 0, "a positive number of seconds, or None")
-    # Longer times cannot be waited for, and would be centuries.
-    return time.monotonic() + min(seconds, TIMEOUT_MAX)
+        return TIMEOUT_MAX
+    found = number("timeout", timeout, lambda found: found > 0, "a positive number of seconds, or None")
+    return min(found, TIMEOUT_MAX)

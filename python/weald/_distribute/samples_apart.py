@@ -6,7 +6,9 @@ import json
 import os
 import platform
 import secrets
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -20,6 +22,8 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
 from weald import loss as losses
+from weald._distribute.checkpoints import Checkpoint
+from weald._files import model_file
 from weald._fit import boosting
 from weald._fit.boosting import BaseBoosting
 from weald._fitted.at_once import fitted_at_once
@@ -42,6 +46,8 @@ AllReduce = Callable[[NDArray[Any], str], Any]
 
 # Parameters that do not affect the model.
 _FREE = {"n_jobs", "verbose"}
+# Parameters that a fit may change that goes on from a checkpoint.
+_MAY_GROW = {"n_estimators", "warm_start"}
 # Parameters that need all samples in one process.
 _UNSET = ("estimator", "init", "scoring", "callbacks", "monotonic_cst")
 _MOST_DRAWS = 64
@@ -60,16 +66,16 @@ def fit_part(
     *,
     n_samples: int,
     sample_weight: SampleWeight = None,
-    keep_stages: bool = False,
+    checkpoint: object = None,
+    every: int = 200,
 ) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over several workers.
 
     Each worker calls this function with its own samples, of which it may have none, and obtains the model of a single
     machine with all samples, byte for byte. Sums are exact for up to 2**26 samples with numbers and 2**30 with labels
     and classes; beyond, last bits may depend on how samples are distributed. With `warm_start=True`, the fit continues
-    from the stages that all workers have, such as those of a fit that lost a worker. The cost is that of `fit` on the
-    samples of the worker and communication. `docs/many-machines.md#samples-on-several-machines` has the parameters that
-    are not supported, and failures.
+    from the stages that all workers have. The cost is that of `fit` on the samples of the worker and communication.
+    `docs/many-machines.md#samples-on-several-machines` has the parameters that are not supported, and failures.
 
     >>> from sklearn.datasets import load_iris
     >>> import weald
@@ -95,17 +101,23 @@ def fit_part(
         Total number of samples of all workers. It is only used to check that no samples are missing.
     sample_weight : array-like of shape (n_samples_of_this_worker,) or None, default=None
         Weights of the samples of this worker, which may be all zero. None where others have weights: 1.
-    keep_stages : bool, default=False
-        Whether the model keeps the completed stages if the fit fails in a later stage; a note of the error has their
-        number.
+    checkpoint : str, path-like or None, default=None
+        A file, or a URL of fsspec, to which the first worker writes the model of the stages so far, as `weald.save`
+        does. If there is one, the fit goes on from it, with any number of workers.
+    every : int, default=200
+        Number of stages after which the checkpoint is written, and after a failure. Each time costs what is done before
+        the first stage.
 
     Returns
     -------
     estimator
-        The model that was passed, fitted.
+        The model that was passed, fitted. `workers_`, which no file has, is a list of a dict for each worker: `worker`,
+        `n_samples`, `seconds_at_work`, and of calls of `all_reduce` `seconds_waiting`, `n_calls` and `n_bytes`.
 
     Raises
     ------
+    ValueError
+        If the checkpoint is of a fit with other data, parameters or release, with the first that differs.
     RuntimeError
         If `all_reduce` gives different values to different workers, or values that the workers have not sent.
     """
@@ -117,18 +129,29 @@ def fit_part(
             "all_reduce must be a callable with the arguments buffer and 'sum' or 'max', got a "
             f"{type(all_reduce).__name__}"
         )
-    n_samples = integer("n_samples", n_samples, 1)
-    workers = _Workers(all_reduce)
+    n_samples, every = integer("n_samples", n_samples, 1), integer("every", every, 1)
+    file = None if checkpoint is None else Checkpoint(checkpoint)
+    timed = _Timed(all_reduce)
+    workers = _Workers(timed)
     part = workers.agree(lambda: _Part(estimator, X, y, sample_weight), lambda part: part.told())
-    found = sum(part.n_given for part in workers.told)
+    of_parts = workers.told
+    found = sum(part.n_given for part in of_parts)
     if found != n_samples:
         raise ValueError(f"n_samples must be {found}, the number of samples of all workers, got {n_samples}")
-    grown = _stages_of_all(estimator, workers.told)
-    failed: BaseException | None = None
     with fitted_at_once(estimator) as new:
+        begun = None if file is None else _begun(new, file, workers)
+        if begun is None:
+            grown = _stages_of_all(estimator, of_parts)
+        else:
+            new._become(begun)
+            new.warm_start, grown = True, begun._model
         checked = workers.agree(
-            lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
+            lambda: _Checked(new, part.with_stand_in(of_parts), grown, file is not None),
+            lambda checked: checked.told(),
         )
+        digest = sum(told.digest for told in workers.told) % (1 << 64)
+        if file is not None and begun is not None and digest != int(begun._checkpoint[1], 16):
+            raise _other_fit(file, "other samples, targets or weights")
         n_there, n_columns = sum(told.n_given for told in workers.told), new._n_columns(checked.target)
         first = checked.plan
         n_different = _n_different(workers, checked, first["most_counted"]) if first["counts_different"] else n_there
@@ -140,25 +163,72 @@ def fit_part(
                 "where folds of all samples find the number: it must be a number"
             )
         config = new._boost_config(n_there, checked.target, checked.of_labels)
+        data = checked.X, checked.target.engine, (checked.weights, None), None
+        n_stages, n_before = config["n_estimators"], 0 if grown is None else grown.n_stages
+        stops = [*range((n_before // every + 1) * every, n_stages, every)] if file is not None else []
         kept: list[_weald.Boosted] = []
+
+        def save() -> None:
+            if file is not None and workers.place == 0 and kept:
+                done: BaseBoosting = new._twin()
+                _end(done, kept[-1])
+                done._checkpoint = _weald.__version__, f"{digest:016x}"
+                file.write(model_file.dumps(done))
+
         try:
-            data = checked.X, checked.target.engine, (checked.weights, None), None
-            new._model = _weald.fit_boosting_part(data, config, all_reduce, new._n_threads(), grown, kept)
-        except BaseException as error:
-            if not keep_stages or not kept:
-                raise
-            [new._model] = kept
-            error.add_note(
-                f"the model has the {new._model.n_stages} stages that were done before; set_params(warm_start=True) "
-                "and a fit go on from them"
-            )
-            failed = error
-        new._weak = None
-        new.n_estimators_ = new._model.n_stages
-        new._keep_plan()
-    if failed is not None:
-        raise failed
+            for stop in (*stops, n_stages):
+                config["n_estimators"] = stop
+                grown = _weald.fit_boosting_part(data, config, timed, new._n_threads(), grown, kept)
+                kept[:] = [grown]
+                if stop < n_stages:
+                    workers.agree(save, lambda _: _Told(0, {}))
+            rows = workers._gathered(json.dumps(timed.row(part.n_given)).encode())
+        except BaseException:
+            # The error of the fit is raised, not one that occurs while stages are saved.
+            with suppress(Exception):
+                save()
+            raise
+        _end(new, kept[0])
+        new.workers_ = [json.loads(row.rstrip(b"\0")) for row in rows]
     return estimator
+
+
+def _end(model: BaseBoosting, stages: _weald.Boosted) -> None:
+    """Set what a fit that ends with these stages sets."""
+    model._model, model._weak, model.n_estimators_ = stages, None, stages.n_stages
+    model._keep_plan()
+
+
+def _begun(model: BaseBoosting, file: Checkpoint, workers: _Workers) -> Any:
+    """The model of the checkpoint with the most stages that any worker can read, if there is one."""
+
+    def read() -> tuple[bytes, int]:
+        if (data := file.read()) is None:
+            return b" ", 0
+        found = model_file.loads(data)
+        if not isinstance(found, BaseBoosting) or not hasattr(found, "_checkpoint"):
+            raise ValueError(f"checkpoint must be a file that fit_part has written, got another one, {file.path!r}")
+        before, now = _same_of(found) | {"the version of weald": found._checkpoint[0]}, _same_of(model)
+        for name in sorted((before.keys() | now.keys()) - _MAY_GROW):
+            if before.get(name) != now.get(name):
+                raise _other_fit(file, f"{name} {before.get(name)} in place of {now.get(name)}")
+        if isinstance(model.n_estimators, int) and found.n_estimators_ > model.n_estimators:
+            raise _other_fit(file, f"{found.n_estimators_} stages, more than n_estimators={model.n_estimators}")
+        return data, found.n_estimators_
+
+    data, _ = workers.agree(read, lambda found: _Told(0, {}, n_stages=found[1]))
+    n_stages = [told.n_stages for told in workers.told]
+    if max(n_stages) == 0:
+        return None
+    best = n_stages.index(max(n_stages))
+    return model_file.loads(workers._gathered(data if workers.place == best else b" ")[best])
+
+
+def _other_fit(file: Checkpoint, what: str) -> ValueError:
+    return ValueError(
+        f"checkpoint must be of a fit like this one, got the file {file.path!r} of a fit with {what}: delete it, or "
+        "use another path"
+    )
 
 
 def _n_different(workers: _Workers, checked: _Checked, most: int) -> int:
@@ -193,24 +263,52 @@ class _Told:
     n_stages: int = 0
     # Whether y is an array of objects.
     are_objects: bool = False
+    digest: int = 0
 
     def packed(self) -> bytes:
         found = BytesIO()
         for values in self.classes or ():
             np.save(found, values, allow_pickle=False)
         n_columns = None if self.classes is None else len(self.classes)
-        told = [self.n_given, self.same, n_columns, self.n_stages, self.are_objects]
+        told = [self.n_given, self.same, n_columns, self.n_stages, self.are_objects, self.digest]
         return json.dumps(told).encode() + b"\n" + found.getvalue()
 
     @classmethod
     def unpacked(cls, message: bytes) -> _Told:
         line, _, rest = message.partition(b"\n")
-        n_given, same, n_columns, n_stages, are_objects = json.loads(line)
+        n_given, same, n_columns, *others = json.loads(line)
         classes = None
         if n_columns is not None:
             arrays = BytesIO(rest)
             classes = [np.load(arrays, allow_pickle=False) for _ in range(n_columns)]
-        return cls(n_given, same, classes, n_stages, are_objects)
+        return cls(n_given, same, classes, *others)
+
+
+class _Timed:
+    """An all-reduce, and what it has cost this worker."""
+
+    def __init__(self, all_reduce: AllReduce) -> None:
+        self.all_reduce, self.began = all_reduce, time.perf_counter()
+        self.waited, self.n_calls, self.n_bytes = 0.0, 0, 0
+
+    def __call__(self, buffer: NDArray[Any], op: str) -> Any:
+        self.n_calls, self.n_bytes = self.n_calls + 1, self.n_bytes + buffer.nbytes
+        began = time.perf_counter()
+        try:
+            return self.all_reduce(buffer, op)
+        finally:
+            self.waited += time.perf_counter() - began
+
+    def row(self, n_samples: int) -> dict[str, Any]:
+        """The row of this worker in the table of a fit."""
+        return {
+            "worker": f"{platform.node()}, process {os.getpid()}",
+            "n_samples": n_samples,
+            "seconds_at_work": time.perf_counter() - self.began - self.waited,
+            "seconds_waiting": self.waited,
+            "n_calls": self.n_calls,
+            "n_bytes": self.n_bytes,
+        }
 
 
 class _Workers:
@@ -308,6 +406,13 @@ def _other_sums() -> RuntimeError:
     )
 
 
+def _same_of(model: BaseBoosting) -> dict[str, str]:
+    """What must be the same on all workers, and in the fit of a checkpoint: the class, the parameters and the release."""
+    parameters = model.get_params(deep=False)
+    same = {"model": type(model).__name__, "the version of weald": _weald.__version__}
+    return same | {name: _as_text(value) for name, value in sorted(parameters.items()) if name not in _FREE}
+
+
 def _as_text(value: Any) -> str:
     """A parameter as text, in which arrays are replaced by digests."""
     if isinstance(value, np.ndarray) or is_sparse(value):
@@ -386,9 +491,7 @@ class _Part:
         self.X, self.y, self.weights = X, y, weights
 
     def told(self) -> _Told:
-        parameters = self.model.get_params(deep=False)
-        same = {"model": type(self.model).__name__, "the version of weald": _weald.__version__}
-        same |= {name: _as_text(value) for name, value in sorted(parameters.items()) if name not in _FREE}
+        same = _same_of(self.model)
         same |= {"the number of features": str(self.X.shape[1]), "X": "sparse" if is_sparse(self.X) else "dense"}
         same |= {"the dimensions of y": str(self.y.ndim), "y": "sparse" if is_sparse(self.y) else "dense"}
         n_stages = self.model._model.n_stages if self.model._goes_on() else 0
@@ -452,10 +555,11 @@ class _Checked:
     X: Matrix
     weights: Float | None
 
-    def __init__(self, new: BaseBoosting, part: _Part, grown: _weald.Boosted | None) -> None:
+    def __init__(self, new: BaseBoosting, part: _Part, grown: _weald.Boosted | None, has_digest: bool) -> None:
         before = dict(new.__dict__)
-        self._grown = grown
-        for name in ("_init", "_curves", "_eval_curves"):
+        self._grown, self._has_digest = grown, has_digest
+        new._forget()
+        for name in ("_init", "_eval_curves"):
             new.__dict__.pop(name, None)
         self.X = new._check_X(part.X, reset=True, kept=None if grown is None else Schema.of(new))
         if (categories := new.is_categorical_) is not None and np.any(categories):
@@ -501,7 +605,38 @@ class _Checked:
             same["the type of y"] = target.container
         stages = None if self._grown is None else sha256(self._grown.to_bytes()).hexdigest()[:16]
         same["the digest of the stages before"] = str(stages)
-        return _Told(self._n_there, same)
+        return _Told(self._n_there, same, digest=self._digest() if self._has_digest else 0)
+
+    def _digest(self) -> int:
+        """A number that depends on the samples, but not on their order, nor on the workers that have them."""
+        y, weights = self.target.engine, self.weights
+        if isinstance(y, tuple):
+            codes, *rest = y
+            y = codes if len(rest) == 1 else _csr(*y)
+        rows = _weald.hashes_of_samples(self.X if self.X.dtype == np.float32 else self.X.astype(np.float32))
+        rows = _mixed(rows, _hashes(y))
+        if weights is not None:
+            rows = _mixed(rows, _hashes(weights[:, None]))[weights > 0]
+        return int(rows.sum(dtype=np.uint64))
+
+
+def _csr(indptr: NDArray[Any], indices: NDArray[Any], *rest: Any) -> Matrix:
+    """Sparse y of the engine as a matrix."""
+    values = rest[0] if len(rest) == 2 else np.ones(len(indices))
+    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, rest[-1]))
+
+
+def _hashes(values: Any) -> NDArray[np.uint64]:
+    """A hash for each row of numbers, which the engine takes as float32: of their rounded values, and of the rest."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = values.astype(np.float32)
+        rest = (values - rounded).astype(np.float32)
+    return _mixed(_weald.hashes_of_samples(rounded), _weald.hashes_of_samples(rest))
+
+
+def _mixed(rows: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed = (rows ^ (rows >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + others
+    return (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
 
 
 def _target(new: BaseBoosting, part: _Part, n: int) -> Target:

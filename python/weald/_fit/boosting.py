@@ -69,6 +69,10 @@ if TYPE_CHECKING:
     from weald.linear import LinearClassifier
 
 
+# The attribute of fits to samples on several workers that has a row for each of them.
+WORKERS = "workers_"
+
+
 def grows_trees(estimator: BoostedModel) -> bool:
     if getattr(estimator, "_weak", estimator.estimator) is not None:
         raise AttributeError(
@@ -81,6 +85,7 @@ class BoostedModel(BaseEnsemble):
     """What fitted boosting models for all kinds of y share."""
 
     _proof = BoostedProof
+    _unsaved = (WORKERS,)
     _memory_of_fit = staticmethod(memory.of_boosting)
 
     n_estimators: int | Literal["auto"]
@@ -102,6 +107,9 @@ class BoostedModel(BaseEnsemble):
     _eval_curves: tuple[tuple[str, Float, Float | None], ...]
     # The fitted model that stages start from.
     _init: BaseEstimator | None = None
+    # Of fits to samples on several workers: a row for each of them; and in checkpoints the release and a digest of the data.
+    workers_: list[dict[str, Any]]
+    _checkpoint: tuple[str, str]
 
     @property
     def _has_trees(self) -> bool:  # type: ignore[override]
@@ -139,10 +147,16 @@ class BoostedModel(BaseEnsemble):
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()
+        state.pop(WORKERS, None)
         if "_model" in state:
             # Fits clone both, unless `init` is frozen.
             state |= {name: unfitted(state[name]) for name in ("estimator", "init")}
         return state
+
+    def _forget(self) -> None:
+        """Delete what stages of another number, or with other leaves, do not have."""
+        for name in ("_curves", "_checkpoint", WORKERS):
+            self.__dict__.pop(name, None)
 
     def _n_columns(self, target: Target) -> int:
         """The number of columns of scores, which is one for two classes."""
@@ -398,7 +412,7 @@ class BoostedModel(BaseEnsemble):
         check_fitted(self)
         fitted = self._twin()
         n_stages = fitted._check_stages(n_stages, least=1)
-        fitted.__dict__.pop("_curves", None)
+        fitted._forget()
         if "_eval_curves" in fitted.__dict__:
             fitted._eval_curves = tuple(
                 (name, loss[:n_stages].copy(), None if score is None else score[:n_stages].copy())
@@ -1076,7 +1090,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
         else:
             self._model, curves = self._search(given, self._start(given, stages, grown), grown)
             self.n_estimators_ = self._model.n_stages
-            self.__dict__.pop("_curves", None)
+            self._forget()
             if curves is not None:
                 self._curves = curves
         self._watch(stages.watched)
@@ -1390,7 +1404,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
     def _with_stages(self, model: _weald.Boosted, **fitted: object) -> Self:
         """A copy with other stages, of which there are no curves."""
         other = self._with_engine(model)
-        other.__dict__.pop("_curves", None)
+        other._forget()
         other.__dict__.pop("_eval_curves", None)
         other.__dict__.update(fitted, n_estimators_=model.n_stages)
         return other

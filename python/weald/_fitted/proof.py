@@ -411,6 +411,11 @@ def _is_plan(plan: object, _: object) -> bool:
     return type(plan) is dict and plan.keys() | {"subsample", "l2_regularization"} == set(PLANNED)
 
 
+def _is_of_fit(found: Any, _: object) -> bool:
+    is_pair = type(found) is tuple and len(found) == 2 and all(isinstance(text, str) for text in found)
+    return is_pair and len(found[1]) == 16 and set(found[1]) <= set("0123456789abcdef")
+
+
 class BoostedProof(Proof):
     """Those of boosted models."""
 
@@ -428,8 +433,9 @@ class BoostedProof(Proof):
         "_init": (False, must("be a model or None", lambda init, _: init is None or hasattr(init, "predict"))),
         "_curves": (False, _fault_of_curves),
         "_eval_curves": (False, _fault_of_eval_curves),
+        "_checkpoint": (False, must("be a release and 16 hexadecimal digits", _is_of_fit)),
     }
-    of_training = frozenset({"_curves", "_eval_curves", "_init", "_weak"})
+    of_training = frozenset({"_checkpoint", "_curves", "_eval_curves", "_init", "_weak"})
 
     def n_levels(self) -> int:
         shared = self.state["_shared"]

@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from weald._input import messages
 from weald._input.frames import (
+    StoredFrame,
     as_frame,
     check_collected,
     check_container,
@@ -372,18 +373,22 @@ def check_X(estimator: BaseEstimator, X: Raw, *, reset: bool) -> Matrix:
     return X
 
 
-def _validated(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, **rules: object) -> Matrix:
+def _validated(estimator: Any, X: Any, *, reset: bool, **rules: object) -> Matrix:
     """`validate_data` of scikit-learn, whose warnings about names of features point at the line of the user here."""
-    known = getattr(estimator, "feature_names_in_", None)
-    given = None if reset else get_feature_names(X)
-    if reset or (known is None) == (given is None):
+    known, is_stored = getattr(estimator, "feature_names_in_", None), isinstance(X, StoredFrame)
+    given = X.columns if is_stored else None if reset else get_feature_names(X)
+    if reset and is_stored:  # which scikit-learn does not know
+        found = validate_data(estimator, np.asarray(X), reset=True, **rules)
+        estimator.feature_names_in_ = np.array(given, dtype=object)
+        return found
+    if not is_stored and (reset or (known is None) == (given is None)):
         return validate_data(estimator, X, reset=reset, **rules)
     name = type(estimator).__name__
     if known is None:
         messages.warn(f"X has feature names, but {name} was fitted without feature names")
-    else:
+    elif given is None:
         messages.warn(f"X does not have valid feature names, but {name} was fitted with feature names")
-    X = check_array(X, estimator=estimator, input_name="X", **rules)
+    X = check_array(np.asarray(X) if is_stored else X, estimator=estimator, input_name="X", **rules)
     check_n_features(estimator, X, reset=False)
     return X
 

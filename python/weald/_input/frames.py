@@ -154,7 +154,7 @@ def as_frame(table: Any, what: str = "X") -> nw.DataFrame[Any] | None:
 
     `what` is the name of the argument in errors: for duplicate names, and for a query that is no frame yet.
     """
-    if isinstance(table, np.ndarray | list | tuple):
+    if isinstance(table, np.ndarray | list | tuple | StoredFrame):
         return None
     check_collected(table, what)
     try:
@@ -191,6 +191,8 @@ class Columns:
         """The columns of X if they may contain values other than numbers, and None otherwise."""
         if isinstance(X, np.ndarray):
             return Columns(X, what=what) if X.ndim == 2 and X.dtype.kind in "OUS" else None
+        if isinstance(X, StoredFrame):
+            return StoredColumns(X, X.columns, what)
         frame = as_frame(X, what)
         return None if frame is None else FrameColumns(frame, what)
 
@@ -255,6 +257,10 @@ class Columns:
             if codes[value] >= 0:
                 distinct.append(plain(value))
         return distinct, np.fromiter(map(codes.__getitem__, values), dtype=np.intp, count=len(values))
+
+    def codes(self, j: int, categories: list[Any]) -> NDArray[np.float32] | None:
+        """The codes of the column, if it has those of these categories already."""
+        return None
 
     def numbers(self, j: int) -> NDArray[np.float64]:
         """The values of the column as numbers, with NaN for missing ones. Text is read as scikit-learn does it."""
@@ -353,6 +359,78 @@ class FrameColumns(Columns):
         backend = self._frame.implementation
         new = (nw.new_series(self._names[j], column, backend=backend) for j, column in columns.items())
         return self._frame.with_columns(*new).to_native()
+
+
+class StoredFrame:
+    """A matrix on disk with names of columns, some of which have codes of categories. Samples are taken as of an array."""
+
+    ndim = 2
+
+    def __init__(
+        self, values: NDArray[Any], columns: list[str], categories: list[list[Any] | None], declared: list[bool]
+    ):
+        self.values, self.columns, self.categories, self.declared = values, columns, categories, declared
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype) if copy else np.asarray(self.values, dtype=dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        rows = index[0] if isinstance(index, tuple) and index[1:] == (...,) else index
+        found = self.values[rows]
+        return found if found.ndim < 2 or isinstance(rows, tuple) else self.like(found)
+
+    def like(self, values: NDArray[Any]) -> StoredFrame:
+        """A frame of other samples."""
+        return StoredFrame(values, self.columns, self.categories, self.declared)
+
+
+class StoredColumns(Columns):
+    """The columns of a frame on disk."""
+
+    have_types = True
+
+    def kind(self, j: int) -> Kind:
+        return "numbers" if self.table.categories[j] is None else "categories" if self.declares(j) else "text"
+
+    def dtype(self, j: int) -> str:
+        return "float32" if self.table.categories[j] is None else "category"
+
+    def narrow(self, j: int) -> np.dtype[Any] | None:
+        return np.dtype(np.float32) if self.table.categories[j] is None else None
+
+    def values(self, j: int) -> Sequence[Any]:
+        values: list[Any] = self.table.values[:, j].tolist()
+        known = self.table.categories[j]
+        return values if known is None else [None if value != value else known[int(value)] for value in values]
+
+    def categories(self, j: int) -> Sequence[Any]:
+        known: list[Any] | None = self.table.categories[j] if self.declares(j) else None
+        return super().categories(j) if known is None else known
+
+    def declares(self, j: int) -> bool:
+        return bool(self.table.declared[j])
+
+    def factors(self, j: int) -> tuple[list[Any], NDArray[np.intp]]:
+        known = self.table.categories[j]
+        if known is None:
+            return super().factors(j)
+        return _those_there(known, np.nan_to_num(self.table.values[:, j], nan=-1).astype(np.intp))
+
+    def codes(self, j: int, categories: list[Any]) -> NDArray[np.float32] | None:
+        return self.table.values[:, j] if self.table.categories[j] == categories else None
+
+    def replaced(self, columns: dict[int, Any]) -> Raw:
+        """The same values, unless some of the columns are not those of `codes`."""
+        values = self.table.values
+        changed = [j for j in columns if not np.may_share_memory(columns[j], values)]
+        values = np.array(values, order="K") if changed else values
+        for j in changed:
+            values[:, j] = columns[j]
+        return self.table.like(values)
 
 
 # What NumPy would convert to numbers: days or seconds since an epoch, spans of time, and real parts.

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.checks import as_float32, is_integer
-from weald._input.frames import Columns, check_distinct, is_hashable, is_listed, is_missing, no_number, number_of, plain
+from weald._input.frames import (
+    Columns,
+    StoredFrame,
+    check_distinct,
+    is_hashable,
+    is_listed,
+    is_missing,
+    no_number,
+    number_of,
+    plain,
+)
 from weald._input.messages import cut, described
 from weald._input.sklearn_private import check_feature_names
 from weald._input.sparse import Matrix, MatrixLike, Raw, is_sparse
@@ -242,9 +252,8 @@ class Schema:
         codes = {}
         for j, category in self.categories().items():
             if not category.are_codes or columns.kind(j) != "numbers":
-                distinct, places = columns.factors(j)
-                codes[j] = np.append(category.codes(distinct, columns.narrow(j)), np.float32(np.nan))[places]
-        return _with_numbers(columns, X, codes)
+                codes[j] = _coded(columns, j, category)
+        return numbers_of(columns, X, codes)
 
     def read_again(self, X: MatrixLike) -> Matrix:
         """X of a fit that goes on, in which no numerical feature may have become categorical."""
@@ -278,7 +287,11 @@ class Schema:
         check_distinct(labels)
         if self.names is not None and all(isinstance(label, str) for label in labels):
             if labels != self.names.tolist():
-                check_feature_names(SimpleNamespace(feature_names_in_=self.names), columns.table, reset=False)
+                if not isinstance(columns.table, StoredFrame):  # which scikit-learn does not know
+                    check_feature_names(SimpleNamespace(feature_names_in_=self.names), columns.table, reset=False)
+                raise ValueError(
+                    f"X must have the columns of fit, {cut(', '.join(self.names))}, got {cut(', '.join(labels))}"
+                )
         elif self.names is None:
             found, expected = _as_text(labels), self.labels or list(map(str, range(self.n_features)))
             if found != expected and sorted(found) == sorted(expected):
@@ -435,13 +448,12 @@ def learn(asked: object, X: MatrixLike) -> tuple[Any, Learned]:
         if columns is not None and is_by_value(columns, j):
             category = Category(repr(columns.label(j)), as_categories(columns.categories(j), columns.label(j)))
             known[j] = category.values
-            distinct, places = columns.factors(j)
-            codes[j] = np.append(category.codes(distinct), np.float32(np.nan))[places]
+            codes[j] = _coded(columns, j, category)
     labels = None if found is None or all(isinstance(label, str) for label in found) else _as_text(found)
     learned = Learned(known if named else None, labels)
     if columns is None or not (columns.have_types or named):
         return X, learned
-    return _with_numbers(columns, X, codes), learned
+    return numbers_of(columns, X, codes), learned
 
 
 def declare(estimator: BaseModel, X: Matrix, learned: Learned) -> Matrix:
@@ -587,7 +599,16 @@ def prove(name: str, state: dict[str, Any]) -> None:
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _with_numbers(columns: Columns, X: MatrixLike, codes: dict[int, NDArray[Any]]) -> Matrix:
+def _coded(columns: Columns, j: int, category: Category) -> NDArray[np.float32]:
+    """The codes of a column by value."""
+    if (found := columns.codes(j, category.values.tolist())) is not None:
+        return found
+    distinct, places = columns.factors(j)
+    coded: NDArray[np.float32] = np.append(category.codes(distinct, columns.narrow(j)), np.float32(np.nan))[places]
+    return coded
+
+
+def numbers_of(columns: Columns, X: MatrixLike, codes: dict[int, NDArray[Any]]) -> Matrix:
     """A table with these codes, and with all other columns as numbers."""
     if columns.have_types:
         others = [j for j in range(columns.count) if j not in codes and columns.kind(j) != "numbers"]

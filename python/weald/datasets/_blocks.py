@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,8 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald._input import checks
-from weald._input.frames import Columns
+from weald._input.frames import Columns, StoredFrame, check_distinct
 from weald._input.messages import described
+from weald._input.schema import as_categories, is_by_value, numbers_of
 from weald._input.sparse import Matrix, Raw, is_sparse
 
 __all__ = ["dump_blocks", "load_blocks"]
@@ -27,19 +30,24 @@ FilePath: TypeAlias = str | os.PathLike[str]
 # The files of a folder: those of a dense matrix, and those of a CSC matrix.
 _DENSE = ("X.npy",)
 _SPARSE = ("data.npy", "indices.npy", "indptr.npy", "shape.npy")
+# The names of columns and the categories of a dense matrix, if it was one of frames.
+_COLUMNS = "columns.json"
+# The number of codes of a column that are replaced at once.
+_CODES_AT_ONCE = 1 << 20
 # Blocks of an iterator, of which each one is seen once, wait in this folder for the second pass.
 _WAITING = "blocks"
 # The number of bytes that are written at once to reserve the space of a file.
 _AT_ONCE = 1 << 24
 
 
-def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
+def dump_blocks(blocks: Any, folder: FilePath) -> Any:
     """Write blocks of samples to a folder, as one matrix for which no memory is needed.
 
     The matrix is in memory-mapped files, and a model that is fitted to it is the same, byte for byte, as with a float32
     matrix in memory. One block at a time is in memory, and for sparse blocks 16 bytes for each feature; dense files
-    have 4 bytes for each value, sparse ones 8, or 12 beyond 2**31 values. After any error the folder is as it was
-    before; errors of a block have its number. See `docs/memory.md#x-on-disk`.
+    have 4 bytes for each value, sparse ones 8, or 12 beyond 2**31 values. Names of columns and categories of frames are
+    kept. After any error the folder is as it was before; errors of a block have its number. See
+    `docs/memory.md#x-on-disk`.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -50,17 +58,18 @@ def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
 
     Parameters
     ----------
-    blocks : iterable of {array-like, sparse matrix, path}
+    blocks : iterable of {array-like, frame, sparse matrix, path}, or file or data set of pyarrow
         The blocks in the order of their samples, of shape (n_samples_of_the_block, n_features), all dense or all
-        sparse; a path is that of a `.npy`, or of a `.npz` of `scipy.sparse.save_npz`. Values must be finite or NaN, and
-        frames numerical. A list is read twice; the blocks of an iterator are written twice.
+        sparse; a path is that of a `.npy`, or of a `.npz` of `scipy.sparse.save_npz`. Values must be finite or NaN;
+        columns of frames may be texts and categories. A list is read twice; the blocks of an iterator are written twice.
     folder : str or path-like
         The folder to write. It must not exist, or be empty, and the folder that contains it must exist.
 
     Returns
     -------
-    X : memmap of shape (n_samples, n_features) or csc_array of this shape
+    X : memmap of shape (n_samples, n_features), frame over one, or csc_array of this shape
         The matrix, float32: an array in Fortran order, or a CSC array over memory-mapped arrays. It cannot be written.
+        If the blocks are frames, it has their `columns`, and is for `fit` and `predict` a frame with their categories.
 
     Raises
     ------
@@ -69,6 +78,9 @@ def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
     RuntimeError
         If an iterable gives blocks of other sizes when it is read again.
     """
+    # Those of pyarrow: a file, and a data set, scanner or table.
+    if callable(batches := getattr(blocks, "iter_batches", getattr(blocks, "to_batches", None))):
+        blocks = batches()
     is_one = is_sparse(blocks) or hasattr(blocks, "columns") or (isinstance(blocks, np.ndarray) and blocks.ndim == 2)
     if is_one or isinstance(blocks, str | bytes | os.PathLike | Mapping | Set) or not isinstance(blocks, Iterable):
         how = "; the list [X] has a matrix X as its only block" if is_one else ""
@@ -93,7 +105,7 @@ def dump_blocks(blocks: Iterable[Any], folder: FilePath) -> Matrix:
     return load_blocks(folder)
 
 
-def load_blocks(folder: FilePath) -> Matrix:
+def load_blocks(folder: FilePath) -> Any:
     """Open the matrix that `dump_blocks` has written to a folder.
 
     Parameters
@@ -103,8 +115,8 @@ def load_blocks(folder: FilePath) -> Matrix:
 
     Returns
     -------
-    X : memmap of shape (n_samples, n_features) or csc_array of this shape
-        The matrix, float32, which cannot be written; see `dump_blocks`. Nothing is read yet.
+    X : memmap of shape (n_samples, n_features), frame over one, or csc_array of this shape
+        The matrix, float32, which cannot be written; see `dump_blocks`. Only columns of categories are read already.
 
     Raises
     ------
@@ -127,7 +139,7 @@ def load_blocks(folder: FilePath) -> Matrix:
             [X] = arrays
             if X.ndim != 2 or X.dtype != np.float32:
                 raise refused(f"{names[0]} has shape {X.shape} and dtype {X.dtype}")
-            return X
+            return _framed(X, folder / _COLUMNS) if (folder / _COLUMNS).exists() else X
         data, indices, indptr, shape = arrays
         if data.dtype != np.float32 or shape.shape != (2,) or shape.dtype != np.int64:
             raise refused(f"data.npy has dtype {data.dtype}, and shape.npy has shape {shape.shape}")
@@ -141,6 +153,28 @@ def load_blocks(folder: FilePath) -> Matrix:
     X.has_canonical_format = True
     opened: Matrix = X
     return opened
+
+
+def _framed(X: NDArray[Any], path: Path) -> StoredFrame:
+    """The matrix with the names of its columns and its categories. Raises a ValueError for a file that is none of these."""
+    content = json.loads(path.read_text())
+    if not isinstance(content, dict) or content.keys() != {"names", "categories", "declared"}:
+        raise ValueError(f"{path.name} has other content")
+    names, categories, declared = content.values()
+    of_columns = [(names, str), (categories, list | None), (declared, bool)]
+    if not all(isinstance(part, list) and len(part) == X.shape[1] for part, _ in of_columns) or not all(
+        isinstance(value, kind) for part, kind in of_columns for value in part
+    ):
+        raise ValueError(f"{path.name} must have a name and categories or null for each of {X.shape[1]} columns")
+    check_distinct(names)
+    for j, known in enumerate(categories):
+        if known is not None and as_categories(known, names[j]).tolist() != known:
+            raise ValueError(f"{path.name} must have texts or numbers as categories")
+        if known is not None and len(X) and not (np.isnan(X[:, j]) | np.isin(X[:, j], np.arange(len(known)))).all():
+            raise ValueError(
+                f"{path.name} must have the {len(known)} categories of column {names[j]!r}, got other codes"
+            )
+    return StoredFrame(X, names, categories, declared)
 
 
 def _loaded(path: Path) -> Any:
@@ -170,28 +204,25 @@ def _path(folder: object) -> Path:
 
 
 class _Form(NamedTuple):
-    """What all blocks must have in common: the format, the number of features, and the names of columns, if any."""
+    """What all blocks must have in common: the format, the number of features, and names and kinds of columns, if any."""
 
     is_sparse: bool
     n_features: int
     names: list[Any] | None
+    # Whether each column has categories, and whether its dtype declares them.
+    kinds: list[tuple[bool, bool]] | None
 
     @classmethod
-    def of(cls, block: Raw, what: str) -> _Form:
-        columns = Columns.of(block, what)
-        names = None
-        if columns is not None:
-            names = columns.labels()
-            for j in range(columns.count):
-                if columns.kind(j) in ("categories", "text"):
-                    raise ValueError(
-                        f"{what} must have numerical columns, got {columns.dtype(j)} in column {columns.label(j)!r}: "
-                        "write codes of its categories, and name the feature in categorical_features of the estimator"
-                    )
+    def of(cls, block: Raw, columns: Columns | None, what: str) -> _Form:
         shape = np.shape(block)
         if len(shape) != 2:
             raise ValueError(f"{what} must have shape (n_samples, n_features), got shape {shape}")
-        return cls(is_sparse(block), int(shape[1]), names)
+        names = kinds = None
+        if columns is not None and columns.have_types:
+            names = columns.labels()
+            check_distinct(names or (), what)
+            kinds = [(is_by_value(columns, j), columns.declares(j)) for j in range(columns.count)]
+        return cls(is_sparse(block), int(shape[1]), names, kinds)
 
     def check(self, other: _Form, what: str) -> None:
         """Raise if the other block has another form."""
@@ -204,10 +235,58 @@ class _Form(NamedTuple):
             raise ValueError(f"{what} must have {self.n_features} features like blocks[0], got {other.n_features}")
         if other.names != self.names:
             raise ValueError(f"{what} must have the columns of blocks[0], {self.names}, got {other.names}")
+        if other.kinds != self.kinds:
+            j = next(j for j, kind in enumerate(self.kinds or ()) if [kind] != (other.kinds or [])[j : j + 1])
+            raise ValueError(
+                f"{what} must have a column of the dtype in blocks[0] in feature {(self.names or [])[j]!r}"
+            )
+
+
+class _Coder:
+    """The codes of the categories in the columns of frames: their places in the order in which they are found."""
+
+    def __init__(self) -> None:
+        self.form: _Form | None = None
+        self.places: dict[int, dict[Any, int]] = {}
+
+    def coded(self, block: Raw, columns: Columns | None, form: _Form) -> Raw:
+        """The block with codes in place of categories."""
+        self.form = self.form or form
+        codes = {}
+        for j, (is_category, _) in enumerate(form.kinds or ()):
+            if columns is not None and is_category:
+                known = self.places.setdefault(j, {})
+                for value in columns.categories(j):
+                    known.setdefault(value, len(known))
+                distinct, places = columns.factors(j)
+                codes[j] = np.array([*map(known.__getitem__, distinct), np.nan], dtype=np.float32)[places]
+        return block if columns is None else numbers_of(columns, block, codes)
+
+    def finish(self, X: NDArray[np.float32], folder: Path) -> None:
+        """Bring categories that no dtype declares into their order, and write the names of columns and the categories."""
+        names = None if self.form is None else self.form.names
+        if self.form is None or names is None or not all(isinstance(name, str) for name in names):
+            if self.places:
+                raise ValueError(f"blocks must have strings as names of columns, if they have categories, got {names}")
+            return
+        kinds = self.form.kinds or []
+        found: list[list[Any] | None] = [None] * len(names)
+        for j, known in self.places.items():
+            values = list(known) if kinds[j][1] else sorted(known, key=str)
+            found[j] = as_categories(values, names[j]).tolist()
+            if values != list(known):
+                order = np.array([*map(values.index, known), np.nan], dtype=np.float32)
+                for start in range(0, len(X), _CODES_AT_ONCE):
+                    column = X[start : start + _CODES_AT_ONCE, j]
+                    column[:] = order[np.nan_to_num(column, nan=len(known)).astype(np.intp)]
+        content = {"names": names, "categories": found, "declared": [kind for _, kind in kinds]}
+        (folder / _COLUMNS).write_text(json.dumps(content))
 
 
 def _read(block: Any, what: str) -> Raw:
-    """A block as it is, or that of a file."""
+    """A block as it is, or that of a file, or the frame of a batch of pyarrow."""
+    if type(block).__name__ == "RecordBatch" and hasattr(block, "schema"):
+        return import_module("pyarrow").Table.from_batches([block])
     if not isinstance(block, str | os.PathLike):
         return block if hasattr(block, "shape") else np.asarray(block)
     path = Path(block)
@@ -223,19 +302,20 @@ def _read(block: Any, what: str) -> Raw:
         raise ValueError(f"{what} must be a file .npy or .npz with a matrix, got {str(path)!r}: {error}") from error
 
 
-def _checked(blocks: Iterable[Any]) -> Iterator[Matrix]:
+def _checked(blocks: Iterable[Any], coder: _Coder) -> Iterator[Matrix]:
     """The blocks that have samples, as float32: C or Fortran arrays, or CSC in canonical form."""
     form = None
     for i, given in enumerate(blocks):
         what = f"blocks[{i}]"
         block = _read(given, what)
-        found = _Form.of(block, what)
+        columns = None if is_sparse(block) else Columns.of(block, what)
+        found = _Form.of(block, columns, what)
         form = form or found
         form.check(found, what)
         if block.shape[0] == 0:
             continue
         with checks.renamed(X=what):
-            block = checks.check_rows(block)
+            block = checks.check_rows(coder.coded(block, columns, found))
         yield block.tocsc() if is_sparse(block) else block
     if form is None:
         raise ValueError("blocks must contain at least one block, got none")
@@ -267,19 +347,22 @@ class _Sizes:
 def _write(blocks: Iterable[Any], folder: Path) -> None:
     waiting = folder / _WAITING
     once = isinstance(blocks, Iterator)
-    sizes = _Sizes()
+    sizes, coder = _Sizes(), _Coder()
     n_blocks = 0
     if once:
         waiting.mkdir()
-    for block in _checked(blocks):
+    for block in _checked(blocks, coder):
         sizes.add(block)
         if once:
             _keep(block, waiting / str(n_blocks))
         n_blocks += 1
     if sizes.n_samples == 0:
         raise ValueError("blocks must contain at least one sample, got none")
-    again = _kept(waiting, n_blocks) if once else _checked(blocks)
-    (_write_sparse if sizes.is_sparse else _write_dense)(again, sizes, folder)
+    again = _kept(waiting, n_blocks) if once else _checked(blocks, coder)
+    if sizes.is_sparse:
+        _write_sparse(again, sizes, folder)
+    else:
+        _write_dense(again, sizes, coder, folder)
     if once:
         shutil.rmtree(waiting)
 
@@ -347,12 +430,13 @@ def _other_blocks() -> RuntimeError:
     return RuntimeError("blocks must give the same blocks each time they are iterated, got others the second time")
 
 
-def _write_dense(blocks: Iterable[Matrix], sizes: _Sizes, folder: Path) -> None:
+def _write_dense(blocks: Iterable[Matrix], sizes: _Sizes, coder: _Coder, folder: Path) -> None:
     with _array(folder / _DENSE[0], np.float32, (sizes.n_samples, sizes.n_features)) as X:
         start = 0
         for block in _checking(blocks, sizes):
             X[start : start + block.shape[0]] = block
             start += block.shape[0]
+        coder.finish(X, folder)
 
 
 def _write_sparse(blocks: Iterable[Matrix], sizes: _Sizes, folder: Path) -> None:
