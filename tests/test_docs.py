@@ -262,6 +262,24 @@ def test_pictures_of_how_it_works_show_what_the_engine_computes(
             assert (ROOT / "docs" / "_static" / drawn).is_file()
 
 
+def test_pictures_of_the_guide_are_drawn_in_both_themes_and_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import guide_pictures
+
+    pages = "".join(page.read_text(encoding="utf-8") for page in GUIDE)
+    for file in guide_pictures.PICTURES:
+        assert pages.count(f"](_static/{file})\n") == 1, file
+        assert all(
+            (ROOT / "docs" / "_static" / file.replace(".png", f"{theme}.png")).is_file() for theme in ("", "-dark")
+        )
+    # Those of tables find them, with a number in each row that they show.
+    for name in ("tables_ranks", "annif", "missing_labels", "centroid_scores", "export_closeness", "new_subjects"):
+        guide_pictures.picture(tmp_path / f"{name}.png", guide_pictures.PICTURES[f"{name}.png"])
+
+
 def test_the_run_of_the_cluster_is_drawn_in_both_themes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("distributed", reason="Dask is not installed")
