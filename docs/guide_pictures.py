@@ -514,7 +514,49 @@ def new_subjects(plt: Any) -> Any:
     return figure
 
 
+def folds(plt: Any) -> Any:
+    """How many of the samples of each label the fullest and the emptiest of three folds have."""
+    import scipy.sparse as sp
+    from sklearn.model_selection import KFold
+    from weald.model_selection import MultilabelStratifiedKFold
+
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.random((300, 40)) * (rng.random((300, 40)) < 0.2))
+    Y = (X[:, :8].toarray() > 0.7).astype(int)
+    total = Y.sum(axis=0)
+    order = np.argsort(total)
+    figure, axes = plt.subplots(1, 2, figsize=(7.4, 2.7), sharey=True)
+    for axis, cv, colour in (
+        (axes[0], KFold(3), ORANGE),
+        (axes[1], MultilabelStratifiedKFold(3), BLUE),
+    ):
+        counts = np.array([Y[test].sum(axis=0) for _, test in cv.split(X, Y)])
+        share = (counts / total)[:, order]
+        axis.vlines(
+            np.arange(8), share.min(axis=0), share.max(axis=0), colour, linewidth=7
+        )
+        for each in share:
+            axis.plot(np.arange(8), each, ".", color=colour, markersize=9)
+        axis.axhline(1 / 3, color=faint(plt), linestyle="--", linewidth=1)
+        axis.set_xticks(np.arange(8), total[order])
+        axis.set(title=type(cv).__name__, xlabel="labels, by their number of samples")
+    axes[0].set(ylabel="share of a fold", ylim=(0.05, 0.65))
+    return figure
+
+
+def model_files(plt: Any) -> Any:
+    """Ratios of the page."""
+    found = rows("docs/model-files.md", "| five trees on delicious")
+    figure, axis = plt.subplots(figsize=(6.4, 1.8))
+    values = [numbers(cell)[0] for _, cell in found]
+    bars(axis, [name for name, _ in found], values, BLUE, "{:g} times")
+    axis.set(xlim=(0, 215), title="scikit-learn's forest by pickle, divided by weald's")
+    return figure
+
+
 PICTURES = {
+    "folds.png": folds,
+    "model_files.png": model_files,
     "choosing.png": choosing,
     "linear_weights.png": linear_weights,
     "categories.png": categories,
