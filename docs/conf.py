@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +224,9 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         return f"{mark}[{text}]({os.path.relpath(target, here)}{anchor})"
 
     text = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
+    text = re.sub(
+        r"^!\[([^\]]*)\]\((\S+)\.png\)$", _in_two_themes(here), text, flags=re.M
+    )
     # Code between fences stays as it is.
     parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
     parts[::2] = map(_unbroken, parts[::2])
@@ -244,6 +247,25 @@ def _read(app: Any, name: str, source: list[str]) -> None:
             if not found:
                 raise ValueError(f"{page} has no heading {heading!r}")
     source[0] = text
+
+
+def _in_two_themes(folder: Path) -> Callable[[re.Match[str]], str]:
+    """A picture on a line of its own, beside which there is a dark one, is shown by theme."""
+
+    def both(match: re.Match[str]) -> str:
+        alt, path = match.groups()
+        if not (folder / f"{path}-dark.png").is_file():
+            return match[0]
+        with Image.open(folder / f"{path}.png") as opened:
+            width = (
+                ":width: 560px\n" if opened.width < 1.1 * WIDEST_OF_ONE_PANEL else ""
+            )
+        return "\n".join(
+            f":::{{image}} {path}{theme}.png\n:alt: {alt}\n:class: {kind}\n{width}:::"
+            for theme, kind in (("", "only-light"), ("-dark", "only-dark"))
+        )
+
+    return both
 
 
 def _unbroken(text: str) -> str:

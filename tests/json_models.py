@@ -1,4 +1,4 @@
-"""A reader of models in JSON, written after docs/export.md alone: what it predicts is what other programs predict."""
+"""A reader of models in JSON, written after docs/json-format.md alone: what it predicts is what other programs predict."""
 
 from __future__ import annotations
 
