@@ -71,6 +71,15 @@ class Refit:
         data = self.X, self.target.engine, rows, self.target.known_in_engine
         return _weald.refit_leaves(model, data, self.config, self.boosting._n_threads(), self.margins, n_test_nodes)
 
+    def grown(self, weights: Float) -> _weald.Boosted:
+        """A model of the same parameters, of samples with other weights."""
+        boosting, target = self.boosting, self.target
+        config = boosting._boost_config(int((weights > 0).sum()), target, boosting._of_labels(target, weights))
+        config |= {"n_estimators": self.n_rounds, "n_iter_no_change": None}
+        rows = boosting._row_weights(target, weights)
+        data = self.X, target.engine, rows, target.known_in_engine
+        return _weald.fit_boosting(data, config, n_threads=boosting._n_threads(), base_margin=self.margins)
+
     def held_out(self) -> tuple[Float, Callable[[_weald.Boosted], float]]:
         """The weights of the other samples, and the loss of a model of some samples."""
         rows = held_out.samples_held_out(self.X, self.target, self.weights, _HELD_OUT, self.boosting._seed)
@@ -107,15 +116,17 @@ def pruned(boosting: BaseBoosting, refit: Refit, limits: Limits) -> Any:
         while (problem := exceeds(found)) is not None and found.n_test_nodes > 1:
             found = refit(found, None, _fewer(found, limits))
     else:
+        # Held-out samples must be new to the splits, too.
         kept, loss = refit.held_out()
-        smaller = refit(whole, kept)
-        limit, n_above = loss(smaller), 0
+        smaller = refit.grown(kept)
+        limit, n_steps, n_above = loss(smaller), 0, 0
         limit += limits.loss_increase * abs(limit)
         while n_above < _PATIENCE and smaller.n_test_nodes > 1:
             smaller = refit(smaller, kept, _fewer(smaller, limits))
-            n_above = n_above + 1 if not loss(smaller) <= limit else 0
-            found = smaller if n_above == 0 else found
-        found = refit(found)
+            within = loss(smaller) <= limit
+            n_steps, n_above = (n_steps + n_above + 1, 0) if within else (n_steps, n_above + 1)
+        for _ in range(n_steps):
+            found = refit(found, None, _fewer(found, limits))
         problem = exceeds(found)
     if problem is not None:
         given = limits.n_bytes if problem.startswith("max_bytes") else limits.test_nodes
