@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ndarray::Array2;
-use weald::{Additive, BoostConfig, Control, Criterion, ForestConfig, LossKind};
+use weald::{Additive, BoostConfig, Criterion, ForestConfig, LossKind};
 
 const N_FEATURES: usize = 30;
 const N_TRAIN: usize = 10_000;
@@ -24,13 +24,12 @@ fn main() -> weald::Result<()> {
     let y = Array2::from_shape_fn((N_TRAIN, 1), |(i, _)| {
         (0..8).map(|j| (6.0 * f64::from(x[[i, j]])).sin()).sum::<f64>() + draw(i, N_FEATURES)
     });
-    let control = Control::default();
 
     let forest = ForestConfig::random_forest(Criterion::Variance).n_trees(100).max_depth(8);
-    let forest = forest.fit_controlled((&x, &y), &control)?;
+    let forest = forest.fit((&x, &y))?;
     measure("random forest, depth 8", &forest.additive()?, &x)?;
 
-    let boosted = BoostConfig::new(LossKind::SquaredError).n_estimators(100).fit_controlled((&x, &y), &control)?;
+    let boosted = BoostConfig::new(LossKind::SquaredError).n_estimators(100).fit((&x, &y))?;
     measure("boosting, 31 leaves", &boosted.additive()?, &x)
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout)]
 
 use ndarray::{Array2, Axis};
-use weald::{BoostConfig, Control, Dataset, LossKind, OutputStrategy, Result, Targets};
+use weald::{BoostConfig, Dataset, LossKind, OutputStrategy, Result, Targets};
 
 fn main() -> Result<()> {
     // Three rings around the centre of a square; every tenth sample has a wrong class.
@@ -16,20 +16,19 @@ fn main() -> Result<()> {
     let train = Dataset::new(x, Targets::classes(y, [3]));
     let validation = Dataset::new(x_validation, Targets::classes(y_validation, [3]));
 
-    let control = Control::default();
     let config = BoostConfig::new(LossKind::LogLoss)
         .strategy(OutputStrategy::Joint) // one tree for all classes in each stage
         .n_estimators(500)
         .learning_rate(0.2)
         .n_iter_no_change(10);
-    let model = config.fit_with_validation(&train, &validation, &control)?;
+    let model = config.fitting().validation(&validation).fit(&train)?;
 
     let (losses, held_out) = (model.train_score(), model.validation_score());
     println!("stopped early: {} stages of at most 500", model.n_stages());
     println!("training loss: {:.3} after the first stage, {:.3} at the end", losses[0], losses[losses.len() - 1]);
     println!("validation loss: {:.3}, {:.3}", held_out[0], held_out[held_out.len() - 1]);
 
-    let probabilities = model.predict(&ndarray::array![[0.0f32, 0.0], [0.7, 0.0], [0.9, 0.9]], &control)?;
+    let probabilities = model.predict(&ndarray::array![[0.0f32, 0.0], [0.7, 0.0], [0.9, 0.9]])?;
     println!("class probabilities in the centre, on the second ring and in a corner:\n{probabilities:.2}");
     Ok(())
 }

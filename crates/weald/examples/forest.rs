@@ -17,9 +17,9 @@ fn main() -> Result<()> {
         ("extra-trees", ForestConfig::extra_trees(Criterion::Variance)),
     ] {
         let config = config.n_trees(50).max_features(MaxFeatures::Fraction(0.5)).seed(7);
-        let forest = config.fit_controlled((x, y), &control)?;
+        let forest = config.fit((x, y, &control))?;
 
-        let error = forest.predict(x_test, &control)? - y_test;
+        let error = forest.predict((x_test, &control))? - y_test;
         let error = error.mapv(|e| e * e).mean().unwrap_or(f64::NAN);
         let variance = y_test.var(0.0);
         let nodes: usize = forest.trees().iter().map(|tree| tree.n_nodes()).sum();

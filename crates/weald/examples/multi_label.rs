@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     let config = ForestConfig::random_forest(Criterion::Gini).n_trees(20);
     let forest = config.fit((&x, &y))?;
 
-    let best = forest.predict_topk(&x, 3, &control)?;
+    let best = forest.predict_topk((&x, &control), 3)?;
     for i in 0..5 {
         let shown: Vec<String> =
             (0..3).map(|k| format!("{} ({:.2})", best.indices[[i, k]], best.scores[[i, k]])).collect();

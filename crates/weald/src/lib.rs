@@ -12,14 +12,19 @@
 //!
 //! let forest = config.fit((x, y))?;
 //!
-//! // Another thread may call control.clone().stop(). A fit takes a control, too: see `fit_controlled`.
-//! let control = Control::with_threads(2);
 //! let question = array![[1.0f32, 0.0, 0.0, 0.0, 0.0]];
-//! let best = forest.predict_topk(&question, 1, &control)?;
+//! let best = forest.predict_topk(&question, 1)?;
 //! assert_eq!(best.indices[[0, 0]], 0);
 //! assert!(best.scores[[0, 0]] > 0.9);
+//!
+//! // A control sets the threads. Another thread may ask it how far the work is, and stop it.
+//! let control = Control::with_threads(2);
+//! assert_eq!(forest.predict((&question, &control))?, forest.predict(&question)?);
 //! # Ok::<(), weald::Error>(())
 //! ```
+//!
+//! All fits and predictions take a control in the same way: `(&x, &control)` or `(&x, &y, &control)`, or
+//! [`Dataset::control`].
 //!
 //! # Map
 //!
@@ -170,7 +175,7 @@ mod vectorised;
 pub struct Readme;
 
 pub use boost::{
-    AutoBoost, BoostConfig, Boosted, LeafEstimation, OutputStrategy, Search, SearchObserver, StageObserver,
+    AutoBoost, BoostConfig, BoostFit, Boosted, LeafEstimation, OutputStrategy, Search, SearchObserver, StageObserver,
     StageReport, StageSearch, ValidationTargets, WeakFold, WeakLearner, WeakPredictions,
 };
 pub use centroid::{
@@ -181,8 +186,8 @@ pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, Com
 pub use control::Control;
 pub use criterion::Criterion;
 pub use data::{
-    Category, CellWeights, ClassWeight, Dataset, FeatureKind, LabelView, Matrix, OutputScaling, RowWeights, Schema,
-    SparseTargets, SparseView, Targets, targets::Outputs,
+    Category, CellWeights, ClassWeight, Dataset, FeatureKind, LabelView, Matrix, OutputScaling, Query, RowWeights,
+    Schema, SparseTargets, SparseView, Targets, targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;

@@ -19,15 +19,13 @@ fn allocations(model: &weald::Additive<'_>, sample: &[f32]) -> u64 {
 fn predicting_one_sample_allocates_nothing() {
     let x = Array2::from_shape_fn((60, 3), |(i, j)| ((7 * i + 5 * j) % 11) as f32);
     let y = Array2::from_shape_fn((60, 2), |(i, j)| f64::from(x[[i, j]]) - f64::from(x[[i, 2]]));
-    let control = Control::default();
-    let forest =
-        ForestConfig::random_forest(Criterion::Variance).n_trees(20).fit_controlled((&x, &y), &control).unwrap();
+    let forest = ForestConfig::random_forest(Criterion::Variance).n_trees(20).fit((&x, &y)).unwrap();
     for sample in [[0.5, 1.5, 7.0], [f32::NAN, 1.5, 7.0]] {
         assert_eq!(allocations(&forest.additive().unwrap(), &sample), 0);
     }
     for strategy in [OutputStrategy::Joint, OutputStrategy::SingleTarget] {
         let config = BoostConfig::new(LossKind::SquaredError).n_estimators(20).strategy(strategy);
-        let model = config.fit_controlled((&x, &y), &control).unwrap();
+        let model = config.fit((&x, &y)).unwrap();
         assert_eq!(allocations(&model.additive().unwrap(), &[0.5, 1.5, 7.0]), 0);
     }
     // The measure sees what is allocated.

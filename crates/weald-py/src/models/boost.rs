@@ -145,7 +145,11 @@ pub(crate) fn fit_boosting<'py>(
         }
         let observer = observer.map(Arc::new);
         let mut observer = PyObserver { observer, caller, wants_scores, wants_models };
-        config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
+        let mut fit = config.fitting().start_from(grown).observer(&mut observer);
+        if let Some(held_out) = &validation {
+            fit = fit.validation(held_out);
+        }
+        fit.fit((&data, control))
     });
     loss.unless_raised(grown).map(PyBoosted::from)
 }
@@ -236,7 +240,7 @@ pub(crate) fn refit_leaves<'py>(
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);
-        config.refit_leaves(model, &data, control)
+        config.refit_leaves(model, (&data, control))
     });
     loss.unless_raised(refitted).map(PyBoosted::from)
 }
@@ -475,7 +479,7 @@ impl PyStaged {
         let mut new = copy.try_readwrite().expect("nobody else has the new array");
         let mut new_rows = new.as_array_mut();
         entry.run(py, |control| {
-            self.model.add_stage(*stage, &x, scores, control)?;
+            self.model.add_stage(*stage, (&x, control), scores)?;
             let n_rows = (VALUES_AT_ONCE / self.model.width()).max(1);
             let parts = new_rows.axis_chunks_iter_mut(Axis(0), n_rows).zip(scores.axis_chunks_iter(Axis(0), n_rows));
             parts.into_iter().try_for_each(|(mut to, part)| {

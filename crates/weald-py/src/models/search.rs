@@ -57,7 +57,7 @@ pub(crate) fn search_stages<'py>(
     let found = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
         memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads, true))?;
-        config.search(&data, &search, &mut PyObserver::new(observer, scorers, caller), control)
+        config.search((&data, control), &search, &mut PyObserver::new(observer, scorers, caller))
     });
     Ok(arrays(py, loss.unless_raised(found)?))
 }

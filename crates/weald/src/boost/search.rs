@@ -128,15 +128,16 @@ impl BoostConfig {
     /// of all folds; X is copied for each of them if that takes no more than 256 MiB.
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit_with_validation`], and [`crate::ErrorKind::Invalid`] if there is no fold.
+    /// The same as for [`BoostConfig::fit`], and [`crate::ErrorKind::Invalid`] if there is no fold.
     pub fn search<'d>(
         &self,
         data: impl Into<Dataset<'d>>,
         search: &StageSearch<'_>,
         observer: &mut dyn SearchObserver,
-        control: &Control,
     ) -> Result<Search> {
-        self.searched(data, search, StageSearch::MOST_COPIED, observer, control)
+        let data = data.into();
+        let control = &data.under();
+        self.searched(&data, search, StageSearch::MOST_COPIED, observer, control)
     }
 
     /// [`search`](BoostConfig::search), with copies of X for all folds of up to `most_copied` bytes.
@@ -366,7 +367,8 @@ impl Growing for OfTrees<'_> {
             None => self.data.view().weights(weights),
         };
         let held_out = self.rows.data(&self.data).sample_weight(&self.weights[..]);
-        config.fit_part_of(model, &mut self.so_far, train, Some(&held_out), observer, control)
+        let fit = config.fitting().start_from(model).validation(held_out).observer(observer);
+        fit.so_far(&mut self.so_far).fit(train.control(control))
     }
 
     fn at_start(&self, config: &BoostConfig, start: &[f64], control: &Control) -> Result<f64> {

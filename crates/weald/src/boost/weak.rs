@@ -79,7 +79,7 @@ impl BoostConfig {
     /// line search over the samples.
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit_controlled`], [`crate::ErrorKind::Invalid`] for single targets and relabelled
+    /// The same as for [`BoostConfig::fit`], [`crate::ErrorKind::Invalid`] for single targets and relabelled
     /// leaves, [`crate::ErrorKind::Shape`] for predictions of another shape, and any error that `weak` returns.
     pub fn fit_with(
         &self,

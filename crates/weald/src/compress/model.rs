@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs, Query};
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::loss::Link;
@@ -72,8 +72,9 @@ impl Compressed {
     ///
     /// # Errors
     /// The same as for [`Forest::predict`].
-    pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        self.forest.predict(x, control)
+    pub fn predict_scores<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        self.forest.predict((x, control))
     }
 
     /// Returns predictions, (n_samples, width of the outputs): numerical outputs, or probabilities of labels and
@@ -81,8 +82,9 @@ impl Compressed {
     ///
     /// # Errors
     /// The same as for [`Forest::predict`].
-    pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        self.additive()?.predict(&x.into(), control)
+    pub fn predict<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        self.additive()?.predict(x, control)
     }
 
     fn topk(&self, x: &Matrix<'_>, k: usize, excluded: Option<&LabelView<'_>>, control: &Control) -> Result<TopK> {

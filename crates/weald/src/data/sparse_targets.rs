@@ -35,7 +35,7 @@ impl<'a> SparseTargets<'a> {
     ///
     /// ```
     /// use weald::ndarray::array;
-    /// use weald::{Control, Criterion, SparseTargets, TreeConfig};
+    /// use weald::{Criterion, SparseTargets, TreeConfig};
     ///
     /// let x = array![[0.0f32], [1.0], [2.0]];
     /// let y = SparseTargets::try_new(vec![0, 1, 1, 2], vec![7u32, 2], vec![5.0, 4.0], 1000)?;

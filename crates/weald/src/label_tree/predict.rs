@@ -4,7 +4,7 @@ use super::LabelTreeModel;
 use super::beam::Beam;
 use crate::centroid::Vectors;
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs, Query};
 use crate::elementary::{exp, ln};
 use crate::error::{Error, Purpose, Result};
 use crate::model::{Ranking, SparseScores, TopK, best_columns, check_topk, into_array};
@@ -36,8 +36,17 @@ impl LabelTreeModel {
     /// # Errors
     /// Returns [`crate::ErrorKind::Shape`] or [`crate::ErrorKind::Invalid`] if X is not valid,
     /// [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
-    pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<SparseScores> {
-        self.sparse(&x.into(), |_, score| Some(score), control)
+    pub fn predict_scores<'x>(&self, x: impl Into<Query<'x>>) -> Result<SparseScores> {
+        let Query { x, control } = &x.into();
+        self.sparse(x, |_, score| Some(score), control)
+    }
+
+    /// Returns the probabilities of the labels that the search finds: [`LabelTreeModel::predict_at_least`] with the floor 0.
+    ///
+    /// # Errors
+    /// The same as for [`LabelTreeModel::predict_scores`].
+    pub fn predict<'x>(&self, x: impl Into<Query<'x>>) -> Result<SparseScores> {
+        self.predict_at_least(x, 0.0)
     }
 
     /// Returns the probabilities that are positive and at least `floor`: the exponentials of
@@ -46,14 +55,10 @@ impl LabelTreeModel {
     ///
     /// # Errors
     /// The same as for [`LabelTreeModel::predict_scores`].
-    pub fn predict_at_least<'x>(
-        &self,
-        x: impl Into<Matrix<'x>>,
-        floor: f64,
-        control: &Control,
-    ) -> Result<SparseScores> {
+    pub fn predict_at_least<'x>(&self, x: impl Into<Query<'x>>, floor: f64) -> Result<SparseScores> {
+        let Query { x, control } = &x.into();
         let kept = |unit: &Unit, score| Some(unit.probability(score)).filter(|p| *p > 0.0 && *p >= floor);
-        self.sparse(&x.into(), kept, control)
+        self.sparse(x, kept, control)
     }
 
     /// Returns what `of` keeps of the scores.

@@ -31,7 +31,7 @@ const CELLS_PER_WEIGHT: usize = 8;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use weald::{Control, LabelView, LinearConfig, LinearScorer, Matrix};
+/// use weald::{LabelView, LinearConfig, LinearScorer, Matrix};
 ///
 /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
 /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
@@ -42,7 +42,7 @@ const CELLS_PER_WEIGHT: usize = 8;
 /// // Words 2 and 4, three times and once.
 /// let mut scores = [0.0; 3];
 /// scorer.scores([(2, 3.0), (4, 1.0)].into_iter(), &mut scratch, &mut scores)?;
-/// assert!(model.predict_scores(&x, &Control::default())?.row(2).iter().eq(&scores));
+/// assert!(model.predict_scores(&x)?.row(2).iter().eq(&scores));
 /// # Ok::<(), weald::Error>(())
 /// ```
 #[derive(Debug)]

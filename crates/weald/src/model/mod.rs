@@ -20,14 +20,14 @@
 //!
 //! ```
 //! use ndarray::array;
-//! use weald::{Control, Criterion, ForestConfig, model::Term};
+//! use weald::{Criterion, ForestConfig, model::Term};
 //!
 //! let (x, y) = (array![[0.0f32], [1.0], [2.0]], array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]);
 //! let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
 //! let forest = config.fit((&x, &y))?;
 //!
 //! let model = forest.additive()?;
-//! let leaves = forest.apply(&x, &Control::default())?;
+//! let leaves = forest.apply(&x)?;
 //! let mut score = 0.0;
 //! for (t, tree) in model.trees().iter().enumerate() {
 //!     assert!(matches!(model.term(t), Term::Leaf));
@@ -81,7 +81,7 @@ mod true_ranks;
 pub use at_least::SparseScores;
 pub use importance::TreeWeighting;
 pub(crate) use matrix::into_array;
-pub(crate) use methods::{best_columns, plain_fit};
+pub(crate) use methods::best_columns;
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
 pub(crate) use ranking::Ranking;

@@ -16,7 +16,7 @@ impl Additive<'_> {
     ///
     /// ```
     /// use ndarray::array;
-    /// use weald::{Control, Criterion, ForestConfig};
+    /// use weald::{Criterion, ForestConfig};
     ///
     /// let (x, y) = (array![[0.0f32], [1.0], [2.0]], array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]);
     /// let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
@@ -25,7 +25,7 @@ impl Additive<'_> {
     /// let model = forest.additive()?; // once
     /// let mut scores = [0.0; 2];
     /// model.scores_of_sample(&[0.2], &mut scores)?;
-    /// let predicted = forest.predict(&array![[0.2f32]], &Control::default())?;
+    /// let predicted = forest.predict(&array![[0.2f32]])?;
     /// assert!(predicted.iter().eq(&scores));
     /// # Ok::<(), weald::Error>(())
     /// ```

@@ -69,9 +69,9 @@ proptest! {
         let n_features = cells.len();
         let x = Array2::from_shape_fn((x.len(), n_features), |(i, j)| x[i][j % 6]);
         let control = Control::default();
-        let expected = model.predict_scores(&x, &control).unwrap();
+        let expected = model.predict_scores(&x).unwrap();
         let k = width.div_ceil(2);
-        let best = model.predict_topk(&x, k, &control).unwrap();
+        let best = model.predict_topk(&x, k).unwrap();
         let scorer = LinearScorer::new(Arc::clone(&model)).unwrap();
         // The memory is that of all samples, one after another.
         let mut scratch = scorer.scratch().unwrap();
