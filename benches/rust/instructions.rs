@@ -13,7 +13,7 @@ use weald::bench::nanoseconds_of_rows;
 use weald::projection::{OutputProjection, Projection};
 use weald::{
     BoostConfig, CentroidForestConfig, CompressConfig, Control, Criterion, Forest, ForestConfig, LabelTreeConfig,
-    LabelView, LinearConfig, LossKind, Matrix, Result, SparseView, Targets, TreeConfig,
+    LabelView, LinearConfig, LossKind, Matrix, Result, Scorer, SparseView, Targets, TreeConfig,
 };
 use weald_benches::{Random, text};
 
@@ -139,11 +139,10 @@ const ALL: [(&str, Work); 17] = [
     ("predictions, one sample", |_| {
         let (x, y) = numbers(1000, 1);
         let forest = forest(&x, &y, 30)?;
-        let model = forest.additive()?;
-        let mut scores = [0.0];
+        let (scorer, mut scores) = (Scorer::new(forest)?, [0.0]);
         count(|| {
             let mut rows = x.rows().into_iter().filter_map(|row| row.to_slice());
-            rows.try_for_each(|sample| model.scores_of_sample(sample, black_box(&mut scores)))
+            rows.try_for_each(|sample| scorer.scores(sample, black_box(&mut scores)))
         })
     }),
     ("linear classifier", |control| {

@@ -21,7 +21,6 @@ __all__ = [
     "Forest",
     "LabelTreeModel",
     "LinearModel",
-    "OneLinear",
     "OneSample",
     "StagedScores",
     "Tree",
@@ -1058,17 +1057,14 @@ class Compressed:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
-class OneLinear:
-    def __new__(cls, model: LinearModel, names: dict[str, int] | None = None) -> OneLinear: ...
+class OneSample:
+    def __new__(
+        cls, model: Forest | Boosted | Compressed | LinearModel, names: dict[str, int] | None = None
+    ) -> OneSample: ...
     def scores(self, sample: object) -> NDArray[np.float64] | None: ...
     def topk(
         self, sample: object, k: int, as_margins: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None: ...
-
-@final
-class OneSample:
-    def __new__(cls, model: Forest | Boosted | Compressed) -> OneSample: ...
-    def scores(self, sample: object) -> NDArray[np.float64] | None: ...
 
 @final
 class StagedScores:

@@ -77,7 +77,6 @@ mod _weald {
     #[pymodule_export]
     use crate::models::linear::{PyLinear, fit_linear, fold_models_of_linear};
     #[pymodule_export]
-    use crate::models::one_linear::PyOneLinear;
     #[pymodule_export]
     use crate::models::one_sample::PyOneSample;
     #[pymodule_export]

@@ -53,6 +53,7 @@
 //! | [`export`] | models as C or JSON, for programs without this crate |
 //! | [`memory`] | the memory of a fit, estimated from the shapes of its data before it starts |
 //! | [`model_file`] | reading and writing models as bytes and files; every tree is validated before use |
+//! | [`Scorer`] | one sample after another, by a model of any kind |
 //!
 //! The table is ordered from the lowest layer to the highest. A module imports only from rows above its own;
 //! `tests/architecture.rs` lists the layers and checks the sources.
@@ -162,6 +163,7 @@ pub mod projection;
 mod reuse;
 mod rng;
 mod rounds;
+mod scorer;
 mod setters;
 mod split;
 #[cfg(test)]
@@ -187,17 +189,14 @@ pub use control::Control;
 pub use criterion::Criterion;
 pub use data::{
     Category, CellWeights, ClassWeight, Dataset, FeatureKind, LabelView, Matrix, OutputScaling, Query, RowWeights,
-    Schema, SparseTargets, SparseView, Targets, targets::Outputs,
+    Sample, Schema, SparseTargets, SparseView, Targets, targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
-pub use linear::{
-    Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearConfig, LinearLoss, LinearModel, LinearScorer,
-    LinearScratch,
-};
+pub use linear::{Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearConfig, LinearLoss, LinearModel};
 pub use loss::{Bounds, Domain, LineProblem, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm, reserve};
 pub use model::{
@@ -210,5 +209,6 @@ pub use partition::decision::{Decision, Side, Test};
 #[doc(hidden)]
 pub use pool::has_room_for_a_thread;
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
+pub use scorer::Scorer;
 pub use split::Splitter;
 pub use tree::{LeafTable, LeafValues, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};

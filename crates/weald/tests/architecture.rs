@@ -25,6 +25,7 @@ const LAYERS: &[&[&str]] = &[
     &["compress", "linear"],
     &["label_tree"],
     &["export", "memory", "model_file"],
+    &["scorer"],
 ];
 
 /// Modules that may import from all layers, and from which no layer imports: the root of the crate, tests, and the

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ndarray::Array2;
 use serde_json::Value;
-use weald::{Control, Model, ModelFile};
+use weald::{Model, ModelFile};
 
 /// The current version of the format.
 const FORMAT: &str = "v1";

@@ -8,9 +8,19 @@ use super::model::{Boosted, Combine};
 use crate::control::Control;
 use crate::data::{LabelView, Matrix, Query};
 use crate::error::{Error, Purpose, Result};
-use crate::model::{Additive, RankBy, StagedScores, Terms, TopK, best_columns, borrowed, into_array};
+use crate::model::{Additive, RankBy, StagedScores, Summed, Terms, TopK, best_columns, borrowed, into_array};
 
 best_columns!(Boosted, "Boosting ranks raw scores, which are returned, and columns are those of scores.");
+
+impl Summed for Boosted {
+    fn summed(&self) -> Result<Additive<'_>> {
+        self.additive()
+    }
+
+    fn check_predictions(&self) -> Result<()> {
+        self.check_probabilities()
+    }
+}
 
 impl Boosted {
     /// Returns the model as constants, trees, terms and a link, which prediction, importances and exporters read.

@@ -431,15 +431,14 @@ mod tests {
                     _ => Targets::Real(y.view()),
                 };
                 let data = || Dataset::new(&x, &targets).y_weight(CellWeights::from(&mask));
-                let forest = config.fit(Dataset::from(data()).control(&control)).unwrap();
+                let forest = config.fit(data().control(&control)).unwrap();
                 assert!(forest.is_by_output() && forest.n_trees_of_an_output() == 5);
                 let found = forest.predict((&x, &control)).unwrap();
                 for (output, one) in expected.iter().enumerate() {
                     assert_eq!(&forest.of_output(output).unwrap(), one, "{seed}");
                     assert_eq!(found.column(output), one.predict((&x, &control)).unwrap().column(0));
                 }
-                let parts =
-                    [0..2, 2..5].map(|trees| config.fit_trees(trees, Dataset::from(data()).control(&control)).unwrap());
+                let parts = [0..2, 2..5].map(|trees| config.fit_trees(trees, data().control(&control)).unwrap());
                 assert_eq!(Forest::merge(&[&parts[0], &parts[1]]).unwrap(), forest);
                 assert_eq!(forest.some_trees(2..5).unwrap(), parts[1]);
                 assert!(forest.some_trees(2..6).is_err());

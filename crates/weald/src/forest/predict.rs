@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::data::{LabelView, Matrix, Outputs, Query};
 use crate::error::Result;
 use crate::loss::Link;
-use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Terms, TopK, means};
+use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Summed, Terms, TopK, means};
 use crate::tree::Tree;
 
 impl Forest {
@@ -93,6 +93,12 @@ impl Forest {
         control: &Control,
     ) -> Result<Array2<f64>> {
         self.additive()?.partial_dependence(features, points, control)
+    }
+}
+
+impl Summed for Forest {
+    fn summed(&self) -> Result<Additive<'_>> {
+        self.additive()
     }
 }
 

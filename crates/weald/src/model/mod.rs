@@ -40,7 +40,7 @@
 //! | file | what |
 //! |---|---|
 //! | `predict` | scores, after all trees or stage by stage; predictions |
-//! | `one_sample` | scores of one sample, without threads and allocations |
+//! | `one_sample` | one sample after another |
 //! | `ranking` | the k best labels of each sample by scores in any layout: the order of labels for all that rank them |
 //! | `true_ranks` | how far down a ranking the true labels of each sample are |
 //! | `topk` | the k columns with the largest predictions for each sample |
@@ -82,10 +82,11 @@ pub use at_least::SparseScores;
 pub use importance::TreeWeighting;
 pub(crate) use matrix::into_array;
 pub(crate) use methods::best_columns;
+pub(crate) use one_sample::{OfTrees, OneByOne, Summed, Wanted};
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
-pub(crate) use ranking::Ranking;
 pub use ranking::{LabelScores, StoredScores, rank_rows};
+pub(crate) use ranking::{Places, Ranking};
 pub use topk::TopK;
 pub(crate) use topk::{RankBy, check_topk};
 pub use true_ranks::{coverage, label_precision};

@@ -2,9 +2,10 @@ use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Scorer;
 use crate::control::Control;
 use crate::data::{LabelView, Matrix};
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::forest::Forest;
 use crate::testing::{models, naive};
 
@@ -60,11 +61,10 @@ proptest! {
         }
         let rows = models::rows_with_missing(seed, 9, forest.n_features);
         let expected = naive::predict(&forest, &rows.c_order, |_, _| true);
-        let model = forest.additive().unwrap();
         if forest.trees.is_empty() {
-            prop_assert!(model.scores_of_sample(&rows.c_order.row(0).to_vec(), &mut []).is_err());
+            prop_assert!(Scorer::new(forest).is_err());
         } else {
-            prop_assert_eq!(bits(&one_by_one(&model, &rows.c_order)), bits(&expected));
+            prop_assert_eq!(bits(&one_by_one(forest, &rows.c_order)), bits(&expected));
         }
     }
 
@@ -257,19 +257,11 @@ fn wrong_input_is_refused_with_its_name() {
         let error = forest.predict_at_least(&x, floor).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Invalid { what: "min_score", .. }));
     }
-    let (model, mut scores) = (forest.additive().unwrap(), [7.0; 4]);
-    let error = model.scores_of_sample(&[0.0; 2], &mut scores[..3]).unwrap_err();
-    assert_eq!(error.to_string(), "the sample must have length 3, got 2");
-    let error = model.scores_of_sample(&[0.0; 3], &mut scores).unwrap_err();
-    assert_eq!(error.to_string(), "scores must have length 3, got 4");
-    let error = model.scores_of_sample(&[0.0, f32::INFINITY, 0.0], &mut scores[..3]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Invalid { what: "X", .. }));
-    assert_eq!(scores, [7.0; 4]);
     let empty = Forest { trees: Vec::new(), ..forest.clone() };
     assert!(matches!(empty.predict(&x).unwrap_err().kind(), ErrorKind::Invalid { .. }));
     control.stop();
-    assert_eq!(forest.predict(&x).unwrap_err().kind(), &ErrorKind::Interrupted);
-    assert_eq!(forest.predict_topk(&x, 1).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(forest.predict((&x, &control)).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(forest.predict_topk((&x, &control), 1).unwrap_err().kind(), &ErrorKind::Interrupted);
 }
 
 #[test]
@@ -283,10 +275,11 @@ fn results_that_do_not_fit_memory_are_an_error() {
 }
 
 /// Scores of one sample after the other.
-fn one_by_one(model: &Additive<'_>, x: &Array2<f32>) -> Array2<f64> {
-    let mut scores = Array2::from_elem((x.nrows(), model.n_scores()), f64::NAN);
+fn one_by_one(model: impl TryInto<Scorer, Error = Error>, x: &Array2<f32>) -> Array2<f64> {
+    let scorer = Scorer::new(model).unwrap();
+    let mut scores = Array2::from_elem((x.nrows(), scorer.n_scores()), f64::NAN);
     for (row, mut scores) in x.rows().into_iter().zip(scores.rows_mut()) {
-        model.scores_of_sample(&row.to_vec(), scores.as_slice_mut().unwrap()).unwrap();
+        scorer.scores(&row.to_vec(), scores.as_slice_mut().unwrap()).unwrap();
     }
     scores
 }
@@ -343,14 +336,14 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
         let forest = forest.fit((&x, y)).unwrap();
         let (scores, predictions) = by_formula(&forest.additive().unwrap(), &rows.c_order);
         assert_eq!(forest.predict(&x).unwrap(), scores);
-        assert_eq!(one_by_one(&forest.additive().unwrap(), &rows.c_order), scores);
+        assert_eq!(one_by_one(forest.clone(), &rows.c_order), scores);
         assert_eq!(scores, predictions);
 
         for strategy in [OutputStrategy::SingleTarget, OutputStrategy::Joint, rank_one.clone()] {
             let config = BoostConfig { strategy, n_estimators: 5, ..BoostConfig::new(LossKind::LogLoss) };
             let model = config.fit((&x, y)).unwrap();
             let (scores, predictions) = by_formula(&model.additive().unwrap(), &rows.c_order);
-            assert_eq!(one_by_one(&model.additive().unwrap(), &rows.c_order), scores);
+            assert_eq!(one_by_one(model.clone(), &rows.c_order), scores);
             for x in rows.layouts() {
                 assert_eq!(model.predict_scores(&x).unwrap(), scores);
                 assert_eq!(model.predict(&x).unwrap(), predictions);
@@ -371,7 +364,7 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
         let path = config.path(&forest, (&x, y), None).unwrap();
         let model = path.at_step(path.n_steps(), &control).unwrap();
         let (scores, predictions) = by_formula(&model.additive().unwrap(), &rows.c_order);
-        assert_eq!(one_by_one(&model.additive().unwrap(), &rows.c_order), scores);
+        assert_eq!(one_by_one(model.clone(), &rows.c_order), scores);
         assert_eq!(model.predict_scores(&x).unwrap(), scores);
         assert_eq!(model.predict(&x).unwrap(), predictions);
         let best = model.predict_topk(&x, 2).unwrap();

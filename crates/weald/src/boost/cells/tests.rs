@@ -345,7 +345,7 @@ fn features_of_a_tree_are_drawn_and_a_stopped_fit_ends() {
     control.stop();
     let y = Targets::Real(made.numbers.view());
     let data = Dataset::new(Matrix::Dense(made.x.view()), y).y_weight(CellWeights::from(&made.mask));
-    assert_eq!(config.fit(&data).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(config.fit((&data, &control)).unwrap_err().kind(), &ErrorKind::Interrupted);
 }
 
 proptest! {

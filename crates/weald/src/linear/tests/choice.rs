@@ -179,7 +179,7 @@ proptest! {
         });
         let config = super::config().loss(LinearLoss::LogLoss).features(Features::Given);
         let pairs = Dataset::new(&data.x, label_view(&data.y)).y_weight(CellWeights::Dense(factors.view()));
-        let found = config.fold_models(Dataset::from(pairs.view().sample_weight(&data.weights[..])), 3);
+        let found = config.fold_models(pairs.view().sample_weight(&data.weights[..]), 3);
         // An output may have no known cell.
         let Ok(found) = found else { return Ok(()) };
         prop_assert_eq!(found.folds.len(), data.y.nrows());
@@ -395,7 +395,7 @@ fn bad_grids_are_errors() {
     assert!(matches!(held_out.unwrap_err().kind(), ErrorKind::Invalid { what: "n_folds", .. }));
     let control = Control::default();
     control.stop();
-    let stopped = config().choose((&x, label_view(&y)), &Grid::default());
+    let stopped = config().choose((&x, label_view(&y), &control), &Grid::default());
     assert_eq!(stopped.unwrap_err().kind(), &ErrorKind::Interrupted);
     let one = LabelView::try_new(vec![0, 1], vec![0], 1).unwrap();
     let alone = ndarray::array![[1.0f32, 2.0]];

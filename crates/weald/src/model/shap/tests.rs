@@ -370,7 +370,7 @@ fn inputs_that_do_not_fit_are_errors() {
     assert_eq!(model.shap_values(&x, None, Some(&[])).unwrap().dim(), (2, 3, 0));
     assert!(model.shap_interaction_values(&x, None, 2).is_err());
     control.stop();
-    assert_eq!(model.shap_values(&x, None, None).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(model.shap_values((&x, &control), None, None).unwrap_err().kind(), &ErrorKind::Interrupted);
     let wide = crate::Outputs::Labels { n_labels: usize::MAX / 4 };
     let mut tree = models::chain(1);
     (tree.outputs, tree.leaves.width) = (wide.into(), usize::MAX / 4);

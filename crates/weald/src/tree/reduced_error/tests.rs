@@ -131,12 +131,12 @@ proptest! {
         let control = Control::default();
         let expected = tree.collapsed(|i| expected.contains(&i), &control).unwrap();
         for x in rows.layouts() {
-            prop_assert_eq!(&tree.prune_reduced_error(Dataset::from(data(x))).unwrap(), &expected);
+            prop_assert_eq!(&tree.prune_reduced_error(data(x)).unwrap(), &expected);
         }
         let x = Matrix::from(&rows.c_order);
-        let one = forest.prune_reduced_error(Dataset::from(data(x.view()))).unwrap();
+        let one = forest.prune_reduced_error(data(x.view())).unwrap();
         prop_assert_eq!(one.tree(0).as_ref(), &expected);
-        prop_assert_eq!(&forest.prune_reduced_error(Dataset::from(data(x.view())).control(&Control::with_threads(3))).unwrap(), &one);
+        prop_assert_eq!(&forest.prune_reduced_error(data(x.view()).control(&Control::with_threads(3))).unwrap(), &one);
     }
 }
 

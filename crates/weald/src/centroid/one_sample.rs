@@ -1,0 +1,73 @@
+//! One sample after another, in a forest that is prepared for that.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::predict::{Leaves, Scratch as Found};
+use super::{CentroidForest, Vectors};
+use crate::control::Control;
+use crate::data::{Outputs, Sample};
+use crate::error::Result;
+use crate::model::means::{Best, FindLeaves, mean_of};
+use crate::model::{OneByOne, Wanted};
+
+/// A centroid forest, prepared to score one sample after another.
+#[derive(Debug)]
+pub(crate) struct OfCentroids {
+    forest: Arc<CentroidForest>,
+    control: Control,
+}
+
+#[derive(Debug)]
+struct Scratch {
+    x: Vectors,
+    found: Found,
+    best: Best<'static>,
+}
+
+impl OfCentroids {
+    pub(crate) fn new(forest: Arc<CentroidForest>) -> Result<Self> {
+        forest.check_trees()?;
+        Ok(OfCentroids { forest, control: Control::default() })
+    }
+}
+
+impl OneByOne for OfCentroids {
+    fn n_features(&self) -> usize {
+        self.forest.n_features
+    }
+
+    fn outputs(&self) -> &Outputs {
+        &self.forest.outputs
+    }
+
+    fn widths(&self) -> (usize, usize) {
+        (self.forest.outputs.width(), self.forest.outputs.width())
+    }
+
+    fn cost(&self, sample: Sample<'_>) -> usize {
+        const STEPS_PER_TREE: usize = 64;
+        let of_tree = sample.n_stored().saturating_mul(STEPS_PER_TREE).saturating_add(self.forest.outputs.width());
+        of_tree.saturating_mul(self.forest.n_trees())
+    }
+
+    fn scratch(&self) -> Result<Box<dyn Any + Send>> {
+        let x = Vectors::of_one_row(self.forest.n_features)?;
+        let leaves = Leaves { forest: &self.forest, x };
+        let (found, best) = (leaves.scratch()?, Best::new(self.forest.outputs.width(), None)?);
+        Ok(Box::new(Scratch { x: leaves.x, found, best }))
+    }
+
+    fn score(&self, sample: Sample<'_>, _: bool, wanted: Wanted<'_>, scratch: &mut dyn Any) -> Result<()> {
+        let Scratch { x, found, best } = scratch.downcast_mut().expect("it is of this model");
+        x.set_row(sample.entries(), self.forest.preparation())?;
+        let (leaves, n_trees) = (Leaves { forest: &self.forest, x: std::mem::take(x) }, self.forest.n_trees() as f64);
+        leaves.find(0..1, found, &self.control)?;
+        match wanted {
+            Wanted::Scores(out) | Wanted::Predictions(out) => mean_of(&leaves, 0, found, |_| true, n_trees, out)?,
+            Wanted::Best(columns, values) => best.of_means(&leaves, 0, found, 0, n_trees, (columns, values))?,
+        }
+        *x = leaves.x;
+        Ok(())
+    }
+}

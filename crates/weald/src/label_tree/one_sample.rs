@@ -1,0 +1,76 @@
+//! One sample after another, by a model that is prepared for that.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::LabelTreeModel;
+use super::predict::Search;
+use crate::centroid::Vectors;
+use crate::data::{Outputs, Sample};
+use crate::error::Result;
+use crate::model::{OneByOne, Ranking, Wanted};
+
+/// A model of label trees, prepared to score one sample after another.
+#[derive(Debug)]
+pub(crate) struct OfLabelTrees {
+    model: Arc<LabelTreeModel>,
+    has_samples: Vec<bool>,
+}
+
+#[derive(Debug)]
+struct Scratch {
+    x: Vectors,
+    search: Search,
+    ranking: Ranking<'static>,
+}
+
+impl OfLabelTrees {
+    pub(crate) fn new(model: Arc<LabelTreeModel>) -> Result<Self> {
+        Ok(OfLabelTrees { has_samples: model.has_samples()?, model })
+    }
+}
+
+impl OneByOne for OfLabelTrees {
+    fn n_features(&self) -> usize {
+        self.model.n_features
+    }
+
+    fn outputs(&self) -> &Outputs {
+        &self.model.outputs
+    }
+
+    fn widths(&self) -> (usize, usize) {
+        (self.model.n_labels(), self.model.n_labels())
+    }
+
+    fn cost(&self, sample: Sample<'_>) -> usize {
+        const STEPS_PER_NODE: usize = 64;
+        let of_node = sample.n_stored().saturating_mul(STEPS_PER_NODE);
+        of_node.saturating_mul(self.model.beam_width).saturating_mul(self.model.trees.len())
+    }
+
+    fn scratch(&self) -> Result<Box<dyn Any + Send>> {
+        let (x, ranking) = (Vectors::of_one_row(self.model.n_features)?, Ranking::new(self.model.n_labels(), None)?);
+        Ok(Box::new(Scratch { x, search: Search::new(&self.model)?, ranking }))
+    }
+
+    fn score(&self, sample: Sample<'_>, _: bool, wanted: Wanted<'_>, scratch: &mut dyn Any) -> Result<()> {
+        let Scratch { x, search, ranking } = scratch.downcast_mut().expect("it is of this model");
+        x.set_row(sample.entries(), self.model.features.preparation(self.model.idf()))?;
+        let mut write = |out: &mut [f64], none: f64, of: fn(f64, f64) -> f64| {
+            out.fill(none);
+            search.each(&self.model, x.of(0), |label, score, probability| {
+                out[label as usize] = of(score, probability);
+                Ok(())
+            })
+        };
+        match wanted {
+            Wanted::Scores(out) => write(out, f64::NEG_INFINITY, |score, _| score),
+            Wanted::Predictions(out) => write(out, 0.0, |_, probability| probability),
+            Wanted::Best(labels, values) => {
+                let least = (0, labels.len());
+                search.best(&self.model, x.of(0), least, &self.has_samples, ranking, (labels, values))
+            }
+        }
+    }
+}
