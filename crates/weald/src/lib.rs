@@ -125,15 +125,21 @@
 //! Every fallible function returns this crate's [`Error`]. Its [`ErrorKind`] contains the name of the argument and the
 //! values in question. Samples, features, slots and nodes have 32-bit indices. The crate contains no `unsafe` code.
 
-// Without model files, some items that only they read are unused.
-#![cfg_attr(not(feature = "model-files"), allow(dead_code))]
+// What callers may build or match has room for more.
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+// Without model files and the binding, some items that only they read are unused.
+#![cfg_attr(not(all(feature = "model-files", feature = "binding")), allow(dead_code))]
 // Tests compare with the functions of the standard library.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 #[cfg(feature = "bench-internals")]
 #[doc(hidden)]
+#[allow(clippy::exhaustive_enums, clippy::exhaustive_structs, reason = "nobody depends on it")]
 pub mod bench;
 
+#[cfg(feature = "binding")]
+#[doc(hidden)]
+pub mod binding;
 pub mod boost;
 pub mod centroid;
 mod cholesky;
@@ -141,8 +147,7 @@ pub mod compress;
 mod control;
 mod criterion;
 pub mod data;
-#[doc(hidden)]
-pub mod elementary;
+mod elementary;
 mod error;
 mod exact;
 pub mod export;
@@ -151,6 +156,7 @@ pub mod forest;
 pub mod label_files;
 pub mod label_tree;
 pub mod linear;
+#[allow(clippy::exhaustive_structs, reason = "losses have one parameter or none")]
 pub mod loss;
 pub mod memory;
 pub mod model;
@@ -206,8 +212,6 @@ pub use model::{
 pub use model_file::{Model, ModelFile};
 pub use ndarray;
 pub use partition::decision::{Decision, Side, Test};
-#[doc(hidden)]
-pub use pool::has_room_for_a_thread;
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
 pub use scorer::Scorer;
 pub use split::Splitter;

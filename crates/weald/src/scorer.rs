@@ -57,17 +57,17 @@ impl Scorer {
 
     /// Returns the number of features that a sample must have.
     pub fn n_features(&self) -> usize {
-        self.model.n_features()
+        self.model.shape().n_features
     }
 
     /// Returns the meaning of predictions.
     pub fn outputs(&self) -> &Outputs {
-        self.model.outputs()
+        &self.model.shape().outputs
     }
 
     /// Returns the number of scores of a sample.
     pub fn n_scores(&self) -> usize {
-        self.model.widths().0
+        self.model.shape().n_scores
     }
 
     /// Returns the approximate number of steps for a sample: thousands take microseconds.
@@ -103,7 +103,7 @@ impl Scorer {
     /// The same as for [`Scorer::predict`], and [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the number of
     /// columns.
     pub fn topk<'s>(&self, sample: impl Into<Sample<'s>>, k: usize) -> Result<Vec<(u32, f64)>> {
-        check_topk((1, self.model.widths().1), k, None)?;
+        check_topk((1, self.model.shape().n_ranked), k, None)?;
         let (mut columns, mut values) = (PURPOSE.filled(0, k)?, PURPOSE.filled(0.0, k)?);
         self.score(sample.into(), Wanted::Best(&mut columns, &mut values))?;
         PURPOSE.collected(columns.into_iter().zip(values))
@@ -111,7 +111,7 @@ impl Scorer {
 
     fn score(&self, sample: Sample<'_>, wanted: Wanted<'_>) -> Result<()> {
         let has_missing = sample.check(self.n_features())?;
-        if has_missing && !self.model.takes_missing() {
+        if has_missing && !self.model.shape().takes_missing {
             return Err(Error::invalid("the sample", "NaN", "have finite float32 values"));
         }
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);

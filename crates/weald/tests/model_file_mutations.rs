@@ -58,7 +58,7 @@ impl WeakLearner for Halves {
         targets: ArrayView2<'_, f64>,
         _: &[f64],
     ) -> Result<WeakPredictions, weald::Error> {
-        Ok(WeakPredictions { train: targets.mapv(|target| target / 2.0), validation: None })
+        Ok(WeakPredictions::new(targets.mapv(|target| target / 2.0), None))
     }
 }
 
@@ -166,7 +166,8 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         let path = CompressConfig::stagewise(0.2).path(forest, (&x, y), None).unwrap();
         all.push((name, path.at_step(path.n_steps().min(20), &control).unwrap().into()));
     }
-    let mut extra = Extra { estimator: Some("{\"class\": \"\u{e9}\"}".to_owned()), ..Extra::default() };
+    let mut extra = Extra::default();
+    extra.estimator = Some("{\"class\": \"\u{e9}\"}".to_owned());
     let arrays = [("classes", Values::I64(vec![1, 2, 3])), ("flags", Values::Bool(vec![true, false, true]))];
     for (name, values) in arrays {
         extra.arrays.insert(name.to_owned(), Array::try_new(vec![3], values).unwrap());
@@ -174,7 +175,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     all.into_iter()
         .enumerate()
         .map(|(i, (name, model))| {
-            (name, ModelFile { model, extra: if i % 3 == 0 { extra.clone() } else { Extra::default() } })
+            (name, ModelFile::new(model, if i % 3 == 0 { extra.clone() } else { Extra::default() }))
         })
         .collect()
 }

@@ -331,10 +331,8 @@ impl Callback {
         let arguments = (stage, output::copied(py, WHAT, rows)?, targets, output::copied(py, WHAT, weights)?);
         let found = self.fit_predict.bind(py).call1(arguments)?;
         let (train, validation): (Read2<'_, f64>, Option<Read2<'_, f64>>) = found.extract()?;
-        Ok(WeakPredictions {
-            train: output::owned(PREDICTIONS, train.as_array())?,
-            validation: validation.map(|values| output::owned(PREDICTIONS, values.as_array())).transpose()?,
-        })
+        let validation = validation.map(|values| output::owned(PREDICTIONS, values.as_array())).transpose()?;
+        Ok(WeakPredictions::new(output::owned(PREDICTIONS, train.as_array())?, validation))
     }
 }
 

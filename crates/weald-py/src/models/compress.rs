@@ -111,7 +111,7 @@ pub(crate) fn cross_validate_compression<'py>(
     let data = weights.of(&data)?.schema(grow.schema());
     let (grow, config) = (grow.into_config()?, config.into_config()?);
     let rows = |rows: &Read1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
-    let fold = |(train, test): &(_, _)| Ok(Split { train: rows(train)?, held_out: rows(test)? });
+    let fold = |(train, test): &(_, _)| Ok(Split::new(rows(train)?, rows(test)?));
     let folds: Vec<Split> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&data, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use super::predict::{Leaves, Scratch as Found};
 use super::{CentroidForest, Vectors};
 use crate::control::Control;
-use crate::data::{Outputs, Sample};
+use crate::data::Sample;
 use crate::error::Result;
 use crate::model::means::{Best, FindLeaves, mean_of};
-use crate::model::{OneByOne, Wanted};
+use crate::model::{OneByOne, Shape, Wanted};
 
 /// A centroid forest, prepared to score one sample after another.
 #[derive(Debug)]
 pub(crate) struct OfCentroids {
     forest: Arc<CentroidForest>,
+    shape: Shape,
     control: Control,
 }
 
@@ -28,33 +29,27 @@ struct Scratch {
 impl OfCentroids {
     pub(crate) fn new(forest: Arc<CentroidForest>) -> Result<Self> {
         forest.check_trees()?;
-        Ok(OfCentroids { forest, control: Control::default() })
+        let (n_features, outputs, width) = (forest.n_features, forest.outputs.clone(), forest.outputs.width());
+        let shape = Shape { n_features, outputs, n_scores: width, n_ranked: width, takes_missing: false };
+        Ok(OfCentroids { forest, shape, control: Control::default() })
     }
 }
 
 impl OneByOne for OfCentroids {
-    fn n_features(&self) -> usize {
-        self.forest.n_features
-    }
-
-    fn outputs(&self) -> &Outputs {
-        &self.forest.outputs
-    }
-
-    fn widths(&self) -> (usize, usize) {
-        (self.forest.outputs.width(), self.forest.outputs.width())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn cost(&self, sample: Sample<'_>) -> usize {
         const STEPS_PER_TREE: usize = 64;
-        let of_tree = sample.n_stored().saturating_mul(STEPS_PER_TREE).saturating_add(self.forest.outputs.width());
+        let of_tree = sample.n_stored().saturating_mul(STEPS_PER_TREE).saturating_add(self.shape.n_scores);
         of_tree.saturating_mul(self.forest.n_trees())
     }
 
     fn scratch(&self) -> Result<Box<dyn Any + Send>> {
-        let x = Vectors::of_one_row(self.forest.n_features)?;
+        let x = Vectors::of_one_row(self.shape.n_features)?;
         let leaves = Leaves { forest: &self.forest, x };
-        let (found, best) = (leaves.scratch()?, Best::new(self.forest.outputs.width(), None)?);
+        let (found, best) = (leaves.scratch()?, Best::new(self.shape.n_scores, None)?);
         Ok(Box::new(Scratch { x: leaves.x, found, best }))
     }
 

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use super::LabelTreeModel;
 use super::predict::Search;
 use crate::centroid::Vectors;
-use crate::data::{Outputs, Sample};
+use crate::data::Sample;
 use crate::error::Result;
-use crate::model::{OneByOne, Ranking, Wanted};
+use crate::model::{OneByOne, Ranking, Shape, Wanted};
 
 /// A model of label trees, prepared to score one sample after another.
 #[derive(Debug)]
 pub(crate) struct OfLabelTrees {
     model: Arc<LabelTreeModel>,
+    shape: Shape,
     has_samples: Vec<bool>,
 }
 
@@ -26,21 +27,15 @@ struct Scratch {
 
 impl OfLabelTrees {
     pub(crate) fn new(model: Arc<LabelTreeModel>) -> Result<Self> {
-        Ok(OfLabelTrees { has_samples: model.has_samples()?, model })
+        let (n_features, outputs, width) = (model.n_features, model.outputs.clone(), model.n_labels());
+        let shape = Shape { n_features, outputs, n_scores: width, n_ranked: width, takes_missing: false };
+        Ok(OfLabelTrees { has_samples: model.has_samples()?, shape, model })
     }
 }
 
 impl OneByOne for OfLabelTrees {
-    fn n_features(&self) -> usize {
-        self.model.n_features
-    }
-
-    fn outputs(&self) -> &Outputs {
-        &self.model.outputs
-    }
-
-    fn widths(&self) -> (usize, usize) {
-        (self.model.n_labels(), self.model.n_labels())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn cost(&self, sample: Sample<'_>) -> usize {
@@ -50,7 +45,7 @@ impl OneByOne for OfLabelTrees {
     }
 
     fn scratch(&self) -> Result<Box<dyn Any + Send>> {
-        let (x, ranking) = (Vectors::of_one_row(self.model.n_features)?, Ranking::new(self.model.n_labels(), None)?);
+        let (x, ranking) = (Vectors::of_one_row(self.shape.n_features)?, Ranking::new(self.shape.n_ranked, None)?);
         Ok(Box::new(Scratch { x, search: Search::new(&self.model)?, ranking }))
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::LinearModel;
 use crate::centroid::Vectors;
-use crate::data::{Outputs, Sample};
+use crate::data::Sample;
 use crate::error::{Purpose, Result};
 use crate::loss::kernels::vector::vectorised;
-use crate::model::{OneByOne, Ranking, Wanted};
+use crate::model::{OneByOne, Ranking, Shape, Wanted};
 
 const PURPOSE: Purpose = Purpose("the weights of a linear model, by feature");
 
@@ -32,6 +32,7 @@ const CELLS_PER_WEIGHT: usize = 8;
 #[derive(Debug)]
 pub(crate) struct OfWeights {
     model: Arc<LinearModel>,
+    shape: Shape,
     /// The place of the dense row of each feature.
     places: Vec<u32>,
     rows: Vec<f32>,
@@ -48,16 +49,8 @@ struct Scratch {
 }
 
 impl OneByOne for OfWeights {
-    fn n_features(&self) -> usize {
-        self.model.n_features()
-    }
-
-    fn outputs(&self) -> &Outputs {
-        self.model.outputs()
-    }
-
-    fn widths(&self) -> (usize, usize) {
-        (self.model.n_columns(), self.model.n_columns())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn cost(&self, sample: Sample<'_>) -> usize {
@@ -110,8 +103,10 @@ impl OfWeights {
                 columns.iter().zip(weights).for_each(|(&column, &weight)| row[column as usize] = weight);
             }
         }
-        let starts = model.outputs().class_starts()?;
-        Ok(OfWeights { model, places, rows, starts })
+        let outputs = model.outputs().clone();
+        let starts = outputs.class_starts()?;
+        let shape = Shape { n_features, outputs, n_scores: width, n_ranked: width, takes_missing: false };
+        Ok(OfWeights { model, shape, places, rows, starts })
     }
 
     /// Writes the scores of a prepared sample. Columns do not depend on one another, and each is a sum in the order of features.

@@ -82,7 +82,7 @@ pub use at_least::SparseScores;
 pub use importance::TreeWeighting;
 pub(crate) use matrix::into_array;
 pub(crate) use methods::best_columns;
-pub(crate) use one_sample::{OfTrees, OneByOne, Summed, Wanted};
+pub(crate) use one_sample::{OfTrees, OneByOne, Shape, Summed, Wanted};
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
 pub use ranking::{LabelScores, StoredScores, rank_rows};

@@ -22,19 +22,21 @@ pub(crate) enum Wanted<'p> {
     Best(&'p mut [u32], &'p mut [f64]),
 }
 
+/// What all models have for callers that score samples.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) n_features: usize,
+    pub(crate) outputs: Outputs,
+    pub(crate) n_scores: usize,
+    /// The number of columns that are ranked.
+    pub(crate) n_ranked: usize,
+    /// Whether NaN is a missing value, and not an error.
+    pub(crate) takes_missing: bool,
+}
+
 /// A model, prepared to score one sample after another.
 pub(crate) trait OneByOne: Debug + Send + Sync {
-    fn n_features(&self) -> usize;
-
-    fn outputs(&self) -> &Outputs;
-
-    /// Returns the number of scores, and that of the columns that are ranked.
-    fn widths(&self) -> (usize, usize);
-
-    /// Returns whether NaN is a missing value, and not an error.
-    fn takes_missing(&self) -> bool {
-        false
-    }
+    fn shape(&self) -> &Shape;
 
     /// Returns the approximate number of steps for a sample.
     fn cost(&self, sample: Sample<'_>) -> usize;
@@ -71,9 +73,7 @@ pub(crate) trait Summed: Debug + Send + Sync {
 #[derive(Debug)]
 pub(crate) struct OfTrees {
     model: Arc<dyn Summed>,
-    n_features: usize,
-    outputs: Outputs,
-    widths: (usize, usize),
+    shape: Shape,
     n_trees: usize,
     /// The first columns of the classes of each output.
     starts: Vec<usize>,
@@ -92,40 +92,34 @@ impl OfTrees {
     pub(crate) fn new(model: Arc<dyn Summed>) -> Result<Self> {
         let found = model.summed()?;
         found.check_divisor()?;
-        let (n_features, outputs, n_trees) = (found.n_features, found.outputs.clone(), found.trees.len());
-        let ranked = if model.rank_by() == RankBy::Scores { found.width } else { found.n_columns() };
-        let (widths, starts) = ((found.width, ranked), outputs.class_starts()?);
+        let shape = Shape {
+            n_features: found.n_features,
+            outputs: found.outputs.clone(),
+            n_scores: found.width,
+            n_ranked: if model.rank_by() == RankBy::Scores { found.width } else { found.n_columns() },
+            takes_missing: true,
+        };
+        let (n_trees, starts) = (found.trees.len(), found.outputs.class_starts()?);
         drop(found);
-        Ok(OfTrees { model, n_features, outputs, widths, n_trees, starts })
+        Ok(OfTrees { model, shape, n_trees, starts })
     }
 }
 
 impl OneByOne for OfTrees {
-    fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    fn outputs(&self) -> &Outputs {
-        &self.outputs
-    }
-
-    fn widths(&self) -> (usize, usize) {
-        self.widths
-    }
-
-    fn takes_missing(&self) -> bool {
-        true
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn cost(&self, sample: Sample<'_>) -> usize {
         const STEPS_PER_TREE: usize = 16;
-        let of_tree = self.widths.0.saturating_add(STEPS_PER_TREE);
+        let of_tree = self.shape.n_scores.saturating_add(STEPS_PER_TREE);
         of_tree.saturating_mul(self.n_trees).saturating_add(sample.n_stored())
     }
 
     fn scratch(&self) -> Result<Box<dyn Any + Send>> {
-        let (scores, predictions) = (PURPOSE.filled(0.0, self.widths.0)?, PURPOSE.filled(0.0, self.outputs.width())?);
-        Ok(Box::new(Scratch { x: Vec::new(), scores, predictions, best: Best::new(self.widths.1, None)? }))
+        let Shape { outputs, n_scores, n_ranked, .. } = &self.shape;
+        let (scores, predictions) = (PURPOSE.filled(0.0, *n_scores)?, PURPOSE.filled(0.0, outputs.width())?);
+        Ok(Box::new(Scratch { x: Vec::new(), scores, predictions, best: Best::new(*n_ranked, None)? }))
     }
 
     fn score(&self, sample: Sample<'_>, missing: bool, wanted: Wanted<'_>, scratch: &mut dyn Any) -> Result<()> {
@@ -134,7 +128,7 @@ impl OneByOne for OfTrees {
         let row = match sample {
             Sample::Dense(row) => row,
             Sample::Sparse(..) => {
-                PURPOSE.resize(x, self.n_features, 0.0)?;
+                PURPOSE.resize(x, self.shape.n_features, 0.0)?;
                 sample.entries().for_each(|(feature, value)| x[feature as usize] = value);
                 &*x
             }
