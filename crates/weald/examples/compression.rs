@@ -26,3 +26,8 @@ fn main() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn runs() -> Result<()> {
+    main()
+}

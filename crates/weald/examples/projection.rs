@@ -33,3 +33,8 @@ fn main() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn runs() -> Result<()> {
+    main()
+}

@@ -40,12 +40,6 @@ impl OneByOne for OfCentroids {
         &self.shape
     }
 
-    fn cost(&self, sample: Sample<'_>) -> usize {
-        const STEPS_PER_TREE: usize = 64;
-        let of_tree = sample.n_stored().saturating_mul(STEPS_PER_TREE).saturating_add(self.shape.n_scores);
-        of_tree.saturating_mul(self.forest.n_trees())
-    }
-
     fn scratch(&self) -> Result<Box<dyn Any + Send>> {
         let x = Vectors::of_one_row(self.shape.n_features)?;
         let leaves = Leaves { forest: &self.forest, x };

@@ -38,12 +38,6 @@ impl OneByOne for OfLabelTrees {
         &self.shape
     }
 
-    fn cost(&self, sample: Sample<'_>) -> usize {
-        const STEPS_PER_NODE: usize = 64;
-        let of_node = sample.n_stored().saturating_mul(STEPS_PER_NODE);
-        of_node.saturating_mul(self.model.beam_width).saturating_mul(self.model.trees.len())
-    }
-
     fn scratch(&self) -> Result<Box<dyn Any + Send>> {
         let (x, ranking) = (Vectors::of_one_row(self.shape.n_features)?, Ranking::new(self.shape.n_ranked, None)?);
         Ok(Box::new(Scratch { x, search: Search::new(&self.model)?, ranking }))

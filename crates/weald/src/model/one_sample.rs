@@ -39,7 +39,9 @@ pub(crate) trait OneByOne: Debug + Send + Sync {
     fn shape(&self) -> &Shape;
 
     /// Returns the approximate number of steps for a sample.
-    fn cost(&self, sample: Sample<'_>) -> usize;
+    fn cost(&self, sample: Sample<'_>) -> usize {
+        self.shape().n_scores.saturating_mul(sample.n_stored())
+    }
 
     /// Returns the working memory of one call.
     fn scratch(&self) -> Result<Box<dyn Any + Send>>;
