@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "target" / "doc" / "weald"
 LISTING = ROOT / "crates" / "weald" / "api.txt"
+OF_TRAITS = re.compile(r'id="(?:(?:trait|synthetic|blanket)-implementations|implementors)')
 MEMBER = re.compile(r'id="(?:variant|structfield|associatedconstant|method|tymethod)\.([\w.]+)"')
 
 
@@ -25,11 +26,10 @@ def listed() -> list[str]:
     pages = re.findall(r'<li><a href="([^"]+\.html)">', (DOCS / "all.html").read_text(encoding="utf-8"))
     lines = []
     for page in pages:
-        own = (DOCS / page).read_text(encoding="utf-8").partition('id="trait-implementations')[0]
-        own = own.partition('id="implementors"')[0]
+        own = OF_TRAITS.split((DOCS / page).read_text(encoding="utf-8"))[0]
         kind, name = page.removesuffix(".html").rsplit("/", 1)[-1].split(".", 1)
         path = "::".join([*page.split("/")[:-1], name])
-        members = sorted(set(MEMBER.findall(own)))
+        members = sorted({name.replace(".field", "") for name in MEMBER.findall(own) if not name.endswith(".fields")})
         lines.append(f"{kind} {path}: {', '.join(members)}" if members else f"{kind} {path}")
     return sorted(lines)
 
@@ -43,7 +43,9 @@ def main() -> int:
     expected = LISTING.read_text(encoding="utf-8").splitlines()
     differences = list(difflib.unified_diff(expected, found, "api.txt", "the documentation", lineterm="", n=0))
     if differences:
-        print("\n".join(differences), "\nIf this is meant: python tools/rust_api.py --write, and a line in CHANGELOG.md")
+        print(
+            "\n".join(differences), "\nIf this is meant: python tools/rust_api.py --write, and a line in CHANGELOG.md"
+        )
     return 1 if differences else 0
 
 
