@@ -108,6 +108,7 @@ lint-rust:
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p weald --no-default-features -- -D warnings
 	$(CARGO_DOC) --workspace
+	$(PYTHON) tools/rust_api.py
 
 .PHONY: lint-python
 lint-python: $(TESTED) $(VENV)/group-lint $(VENV)/group-test

@@ -217,18 +217,10 @@ def test_the_engine_alone_scores_what_it_can(name):
             assert predictor._scores_of(form) is not None
         csr = sp.csr_array(X[:1])
         unsorted = sp.csr_array((csr.data[::-1], csr.indices[::-1], csr.indptr), shape=csr.shape)
-        for form in (csr, sp.csr_matrix(csr), csr.astype(np.float32)):
+        for form in (csr, sp.csr_matrix(csr), csr.astype(np.float32), csr.astype(np.int64)):
             assert predictor._scores_of(form) is not None
         others = [X[0, :5], X[:2], X[0, ::-1], X[0].astype(np.int64), "123456", None, np.full(6, np.inf), X[0] * 1e300]
-        for form in [
-            *others,
-            csr.tocsc(),
-            csr[:, :5],
-            sp.csr_array(X[:2]),
-            csr.astype(np.int64),
-            csr * np.inf,
-            unsorted,
-        ]:
+        for form in [*others, csr.tocsc(), csr[:, :5], sp.csr_array(X[:2]), csr * np.inf, unsorted]:
             assert predictor._scores_of(form) is None
 
 

@@ -13,7 +13,7 @@ use weald::bench::nanoseconds_of_rows;
 use weald::projection::{OutputProjection, Projection};
 use weald::{
     BoostConfig, CentroidForestConfig, CompressConfig, Control, Criterion, Forest, ForestConfig, LabelTreeConfig,
-    LabelView, LinearConfig, LossKind, Matrix, Result, SparseView, Targets, TreeConfig,
+    LabelView, LinearConfig, LossKind, Matrix, Result, Scorer, SparseView, Targets, TreeConfig,
 };
 use weald_benches::{Random, text};
 
@@ -85,87 +85,86 @@ type Work = fn(&Control) -> Result<()>;
 const ALL: [(&str, Work); 17] = [
     ("tree, dense", |control| {
         let (x, y) = numbers(3000, 1);
-        count(|| TreeConfig::new(Criterion::Variance).fit_controlled((&x, &y), control))
+        count(|| TreeConfig::new(Criterion::Variance).fit((&x, &y, control)))
     }),
     ("tree, sparse", |control| {
         let data = Tagged::new(1000, 500, 50);
         let (x, y) = (data.x()?, data.y()?);
-        count(|| TreeConfig::new(Criterion::Gini).max_depth(12).fit_controlled((&x, &y), control))
+        count(|| TreeConfig::new(Criterion::Gini).max_depth(12).fit((&x, &y, control)))
     }),
     ("tree, binned", |control| {
         let (x, y) = numbers(5000, 1);
         let y = classes(&y);
         let config = TreeConfig::new(Criterion::Gini).max_bins(255);
-        count(|| config.fit_controlled((&x, Targets::classes(&y, [3])), control))
+        count(|| config.fit((&x, Targets::classes(&y, [3]), control)))
     }),
     ("random forest", |control| {
         let (x, y) = numbers(1500, 3);
-        count(|| ForestConfig::random_forest(Criterion::Variance).n_trees(3).fit_controlled((&x, &y), control))
+        count(|| ForestConfig::random_forest(Criterion::Variance).n_trees(3).fit((&x, &y, control)))
     }),
     ("boosting, numbers", |control| {
         let (x, y) = numbers(3000, 1);
-        count(|| BoostConfig::new(LossKind::SquaredError).n_estimators(20).fit_controlled((&x, &y), control))
+        count(|| BoostConfig::new(LossKind::SquaredError).n_estimators(20).fit((&x, &y, control)))
     }),
     ("boosting, labels", |control| {
         let data = Tagged::new(500, 300, 30);
         let (x, y) = (data.x()?, data.y()?);
-        count(|| BoostConfig::new(LossKind::LogLoss).n_estimators(5).fit_controlled((&x, &y), control))
+        count(|| BoostConfig::new(LossKind::LogLoss).n_estimators(5).fit((&x, &y, control)))
     }),
     ("boosting, classes", |control| {
         let (x, y) = numbers(1500, 1);
         let y = classes(&y);
         let config = BoostConfig::new(LossKind::LogLoss).n_estimators(10);
-        count(|| config.fit_controlled((&x, Targets::classes(&y, [3])), control))
+        count(|| config.fit((&x, Targets::classes(&y, [3]), control)))
     }),
     ("tree, projected labels", |control| {
         let data = Tagged::new(1000, 500, 300);
         let (x, y) = (data.x()?, data.y()?);
         let projection = OutputProjection::new(Projection::Gaussian).n_projections(20);
         let config = TreeConfig::new(Criterion::Gini).max_depth(8).output_projection(projection);
-        count(|| config.fit_controlled((&x, &y), control))
+        count(|| config.fit((&x, &y, control)))
     }),
     ("loss sums", |_| count(|| Ok(nanoseconds_of_rows(100, 1000, 1)))),
     ("predictions, dense", |control| {
         let (x, y) = numbers(3000, 2);
         let forest = forest(&x, &y, 10)?;
-        count(|| forest.predict(&x, control))
+        count(|| forest.predict((&x, control)))
     }),
     ("predictions, sparse", |control| {
         let data = Tagged::new(1000, 500, 50);
         let (x, y) = (data.x()?, data.y()?);
         let forest = ForestConfig::extra_trees(Criterion::Gini).n_trees(5).max_depth(12).fit((&x, &y))?;
-        count(|| forest.predict(&x, control))
+        count(|| forest.predict((&x, control)))
     }),
     ("predictions, one sample", |_| {
         let (x, y) = numbers(1000, 1);
         let forest = forest(&x, &y, 30)?;
-        let model = forest.additive()?;
-        let mut scores = [0.0];
+        let (scorer, mut scores) = (Scorer::new(forest)?, [0.0]);
         count(|| {
             let mut rows = x.rows().into_iter().filter_map(|row| row.to_slice());
-            rows.try_for_each(|sample| model.scores_of_sample(sample, black_box(&mut scores)))
+            rows.try_for_each(|sample| scorer.scores(sample, black_box(&mut scores)))
         })
     }),
     ("linear classifier", |control| {
         let data = Tagged::new(1000, 500, 50);
         let (x, y) = (data.x()?, data.y()?);
-        count(|| LinearConfig::default().fit_controlled((&x, &y), control))
+        count(|| LinearConfig::default().fit((&x, &y, control)))
     }),
     ("label tree", |control| {
         let data = Tagged::new(1000, 500, 300);
         let (x, y) = (data.x()?, data.y()?);
-        count(|| LabelTreeConfig::default().fit_controlled((&x, &y), control))
+        count(|| LabelTreeConfig::default().fit((&x, &y, control)))
     }),
     ("centroid forest", |control| {
         let data = Tagged::new(1000, 500, 100);
         let (x, y) = (data.x()?, data.y()?);
-        count(|| CentroidForestConfig::default().n_trees(2).fit_controlled((&x, &y), control))
+        count(|| CentroidForestConfig::default().n_trees(2).fit((&x, &y, control)))
     }),
     ("compression", |control| {
         let (x, y) = numbers(500, 1);
         let forest = forest(&x, &y, 10)?;
         let config = CompressConfig::stagewise(0.01).max_test_nodes(50);
-        count(|| config.path(&forest, (&x, &y), None, control))
+        count(|| config.path(&forest, (&x, &y, control), None))
     }),
     ("saving and loading", |_| {
         let (x, y) = numbers(1000, 2);

@@ -1,4 +1,4 @@
-//! One dense sample at a time: microseconds of `Additive::scores_of_sample`, for forests and boosting of 100 trees.
+//! One dense sample at a time: microseconds of `Scorer::scores`, for forests and boosting of 100 trees.
 //!
 //! `cargo bench -p weald-benches --bench one_sample`
 //!
@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ndarray::Array2;
-use weald::{Additive, BoostConfig, Control, Criterion, ForestConfig, LossKind};
+use weald::{BoostConfig, Criterion, ForestConfig, LossKind, Scorer};
 
 const N_FEATURES: usize = 30;
 const N_TRAIN: usize = 10_000;
@@ -24,14 +24,13 @@ fn main() -> weald::Result<()> {
     let y = Array2::from_shape_fn((N_TRAIN, 1), |(i, _)| {
         (0..8).map(|j| (6.0 * f64::from(x[[i, j]])).sin()).sum::<f64>() + draw(i, N_FEATURES)
     });
-    let control = Control::default();
 
     let forest = ForestConfig::random_forest(Criterion::Variance).n_trees(100).max_depth(8);
-    let forest = forest.fit_controlled((&x, &y), &control)?;
-    measure("random forest, depth 8", &forest.additive()?, &x)?;
+    let forest = forest.fit((&x, &y))?;
+    measure("random forest, depth 8", &Scorer::new(forest)?, &x)?;
 
-    let boosted = BoostConfig::new(LossKind::SquaredError).n_estimators(100).fit_controlled((&x, &y), &control)?;
-    measure("boosting, 31 leaves", &boosted.additive()?, &x)
+    let boosted = BoostConfig::new(LossKind::SquaredError).n_estimators(100).fit((&x, &y))?;
+    measure("boosting, 31 leaves", &Scorer::new(boosted)?, &x)
 }
 
 /// A number between 0 and 1 that looks random.
@@ -43,14 +42,14 @@ fn draw(i: usize, j: usize) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
-fn measure(name: &str, model: &Additive<'_>, x: &Array2<f32>) -> weald::Result<()> {
+fn measure(name: &str, scorer: &Scorer, x: &Array2<f32>) -> weald::Result<()> {
     let samples: Vec<&[f32]> = x.rows().into_iter().map(|row| row.to_slice().expect("rows are contiguous")).collect();
     let mut scores = [0.0];
     let mut times = Vec::new();
     for round in 0..N_ROUNDS {
         let start = Instant::now();
         for sample in samples.iter().cycle().skip(round * N_CALLS % N_TRAIN).take(N_CALLS) {
-            model.scores_of_sample(sample, &mut scores)?;
+            scorer.scores(*sample, &mut scores)?;
             black_box(&scores);
         }
         times.push(1e6 * start.elapsed().as_secs_f64() / N_CALLS as f64);

@@ -23,7 +23,7 @@ pub fn model_file(bytes: &[u8]) {
     let control = Control::default();
     match Forest::from_bytes(bytes) {
         Ok(forest) => {
-            ask(forest.n_trees_and_features(), forest.outputs().width(), |x| forest.predict(x, &control));
+            ask(forest.n_trees_and_features(), forest.outputs().width(), |x| forest.predict((x, &control)));
             let again = forest.to_bytes().expect("a model that was read can be written");
             assert!(Forest::from_bytes(&again).expect("what was written can be read") == forest);
         }
@@ -32,8 +32,8 @@ pub fn model_file(bytes: &[u8]) {
     match Boosted::from_bytes(bytes) {
         Ok(boosted) => {
             let size = (boosted.n_stages(), boosted.n_features());
-            ask(size, boosted.width(), |x| boosted.predict_scores(x, &control));
-            ask(size, boosted.width(), |x| boosted.predict(x, &control));
+            ask(size, boosted.width(), |x| boosted.predict_scores((x, &control)));
+            ask(size, boosted.width(), |x| boosted.predict((x, &control)));
             let again = boosted.to_bytes().expect("a model that was read can be written");
             assert!(Boosted::from_bytes(&again).expect("what was written can be read") == boosted);
         }
@@ -42,8 +42,8 @@ pub fn model_file(bytes: &[u8]) {
     match Compressed::from_bytes(bytes) {
         Ok(compressed) => {
             let size = compressed.forest().n_trees_and_features();
-            ask(size, compressed.width(), |x| compressed.predict_scores(x, &control));
-            ask(size, compressed.width(), |x| compressed.predict(x, &control));
+            ask(size, compressed.width(), |x| compressed.predict_scores((x, &control)));
+            ask(size, compressed.width(), |x| compressed.predict((x, &control)));
             let again = compressed.to_bytes().expect("a model that was read can be written");
             assert!(Compressed::from_bytes(&again).expect("what was written can be read") == compressed);
         }
@@ -52,7 +52,7 @@ pub fn model_file(bytes: &[u8]) {
     match LinearModel::from_bytes(bytes) {
         Ok(linear) => {
             let size = (1, linear.n_features());
-            ask(size, linear.outputs().width(), |x| linear.predict_scores(x, &control));
+            ask(size, linear.outputs().width(), |x| linear.predict_scores((x, &control)));
             let again = linear.to_bytes().expect("a model that was read can be written");
             assert!(LinearModel::from_bytes(&again).expect("what was written can be read") == linear);
         }
@@ -63,7 +63,7 @@ pub fn model_file(bytes: &[u8]) {
             let size = (tree.trees().len(), tree.n_features());
             // Labels that are not found have a score of minus infinity.
             let in_columns = |x: &Matrix<'_>| {
-                let scores = tree.predict_scores(x, &control)?.values;
+                let scores = tree.predict_scores((x, &control))?.values;
                 Ok(Array2::from_shape_vec((scores.len(), 1), scores).expect("a column"))
             };
             ask(size, tree.n_labels(), in_columns);
@@ -75,7 +75,7 @@ pub fn model_file(bytes: &[u8]) {
     match CentroidForest::from_bytes(bytes) {
         Ok(forest) => {
             let size = (forest.n_trees(), forest.n_features());
-            ask(size, forest.outputs().width(), |x| forest.predict(x, &control));
+            ask(size, forest.outputs().width(), |x| forest.predict((x, &control)));
             let again = forest.to_bytes().expect("a model that was read can be written");
             assert!(CentroidForest::from_bytes(&again).expect("what was written can be read") == forest);
         }
@@ -162,8 +162,8 @@ fn drawn_sparse(u: &mut Unstructured<'_>) -> Drawn<()> {
 /// Grows a tree on any data. The result must be an error, or finite predictions for the same samples.
 fn grown(x: &Matrix<'_>, y: &Targets<'_>, criterion: Criterion, control: &Control) {
     let config = TreeConfig::new(criterion).max_features(MaxFeatures::All).max_depth(6);
-    if let Ok(tree) = config.fit_controlled((x, y), control) {
-        let scores = tree.predict(x, control).expect("the rows of a fit can be predicted");
+    if let Ok(tree) = config.fit((x, y, control)) {
+        let scores = tree.predict((x, control)).expect("the rows of a fit can be predicted");
         assert!(scores.iter().all(|v| v.is_finite()), "a prediction that is not finite");
     }
 }
@@ -272,37 +272,35 @@ fn drawn_predict(u: &mut Unstructured<'_>) -> Drawn<()> {
     let fitted = Matrix::from(&x);
     match u.int_in_range(0..=3)? {
         0 => {
-            let model = forest.fit_controlled((&fitted, &numbers), &control).expect("numbers can be fitted");
+            let model = forest.fit((&fitted, &numbers, &control)).expect("numbers can be fitted");
             let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
-            asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
+            asked(&rows, |x| model.predict((x, &control)), |x| again.predict((x, &control)));
         }
         1 => {
             let splitter = forest.tree.splitter;
             let forest = forest.tree(TreeConfig::new(Criterion::Entropy).splitter(splitter));
-            let model = forest.fit_controlled((&fitted, &classes), &control).expect("classes can be fitted");
+            let model = forest.fit((&fitted, &classes, &control)).expect("classes can be fitted");
             let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
-            asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
+            asked(&rows, |x| model.predict((x, &control)), |x| again.predict((x, &control)));
         }
         2 => {
             let strategy = if u.arbitrary()? { OutputStrategy::Joint } else { OutputStrategy::SingleTarget };
             let max_bins = if u.arbitrary()? { None } else { Some(u.int_in_range(2..=255)?) };
             let config = BoostConfig::new(LossKind::LogLoss).n_estimators(3).strategy(strategy).max_bins(max_bins);
-            let model = config.fit_controlled((&fitted, &classes), &control).expect("classes can be boosted");
+            let model = config.fit((&fitted, &classes, &control)).expect("classes can be boosted");
             let again = Boosted::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
-            asked(&rows, |x| model.predict_scores(x, &control), |x| again.predict_scores(x, &control));
-            asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
+            asked(&rows, |x| model.predict_scores((x, &control)), |x| again.predict_scores((x, &control)));
+            asked(&rows, |x| model.predict((x, &control)), |x| again.predict((x, &control)));
         }
         _ => {
-            let whole = forest
-                .splitter(Splitter::Best)
-                .fit_controlled((&fitted, &numbers), &control)
-                .expect("numbers can be fitted");
+            let whole =
+                forest.splitter(Splitter::Best).fit((&fitted, &numbers, &control)).expect("numbers can be fitted");
             let config = CompressConfig::stagewise(1.0);
-            let Ok(path) = config.path(&whole, (&fitted, &numbers), None, &control) else { return Ok(()) };
+            let Ok(path) = config.path(&whole, (&fitted, &numbers, &control), None) else { return Ok(()) };
             let model = path.at_step(path.n_steps().min(5), &control).expect("a step of the path");
             let again =
                 Compressed::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
-            asked(&rows, |x| model.predict_scores(x, &control), |x| again.predict_scores(x, &control));
+            asked(&rows, |x| model.predict_scores((x, &control)), |x| again.predict_scores((x, &control)));
         }
     }
     Ok(())
@@ -361,25 +359,21 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         let tree = TreeConfig::new(criterion).splitter(splitter).max_depth(3);
         ForestConfig::random_forest(criterion).n_trees(2).tree(tree)
     };
-    let of_numbers = small(Criterion::Variance, Splitter::Random).fit_controlled((&fitted, &numbers), &control)?;
-    let of_labels = small(Criterion::Gini, Splitter::Best).fit_controlled((&fitted, &labels), &control)?;
+    let of_numbers = small(Criterion::Variance, Splitter::Random).fit((&fitted, &numbers, &control))?;
+    let of_labels = small(Criterion::Gini, Splitter::Best).fit((&fitted, &labels, &control))?;
     let mut models = vec![
         ("numbers", of_numbers.to_bytes()?),
         ("labels", of_labels.to_bytes()?),
-        (
-            "classes",
-            small(Criterion::Entropy, Splitter::Best).fit_controlled((&fitted, &classes), &control)?.to_bytes()?,
-        ),
+        ("classes", small(Criterion::Entropy, Splitter::Best).fit((&fitted, &classes, &control))?.to_bytes()?),
         ("half", of_numbers.with_precision(Precision::Half, &control)?.to_bytes()?),
         ("top_k", of_labels.with_top_k(1, &control)?.to_bytes()?),
     ];
     let whole = small(Criterion::Gini, Splitter::Best).sampling(Sampling::All).max_depth(None);
-    let rows = whole.fit_controlled((&fitted, &labels), &control)?;
+    let rows = whole.fit((&fitted, &labels, &control))?;
     let rows = rows.with_stored_rows(
-        Dataset::new(&fitted, &labels).weights(RowWeights::default()),
+        Dataset::new(&fitted, &labels).weights(RowWeights::default()).control(&control),
         whole.sampling,
         whole.seed,
-        &control,
     )?;
     models.push(("rows", rows.to_bytes()?));
     let loss = |loss, strategy| BoostConfig::new(loss).n_estimators(3).strategy(strategy);
@@ -395,28 +389,27 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         ("low rank", loss(LossKind::SquaredError, projected(false)), &numbers),
         ("one value in each leaf", loss(LossKind::LogLoss, projected(false)), &labels),
     ] {
-        models.push((name, config.fit_controlled((&fitted, y), &control)?.to_bytes()?));
+        models.push((name, config.fit((&fitted, y, &control))?.to_bytes()?));
     }
     for (name, forest, y) in [("compressed numbers", &of_numbers, &numbers), ("compressed labels", &of_labels, &labels)]
     {
-        let path = CompressConfig::stagewise(0.1).path(forest, (&fitted, y), None, &control)?;
+        let path = CompressConfig::stagewise(0.1).path(forest, (&fitted, y, &control), None)?;
         models.push((name, path.at_step(path.n_steps().min(9), &control)?.to_bytes()?));
     }
     let centroids = CentroidForestConfig::default().n_trees(2).n_children(3).max_leaf_samples(3).samples_per_child(1);
-    models.push(("centroids of labels", centroids.fit_controlled((&fitted, &labels), &control)?.to_bytes()?));
+    models.push(("centroids of labels", centroids.fit((&fitted, &labels, &control))?.to_bytes()?));
     for (name, precision) in [("bytes", CentroidPrecision::Byte), ("halves", CentroidPrecision::Half)] {
-        let of_numbers =
-            centroids.clone().centroid_precision(precision).fit_controlled((&fitted, &numbers), &control)?;
+        let of_numbers = centroids.clone().centroid_precision(precision).fit((&fitted, &numbers, &control))?;
         models.push((name, of_numbers.to_bytes()?));
     }
     for (name, y, features) in
         [("linear labels", &labels, weald::Features::TfIdf), ("linear classes", &classes, weald::Features::Given)]
     {
         let config = LinearConfig::default().features(features);
-        models.push((name, config.fit_controlled((&fitted, y), &control)?.to_bytes()?));
+        models.push((name, config.fit((&fitted, y, &control))?.to_bytes()?));
     }
     let tree = LabelTreeConfig::default().n_trees(2).max_children(3).max_leaf_labels(5);
-    models.push(("label tree", tree.fit_controlled((&fitted, &labels), &control)?.to_bytes()?));
+    models.push(("label tree", tree.fit((&fitted, &labels, &control))?.to_bytes()?));
     let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();
     for (name, text) in [
         ("xmc", "3 9 5\n0,4 8:0.25 1:1e-3\n 0:nan\n2\n"),

@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use weald::{Link, elementary};
+use weald::{Link, binding as elementary};
 
 use crate::array::Read1;
 use crate::enter::Entry;

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use weald::{Control, ErrorKind, Result, Sampling, has_room_for_a_thread};
+use weald::binding::has_room_for_a_thread;
+use weald::{Control, ErrorKind, Result, Sampling};
 
 use crate::error::raise;
 

@@ -80,7 +80,8 @@ pub(crate) fn to_c<'py>(
     threshold: f64,
     start: PyStart,
 ) -> PyResult<Bound<'py, PyString>> {
-    let about = About { estimator, threshold, members: "" };
+    let mut about = About::new(estimator);
+    about.threshold = threshold;
     text(py, &model, start, |model, text, control| model.to_c(name, &about, text, control))
 }
 
@@ -95,6 +96,7 @@ pub(crate) fn to_json<'py>(
     members: &str,
     start: PyStart,
 ) -> PyResult<Bound<'py, PyString>> {
-    let about = About { estimator, threshold, members };
+    let mut about = About::new(estimator);
+    (about.threshold, about.members) = (threshold, members);
     text(py, &model, start, |model, text, control| model.to_json(&about, text, control))
 }

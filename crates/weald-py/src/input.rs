@@ -280,6 +280,8 @@ impl Weights<'_> {
                 return Err(PyValueError::new_err(format!("class_weight is {other:?}, which is not known")));
             }
         };
-        Ok(RowWeights { sample_weight: self.sample_weight.as_deref(), class_weight })
+        let mut weights = RowWeights::from(self.sample_weight.as_deref());
+        weights.class_weight = class_weight;
+        Ok(weights)
     }
 }

@@ -77,7 +77,6 @@ mod _weald {
     #[pymodule_export]
     use crate::models::linear::{PyLinear, fit_linear, fold_models_of_linear};
     #[pymodule_export]
-    use crate::models::one_linear::PyOneLinear;
     #[pymodule_export]
     use crate::models::one_sample::PyOneSample;
     #[pymodule_export]
@@ -102,12 +101,12 @@ mod _weald {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("LARGEST_LOG", weald::Link::LARGEST_LOG)?;
-        module.add("BENT", weald::Link::BENT)?;
+        module.add("LARGEST_LOG", weald::binding::LARGEST_LOG)?;
+        module.add("BENT", weald::binding::BENT)?;
         module.add("LEAST_PROBABILITY", weald::export::Added::LEAST_PROBABILITY)?;
-        module.add("MOST_COPIED", weald::StageSearch::MOST_COPIED)?;
-        module.add("FEW_OUTPUTS", weald::SparseTargets::FEW_OUTPUTS)?;
-        module.add("ZEROS_TO_ONE", weald::SparseTargets::ZEROS_TO_ONE)?;
+        module.add("MOST_COPIED", weald::binding::MOST_COPIED)?;
+        module.add("FEW_OUTPUTS", weald::binding::FEW_OUTPUTS)?;
+        module.add("ZEROS_TO_ONE", weald::binding::ZEROS_TO_ONE)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn losses(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         about.set_item("parameter", parameter.transpose()?)?;
         Ok(about)
     };
-    LossKind::ALL.iter().map(row).collect()
+    weald::binding::LOSSES.iter().map(row).collect()
 }
 
 /// The values and the first and second derivatives of a loss for some pairs of y and score.

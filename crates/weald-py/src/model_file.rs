@@ -66,7 +66,9 @@ fn file_of(
 ) -> PyResult<ModelFile> {
     let arrays: PyResult<_> = arrays.into_iter().map(|(name, array)| Ok((name, array_of(&array)?))).collect();
     let estimator = estimator.map(|text| copied(text.to_str()?)).transpose()?;
-    Ok(ModelFile { model: model_of(model)?, extra: Extra { estimator, arrays: arrays? } })
+    let mut extra = Extra::default();
+    (extra.estimator, extra.arrays) = (estimator, arrays?);
+    Ok(ModelFile::new(model_of(model)?, extra))
 }
 
 /// Reads what `save_model` wrote. `accept` is called with what `inspect_model` returns before anything else is read, and

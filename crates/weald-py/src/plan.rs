@@ -47,31 +47,26 @@ fn sharing(name: &str) -> PyResult<Sharing> {
 
 impl PyAsked {
     fn into_asked(self) -> PyResult<Asked> {
-        Ok(Asked {
-            kind: match self.kind.as_str() {
-                "numbers" => Kind::Numbers,
-                "classes" => Kind::Classes,
-                "labels" => Kind::Labels,
-                other => return Err(unknown("kind", other)),
-            },
-            n_outputs: self.n_outputs,
-            n_columns: self.n_columns,
-            n_features: self.n_features,
-            sharing: self.output_strategy.as_deref().map(sharing).transpose()?,
-            kept: self.kept.as_deref().map(sharing).transpose()?,
-            has_directions: self.has_directions,
-            has_weak_models: self.has_weak_models,
-            has_init: self.has_init,
-            is_linear_init: self.is_linear_init,
-            learning_rate: self.learning_rate,
-            n_stages: self.n_estimators,
-            max_leaf_nodes: self.max_leaf_nodes,
-            stop: match (self.is_free, self.patience) {
-                (_, Some(rounds)) => Stop::After(rounds),
-                (true, None) => Stop::Free,
-                (false, None) => Stop::Never,
-            },
-        })
+        let kind = match self.kind.as_str() {
+            "numbers" => Kind::Numbers,
+            "classes" => Kind::Classes,
+            "labels" => Kind::Labels,
+            other => return Err(unknown("kind", other)),
+        };
+        let mut asked = Asked::nothing(kind, self.n_outputs, self.n_columns);
+        asked.n_features = self.n_features;
+        asked.sharing = self.output_strategy.as_deref().map(sharing).transpose()?;
+        asked.kept = self.kept.as_deref().map(sharing).transpose()?;
+        (asked.has_directions, asked.has_weak_models) = (self.has_directions, self.has_weak_models);
+        (asked.has_init, asked.is_linear_init) = (self.has_init, self.is_linear_init);
+        (asked.learning_rate, asked.n_stages) = (self.learning_rate, self.n_estimators);
+        asked.max_leaf_nodes = self.max_leaf_nodes;
+        asked.stop = match (self.is_free, self.patience) {
+            (_, Some(rounds)) => Stop::After(rounds),
+            (true, None) => Stop::Free,
+            (false, None) => Stop::Never,
+        };
+        Ok(asked)
     }
 }
 
@@ -88,9 +83,10 @@ pub(crate) fn counts_of_plan<'py>(py: Python<'py>, asked: PyAsked, data: PyData<
 /// Decides what is not given. Without counts, samples are only known by their number.
 #[pyfunction]
 pub(crate) fn plan_of_boosting(py: Python<'_>, asked: PyAsked, counts: PyCounts) -> PyResult<Bound<'_, PyDict>> {
-    let (n_samples, n_rows, n_different, knows_all, has_few_cells) = counts;
+    let mut known = Counts::of(counts.0);
+    (_, known.n_rows, known.n_different, known.knows_all, known.has_few_cells) = counts;
     let asked = asked.into_asked()?;
-    let plan = Plan::new(&asked, &Counts { n_samples, n_rows, n_different, knows_all, has_few_cells });
+    let plan = Plan::new(&asked, &known);
     let found = PyDict::new(py);
     found.set_item(
         "output_strategy",

@@ -49,7 +49,7 @@ pub(crate) fn shap_values<'py>(
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
     let (x, background, n_samples) = views(&x, background.as_ref())?;
     let values = explained(py, &model, n_samples, n_threads, |model, control| {
-        model.shap_values(&x, background, outputs.as_deref(), control)
+        model.shap_values((&x, control), background, outputs.as_deref())
     })?;
     Ok(output::array(py, values))
 }
@@ -68,7 +68,7 @@ pub(crate) fn shap_values_sparse<'py>(
 ) -> PyResult<Vec<SparseArrays<'py>>> {
     let (x, background, n_samples) = views(&x, background.as_ref())?;
     let values = explained(py, &model, n_samples, n_threads, |model, control| {
-        model.shap_values_sparse(&x, background, outputs.as_deref(), control)
+        model.shap_values_sparse((&x, control), background, outputs.as_deref())
     })?;
     Ok(values.into_iter().map(|values| output::sparse(py, values)).collect())
 }
@@ -104,7 +104,7 @@ pub(crate) fn shap_interaction_values<'py>(
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
     let (x, background, n_samples) = views(&x, background.as_ref())?;
     let values = explained(py, &model, n_samples, n_threads, |model, control| {
-        model.shap_interaction_values(&x, background, output, control)
+        model.shap_interaction_values((&x, control), background, output)
     })?;
     Ok(output::array(py, values))
 }

@@ -1,35 +1,55 @@
-//! Gradient boosting of three classes, with early stopping on a validation set: `cargo run --release --example
-//! boosting`.
-#![allow(clippy::print_stdout)]
+//! Gradient boosting with a loss of one's own, and early stopping on held-out samples.
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
+
+use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
-use weald::{BoostConfig, Control, Dataset, LossKind, OutputStrategy, Result, Targets};
+use weald::{BoostConfig, Loss, LossKind, Result};
+
+/// log cosh(y − f): squared near zero, absolute far from it.
+#[derive(Debug)]
+struct LogCosh;
+
+impl Loss for LogCosh {
+    fn name(&self) -> &str {
+        "log_cosh"
+    }
+
+    fn value(&self, y: f64, f: f64) -> f64 {
+        let r = (y - f).abs();
+        r + (-2.0 * r).exp().ln_1p() - std::f64::consts::LN_2
+    }
+
+    fn negative_gradient(&self, y: f64, f: f64) -> f64 {
+        (y - f).tanh()
+    }
+
+    fn curvature(&self, y: f64, f: f64) -> f64 {
+        1.0 - (y - f).tanh().powi(2)
+    }
+}
 
 fn main() -> Result<()> {
-    // Three rings around the centre of a square; every tenth sample has a wrong class.
-    let x = Array2::from_shape_fn((3000, 2), |(i, j)| ((i * (13 + 24 * j)) % 2999) as f32 / 1499.5 - 1.0);
-    let mut classes = x.map_axis(Axis(1), |row| ((row[0] * row[0] + row[1] * row[1]) * 2.0).min(2.0) as u32);
-    classes.iter_mut().step_by(10).for_each(|class| *class = (*class + 1) % 3);
-    let classes = classes.insert_axis(Axis(1));
-    let (x, x_validation) = x.view().split_at(Axis(0), 2000);
-    let (y, y_validation) = classes.view().split_at(Axis(0), 2000);
-    let train = Dataset::new(x, Targets::classes(y, [3]));
-    let validation = Dataset::new(x_validation, Targets::classes(y_validation, [3]));
+    let x = Array2::from_shape_fn((3000, 4), |(i, j)| ((i * 37 + j * 101 + i * i * (j + 1)) % 997) as f32 / 997.0);
+    let y = x.map_axis(Axis(1), |row| f64::from((6.0 * row[0]).sin() + row[1])).insert_axis(Axis(1));
+    let ((x, x_held), (y, y_held)) = (x.view().split_at(Axis(0), 2000), y.view().split_at(Axis(0), 2000));
 
-    let control = Control::default();
-    let config = BoostConfig::new(LossKind::LogLoss)
-        .strategy(OutputStrategy::Joint) // one tree for all classes in each stage
-        .n_estimators(500)
-        .learning_rate(0.2)
-        .n_iter_no_change(10);
-    let model = config.fit_with_validation(&train, &validation, &control)?;
+    let config = BoostConfig::new(LossKind::Custom(Arc::new(LogCosh))).n_estimators(400).n_iter_no_change(10);
+    let model = config.learning_rate(0.2).fitting().validation((x_held, y_held)).fit((x, y))?;
 
-    let (losses, held_out) = (model.train_score(), model.validation_score());
-    println!("stopped early: {} stages of at most 500", model.n_stages());
-    println!("training loss: {:.3} after the first stage, {:.3} at the end", losses[0], losses[losses.len() - 1]);
-    println!("validation loss: {:.3}, {:.3}", held_out[0], held_out[held_out.len() - 1]);
-
-    let probabilities = model.predict(&ndarray::array![[0.0f32, 0.0], [0.7, 0.0], [0.9, 0.9]], &control)?;
-    println!("class probabilities in the centre, on the second ring and in a corner:\n{probabilities:.2}");
+    let losses = model.validation_score();
+    println!(
+        "{} stages, held-out loss {:.4} at first, {:.6} at last",
+        losses.len(),
+        losses[0],
+        losses[losses.len() - 1]
+    );
+    let largest = (model.predict(x_held)? - y_held).mapv(f64::abs).fold(0.0, |a: f64, &b| a.max(b));
+    assert!(losses[losses.len() - 1] < 0.01 * losses[0] && largest < 0.5);
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<()> {
+    main()
 }

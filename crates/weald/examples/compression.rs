@@ -14,15 +14,20 @@ fn main() -> Result<()> {
 
     let forest = ForestConfig::extra_trees(Criterion::Variance).n_trees(100).seed(3).fit((x, y))?;
     let tests: usize = forest.trees().iter().map(|tree| tree.n_nodes() / 2).sum();
-    println!("forest: {tests} test nodes, mean squared error {:.4}", error(forest.predict(x_test, &control)?));
+    println!("forest: {tests} test nodes, mean squared error {:.4}", error(forest.predict((x_test, &control))?));
 
     // Each step of the path increases the coefficient of the node that decreases the loss most.
     for most in [50, 100, 200] {
         let config = CompressConfig::stagewise(0.01).max_test_nodes(most);
-        let path = config.path(&forest, (x, y), None, &control)?;
+        let path = config.path(&forest, (x, y, &control), None)?;
         let model = path.at_step(path.n_steps(), &control)?;
-        let found = error(model.predict(x_test, &control)?);
+        let found = error(model.predict((x_test, &control))?);
         println!("compressed: {} test nodes, mean squared error {found:.4}", model.n_test_nodes());
     }
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<()> {
+    main()
 }

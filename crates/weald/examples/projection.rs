@@ -25,11 +25,16 @@ fn main() -> Result<()> {
         [("1 projection", projected(1)), ("30 projections", projected(30)), ("all outputs", forest.clone())]
     {
         let start = Instant::now();
-        let model = config.fit_controlled((x, y), &control)?;
+        let model = config.fit((x, y, &control))?;
         let milliseconds = start.elapsed().as_millis();
-        let error = model.predict(x_test, &control)? - y_test;
+        let error = model.predict((x_test, &control))? - y_test;
         let error = error.mapv(|e| e * e).mean().unwrap_or(f64::NAN);
         println!("trees grown on {name}: {milliseconds} ms, R² of the test set {:.3}", 1.0 - error / variance);
     }
     Ok(())
+}
+
+#[test]
+fn runs() -> Result<()> {
+    main()
 }

@@ -180,7 +180,7 @@ pub fn median(mut times: Vec<f64>) -> f64 {
 /// Returns whether the cost model chooses carried columns.
 ///
 /// # Errors
-/// The errors of [`TreeConfig::fit_controlled`].
+/// The errors of [`TreeConfig::fit`].
 pub fn carries_columns(config: &TreeConfig, x: &Matrix<'_>) -> Result<bool> {
     let n_features = x.n_features();
     Ok(config.carries_columns(matches!(x, Matrix::Dense(_)), config.max_features.resolve(n_features)?, n_features))
@@ -189,7 +189,7 @@ pub fn carries_columns(config: &TreeConfig, x: &Matrix<'_>) -> Result<bool> {
 /// Returns the seconds of one tree, [without carried columns, with carried columns]: medians of `repeats` measurements.
 ///
 /// # Errors
-/// The errors of [`TreeConfig::fit_controlled`].
+/// The errors of [`TreeConfig::fit`].
 pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, repeats: usize) -> Result<[f64; 2]> {
     let mut times = [vec![], vec![]];
     for _ in 0..repeats {
@@ -204,7 +204,7 @@ pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, re
 /// with features in `max_bins` bins or exact: medians of `repeats` measurements.
 ///
 /// # Errors
-/// The errors of [`TreeConfig::fit_controlled`].
+/// The errors of [`TreeConfig::fit`].
 pub fn milliseconds_of_trees(
     config: &TreeConfig,
     x: &Matrix<'_>,
@@ -233,7 +233,7 @@ pub fn milliseconds_of_trees(
 /// Returns the seconds to draw the projections of a forest and to apply them, and those of the whole fit on one thread.
 ///
 /// # Errors
-/// The errors of [`ForestConfig::fit_controlled`].
+/// The errors of [`ForestConfig::fit`].
 pub fn seconds_of_projection(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<'_>) -> Result<[f64; 2]> {
     let data = (x, y).into();
     let projecting = seconds_of_projecting(config, &data)?;

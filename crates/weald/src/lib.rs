@@ -12,14 +12,19 @@
 //!
 //! let forest = config.fit((x, y))?;
 //!
-//! // Another thread may call control.clone().stop(). A fit takes a control, too: see `fit_controlled`.
-//! let control = Control::with_threads(2);
 //! let question = array![[1.0f32, 0.0, 0.0, 0.0, 0.0]];
-//! let best = forest.predict_topk(&question, 1, &control)?;
+//! let best = forest.predict_topk(&question, 1)?;
 //! assert_eq!(best.indices[[0, 0]], 0);
 //! assert!(best.scores[[0, 0]] > 0.9);
+//!
+//! // A control sets the threads. Another thread may ask it how far the work is, and stop it.
+//! let control = Control::with_threads(2);
+//! assert_eq!(forest.predict((&question, &control))?, forest.predict(&question)?);
 //! # Ok::<(), weald::Error>(())
 //! ```
+//!
+//! All fits and predictions take a control in the same way: `(&x, &control)` or `(&x, &y, &control)`, or
+//! [`Dataset::control`].
 //!
 //! # Map
 //!
@@ -48,6 +53,7 @@
 //! | [`export`] | models as C or JSON, for programs without this crate |
 //! | [`memory`] | the memory of a fit, estimated from the shapes of its data before it starts |
 //! | [`model_file`] | reading and writing models as bytes and files; every tree is validated before use |
+//! | [`Scorer`] | one sample after another, by a model of any kind |
 //!
 //! The table is ordered from the lowest layer to the highest. A module imports only from rows above its own;
 //! `tests/architecture.rs` lists the layers and checks the sources.
@@ -119,15 +125,21 @@
 //! Every fallible function returns this crate's [`Error`]. Its [`ErrorKind`] contains the name of the argument and the
 //! values in question. Samples, features, slots and nodes have 32-bit indices. The crate contains no `unsafe` code.
 
-// Without model files, some items that only they read are unused.
-#![cfg_attr(not(feature = "model-files"), allow(dead_code))]
+// What callers may build or match has room for more.
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+// Without model files and the binding, some items that only they read are unused.
+#![cfg_attr(not(all(feature = "model-files", feature = "binding")), allow(dead_code))]
 // Tests compare with the functions of the standard library.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 #[cfg(feature = "bench-internals")]
 #[doc(hidden)]
+#[allow(clippy::exhaustive_enums, clippy::exhaustive_structs, reason = "nobody depends on it")]
 pub mod bench;
 
+#[cfg(feature = "binding")]
+#[doc(hidden)]
+pub mod binding;
 pub mod boost;
 pub mod centroid;
 mod cholesky;
@@ -135,8 +147,7 @@ pub mod compress;
 mod control;
 mod criterion;
 pub mod data;
-#[doc(hidden)]
-pub mod elementary;
+mod elementary;
 mod error;
 mod exact;
 pub mod export;
@@ -145,6 +156,7 @@ pub mod forest;
 pub mod label_files;
 pub mod label_tree;
 pub mod linear;
+#[allow(clippy::exhaustive_structs, reason = "losses have one parameter or none")]
 pub mod loss;
 pub mod memory;
 pub mod model;
@@ -157,6 +169,7 @@ pub mod projection;
 mod reuse;
 mod rng;
 mod rounds;
+mod scorer;
 mod setters;
 mod split;
 #[cfg(test)]
@@ -170,7 +183,7 @@ mod vectorised;
 pub struct Readme;
 
 pub use boost::{
-    AutoBoost, BoostConfig, Boosted, LeafEstimation, OutputStrategy, Search, SearchObserver, StageObserver,
+    AutoBoost, BoostConfig, BoostFit, Boosted, LeafEstimation, OutputStrategy, Search, SearchObserver, StageObserver,
     StageReport, StageSearch, ValidationTargets, WeakFold, WeakLearner, WeakPredictions,
 };
 pub use centroid::{
@@ -181,18 +194,15 @@ pub use compress::{CompressConfig, CompressLoss, CompressMethod, Compressed, Com
 pub use control::Control;
 pub use criterion::Criterion;
 pub use data::{
-    Category, CellWeights, ClassWeight, Dataset, FeatureKind, LabelView, Matrix, OutputScaling, RowWeights, Schema,
-    SparseTargets, SparseView, Targets, targets::Outputs,
+    Category, CellWeights, ClassWeight, Dataset, FeatureKind, LabelView, Matrix, OutputScaling, Query, RowWeights,
+    Sample, Schema, SparseTargets, SparseView, Targets, targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
-pub use linear::{
-    Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearConfig, LinearLoss, LinearModel, LinearScorer,
-    LinearScratch,
-};
+pub use linear::{Calibration, Candidate, Choice, Features, FoldModels, Grid, LinearConfig, LinearLoss, LinearModel};
 pub use loss::{Bounds, Domain, LineProblem, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm, reserve};
 pub use model::{
@@ -202,8 +212,7 @@ pub use model::{
 pub use model_file::{Model, ModelFile};
 pub use ndarray;
 pub use partition::decision::{Decision, Side, Test};
-#[doc(hidden)]
-pub use pool::has_room_for_a_thread;
 pub use projection::{NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity};
+pub use scorer::Scorer;
 pub use split::Splitter;
 pub use tree::{LeafTable, LeafValues, MaxFeatures, Node, Precision, PruningPath, RuleStyle, Tree, TreeConfig};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
 use weald::ndarray::Array2;
-use weald::{BoostConfig, Control, Criterion, Dataset, ForestConfig, LossKind, Matrix, Splitter, Targets, TreeConfig};
+use weald::{BoostConfig, Criterion, Dataset, ForestConfig, LossKind, Matrix, Splitter, Targets, TreeConfig};
 
 const N: usize = 4_000;
 
@@ -57,7 +57,7 @@ fn nodes_of_trees_allocate_next_to_nothing() {
             for splitter in [Splitter::Best, Splitter::Random] {
                 let of = |config: TreeConfig| {
                     let config = config.splitter(splitter);
-                    let fit = || config.fit_controlled(Dataset::new(x, &y), &Control::default()).unwrap().n_nodes();
+                    let fit = || config.fit(Dataset::new(x, &y)).unwrap().n_nodes();
                     allocations(fit)
                 };
                 let config = || TreeConfig::new(criterion);
@@ -71,7 +71,7 @@ fn nodes_of_trees_allocate_next_to_nothing() {
         }
         let forest = |n| {
             let config = ForestConfig::random_forest(Criterion::Variance).n_trees(n);
-            let fit = || config.fit_controlled(Dataset::new(x, Targets::from(&y)), &Control::default()).unwrap();
+            let fit = || config.fit(Dataset::new(x, Targets::from(&y))).unwrap();
             allocations(|| fit().trees().iter().map(|tree| tree.n_nodes()).sum())
         };
         assert_few(layout, 0.1, [forest(1), forest(5)]);
@@ -93,7 +93,7 @@ fn nodes_of_stages_allocate_what_waits_and_what_is_filled() {
             let of = |n_stages, leaves| {
                 let mut config = BoostConfig::new(loss.clone()).n_estimators(n_stages);
                 config.tree = config.tree.max_leaf_nodes(leaves).max_depth(None);
-                let fit = || config.fit_controlled(Dataset::new(x, &y), &Control::default()).unwrap();
+                let fit = || config.fit(Dataset::new(x, &y)).unwrap();
                 allocations(|| fit().additive().unwrap().trees().iter().map(|tree| tree.n_nodes()).sum())
             };
             // The difference between stages of 10 and of 60 leaves, without the first stages.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ndarray::Array2;
 use serde_json::Value;
-use weald::{Control, Model, ModelFile};
+use weald::{Model, ModelFile};
 
 /// The current version of the format.
 const FORMAT: &str = "v1";
@@ -39,15 +39,14 @@ fn golden_files_load_predict_the_same_bits_and_are_written_again() {
             let path = version.join(format!("{name}.safetensors"));
             let bytes = fs::read(&path).unwrap();
             let file = ModelFile::load(&path).unwrap();
-            let control = Control::default();
             let found = match &file.model {
-                Model::Forest(forest) => forest.predict(&x, &control).unwrap(),
-                Model::Boosted(boosted) => boosted.predict_scores(&x, &control).unwrap(),
-                Model::Compressed(compressed) => compressed.predict_scores(&x, &control).unwrap(),
-                Model::Centroid(forest) => forest.predict(&x, &control).unwrap(),
-                Model::Linear(linear) => linear.predict_scores(&x, &control).unwrap(),
+                Model::Forest(forest) => forest.predict(&x).unwrap(),
+                Model::Boosted(boosted) => boosted.predict_scores(&x).unwrap(),
+                Model::Compressed(compressed) => compressed.predict_scores(&x).unwrap(),
+                Model::Centroid(forest) => forest.predict(&x).unwrap(),
+                Model::Linear(linear) => linear.predict_scores(&x).unwrap(),
                 Model::LabelTree(tree) => {
-                    let scores = tree.predict_scores(&x, &control).unwrap();
+                    let scores = tree.predict_scores(&x).unwrap();
                     let mut found = Array2::from_elem((x.nrows(), tree.n_labels()), f64::NEG_INFINITY);
                     for (row, mut found) in found.rows_mut().into_iter().enumerate() {
                         let stored = scores.ptr[row]..scores.ptr[row + 1];

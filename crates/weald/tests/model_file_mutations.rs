@@ -58,7 +58,7 @@ impl WeakLearner for Halves {
         targets: ArrayView2<'_, f64>,
         _: &[f64],
     ) -> Result<WeakPredictions, weald::Error> {
-        Ok(WeakPredictions { train: targets.mapv(|target| target / 2.0), validation: None })
+        Ok(WeakPredictions::new(targets.mapv(|target| target / 2.0), None))
     }
 }
 
@@ -71,18 +71,13 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let classes = || Targets::Classes { codes: codes.view(), n_classes: vec![3] };
     let fit = |y: &Targets<'_>, criterion| {
         let config = ForestConfig::random_forest(criterion).n_trees(2).seed(3).max_leaf_nodes(5);
-        let forest = config.fit_controlled((&x, y), &control).unwrap();
+        let forest = config.fit((&x, y)).unwrap();
         (forest, config)
     };
     let rows = |y: &Targets<'_>, criterion| {
         let (forest, config) = fit(y, criterion);
         forest
-            .with_stored_rows(
-                Dataset::new(&x, y).weights(RowWeights::default()),
-                config.sampling,
-                config.seed,
-                &control,
-            )
+            .with_stored_rows(Dataset::new(&x, y).weights(RowWeights::default()), config.sampling, config.seed)
             .unwrap()
     };
     let of_labels = Targets::Labels(labels(40));
@@ -115,17 +110,12 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         ("shared values of numbers", Targets::Real(many.view()), Criterion::Variance),
     ] {
         let config = ForestConfig::extra_trees(criterion).n_trees(2).seed(3);
-        let forest = config.fit_controlled(Dataset::new(&x, y).y_weight(CellWeights::from(&mask)), &control).unwrap();
+        let forest = config.fit(Dataset::new(&x, y).y_weight(CellWeights::from(&mask))).unwrap();
         all.push((name, forest.clone().into()));
         all.push((name, forest.with_precision(Precision::Half, &control).unwrap().into()));
     }
     let boost = |loss, strategy, y: &Targets<'_>| {
-        BoostConfig::new(loss)
-            .n_estimators(3)
-            .strategy(strategy)
-            .max_leaf_nodes(4)
-            .fit_controlled((&x, y), &control)
-            .unwrap()
+        BoostConfig::new(loss).n_estimators(3).strategy(strategy).max_leaf_nodes(4).fit((&x, y)).unwrap()
     };
     all.push(("boosting, joint", boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers).into()));
     let joint = boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers);
@@ -137,7 +127,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         relabel: false,
     };
     let narrow = BoostConfig::new(LossKind::LogLoss).n_estimators(3).strategy(projected).max_leaf_nodes(4);
-    all.push(("boosting, one value in each leaf", narrow.fit_controlled((&x, &of_labels), &control).unwrap().into()));
+    all.push(("boosting, one value in each leaf", narrow.fit((&x, &of_labels)).unwrap().into()));
     let counts = wide.mapv(|y| y.abs().floor());
     let of_counts = Targets::Real(counts.view());
     all.push(("boosting, logarithms", boost(LossKind::Poisson, OutputStrategy::Joint, &of_counts).into()));
@@ -146,7 +136,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let weak = weak.fit_with(&mut Halves, (N, P), &of_numbers, None, None, &control).unwrap();
     all.push(("boosting of other models", weak.into()));
     let centroids = |y: &Targets<'_>, config: CentroidForestConfig| {
-        config.n_trees(2).n_children(3).max_leaf_samples(3).seed(1).fit_controlled((&x, y), &control).unwrap()
+        config.n_trees(2).n_children(3).max_leaf_samples(3).seed(1).fit((&x, y)).unwrap()
     };
     let shared = || CentroidForestConfig::default();
     let listed = || CentroidForestConfig::default().store_rows(false);
@@ -164,19 +154,20 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         ("a linear model of standardised features", &of_labels, Features::Standardized),
     ] {
         let config = LinearConfig::default().features(features);
-        all.push((name, config.fit_controlled((&x, y), &control).unwrap().into()));
+        all.push((name, config.fit((&x, y)).unwrap().into()));
     }
     for (name, y, features) in
         [("a label tree", &of_labels, Features::Given), ("a label tree of classes", &classes(), Features::TfIdf)]
     {
         let config = LabelTreeConfig::default().n_trees(2).max_children(3).max_leaf_labels(2).features(features);
-        all.push((name, config.fit_controlled((&x, y), &control).unwrap().into()));
+        all.push((name, config.fit((&x, y)).unwrap().into()));
     }
     for (name, y, forest) in [("compressed labels", &of_labels, &sparse), ("compressed numbers", &of_numbers, &dense)] {
-        let path = CompressConfig::stagewise(0.2).path(forest, (&x, y), None, &control).unwrap();
+        let path = CompressConfig::stagewise(0.2).path(forest, (&x, y), None).unwrap();
         all.push((name, path.at_step(path.n_steps().min(20), &control).unwrap().into()));
     }
-    let mut extra = Extra { estimator: Some("{\"class\": \"\u{e9}\"}".to_owned()), ..Extra::default() };
+    let mut extra = Extra::default();
+    extra.estimator = Some("{\"class\": \"\u{e9}\"}".to_owned());
     let arrays = [("classes", Values::I64(vec![1, 2, 3])), ("flags", Values::Bool(vec![true, false, true]))];
     for (name, values) in arrays {
         extra.arrays.insert(name.to_owned(), Array::try_new(vec![3], values).unwrap());
@@ -184,7 +175,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     all.into_iter()
         .enumerate()
         .map(|(i, (name, model))| {
-            (name, ModelFile { model, extra: if i % 3 == 0 { extra.clone() } else { Extra::default() } })
+            (name, ModelFile::new(model, if i % 3 == 0 { extra.clone() } else { Extra::default() }))
         })
         .collect()
 }
@@ -257,27 +248,27 @@ impl Outcomes {
         let control = Control::default();
         // The scores and, where there are any, the probabilities.
         let predict = |x: &Matrix<'_>| match &file.model {
-            Model::Forest(forest) => with_range(forest.outputs(), forest.predict(x, &control).unwrap()),
-            Model::Centroid(forest) => with_range(forest.outputs(), forest.predict(x, &control).unwrap()),
+            Model::Forest(forest) => with_range(forest.outputs(), forest.predict(x).unwrap()),
+            Model::Centroid(forest) => with_range(forest.outputs(), forest.predict(x).unwrap()),
             Model::Compressed(compressed) => {
-                with_range(compressed.outputs(), compressed.predict(x, &control).unwrap());
-                compressed.predict_scores(x, &control).unwrap()
+                with_range(compressed.outputs(), compressed.predict(x).unwrap());
+                compressed.predict_scores(x).unwrap()
             }
             Model::Linear(linear) => {
-                let scores = linear.predict_scores(x, &control).unwrap();
+                let scores = linear.predict_scores(x).unwrap();
                 with_range(linear.outputs(), linear.to_predictions(scores.view(), &control).unwrap());
                 scores
             }
             Model::LabelTree(tree) => {
-                let scores = tree.predict_scores(x, &control).unwrap();
-                let proba = tree.predict_at_least(x, 0.0, &control).unwrap();
+                let scores = tree.predict_scores(x).unwrap();
+                let proba = tree.predict_at_least(x, 0.0).unwrap();
                 let in_columns = |values: Vec<f64>| Array2::from_shape_vec((values.len(), 1), values).unwrap();
                 with_range(tree.outputs(), in_columns(proba.values));
                 in_columns(scores.values)
             }
             Model::Boosted(boosted) if boosted.forest().is_none() => boosted.step_sizes().unwrap(),
             Model::Boosted(boosted) => {
-                let scores = boosted.predict_scores(x, &control).unwrap();
+                let scores = boosted.predict_scores(x).unwrap();
                 if boosted.has_probabilities() {
                     with_range(boosted.outputs(), boosted.to_predictions(scores.view(), &control).unwrap());
                 }

@@ -44,9 +44,9 @@ fn a_forest_is_the_same_for_every_layout_and_number_of_threads() -> Result<()> {
     for layout in [Matrix::Dense(fortran.t()), Matrix::Csr(by_row), Matrix::Csc(by_column)] {
         for n_threads in [1, 3] {
             let control = Control::with_threads(n_threads);
-            let forest = config().fit_controlled((&layout, &targets), &control)?;
+            let forest = config().fit((&layout, &targets, &control))?;
             assert_eq!(forest, first);
-            assert_eq!(forest.predict(&layout, &control)?, first.predict(&x, &Control::default())?);
+            assert_eq!(forest.predict((&layout, &control))?, first.predict(&x)?);
             assert_eq!(control.n_done(), 7);
         }
     }
@@ -56,19 +56,17 @@ fn a_forest_is_the_same_for_every_layout_and_number_of_threads() -> Result<()> {
 #[test]
 fn parts_that_are_fitted_separately_merge_into_the_whole_forest() -> Result<()> {
     let (x, y) = problem();
-    let control = Control::default();
-    let parts = [config().fit_trees(0..3, (&x, &y), &control)?, config().fit_trees(3..7, (&x, &y), &control)?];
-    assert_eq!(Forest::merge(&[&parts[0], &parts[1]])?, config().fit_controlled((&x, &y), &control)?);
+    let parts = [config().fit_trees(0..3, (&x, &y))?, config().fit_trees(3..7, (&x, &y))?];
+    assert_eq!(Forest::merge(&[&parts[0], &parts[1]])?, config().fit((&x, &y))?);
     Ok(())
 }
 
 #[test]
 fn a_fully_grown_tree_learns_its_samples() -> Result<()> {
     let (x, y) = problem();
-    let control = Control::default();
     for splitter in [Splitter::Best, Splitter::Random] {
-        let tree = TreeConfig::new(Criterion::Variance).splitter(splitter).fit_controlled((&x, &y), &control)?;
-        let error = (&tree.predict(&x, &control)? - &y).mapv(f64::abs);
+        let tree = TreeConfig::new(Criterion::Variance).splitter(splitter).fit((&x, &y))?;
+        let error = (&tree.predict(&x)? - &y).mapv(f64::abs);
         assert!(error.iter().all(|&e| e < 1e-12), "{splitter:?}");
     }
     Ok(())
@@ -80,7 +78,7 @@ fn labels_are_returned_best_first() -> Result<()> {
     let y = Targets::Labels(LabelView::try_new(vec![0, 1, 2, 4, 6], vec![0, 0, 1, 4, 1, 4], 5)?);
     let config = ForestConfig::random_forest(Criterion::Gini).n_trees(1).sampling(Sampling::All);
     let forest = config.fit((&x, &y))?;
-    let best = forest.predict_topk(&x, 2, &Control::default())?;
+    let best = forest.predict_topk(&x, 2)?;
     assert_eq!(best.indices, array![[0, 1], [0, 1], [1, 4], [1, 4]]);
     assert_eq!(best.scores, array![[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]);
     Ok(())
@@ -90,9 +88,8 @@ fn labels_are_returned_best_first() -> Result<()> {
 fn errors_name_the_argument_and_the_figures() {
     let x = array![[0f32], [1.0]];
     let y = array![[0.0], [1.0], [2.0]];
-    let control = Control::default();
     let fit = |x: &Array2<f32>, y: &Array2<f64>, w: Option<&[f64]>| {
-        config().fit_controlled(Dataset::new(x, y).sample_weight(w), &control).unwrap_err()
+        config().fit(Dataset::new(x, y).sample_weight(w)).unwrap_err()
     };
     assert_eq!(*fit(&x, &y, None).kind(), ErrorKind::Shape { what: "y", expected: 2, got: 3 });
     let y = array![[0.0], [1.0]];
@@ -100,7 +97,7 @@ fn errors_name_the_argument_and_the_figures() {
     assert!(fit(&x, &y, Some(&[1.0, -1.0])).to_string().contains("sample_weight"));
     let stopped = Control::default();
     stopped.stop();
-    let result = config().fit_controlled((&x, &y), &stopped);
+    let result = config().fit((&x, &y, &stopped));
     assert_eq!(*result.unwrap_err().kind(), ErrorKind::Interrupted);
 }
 
@@ -119,9 +116,9 @@ fn a_projected_forest_predicts_labels_and_is_restored_from_bytes() -> Result<()>
     for criterion in [Criterion::Gini, Criterion::Variance] {
         let projection = OutputProjection::new(Projection::Gaussian);
         let config = ForestConfig::extra_trees(criterion).n_trees(15).seed(2).output_projection(projection);
-        let forest = config.fit_controlled((&x, &y), &control)?;
+        let forest = config.fit((&x, &y, &control))?;
         assert!(forest.trees().iter().all(|tree| tree.criterion() == Criterion::Variance));
-        let best = forest.predict_topk(&x, 2, &control)?;
+        let best = forest.predict_topk((&x, &control), 2)?;
         for (i, row) in best.indices.rows().into_iter().enumerate() {
             let mut row = row.to_vec();
             row.sort_unstable();
@@ -140,7 +137,7 @@ fn a_projection_is_the_same_drawn_beforehand_or_by_the_forest() -> Result<()> {
     let control = Control::default();
     let with = |family, scope| {
         let projection = OutputProjection::new(family).n_projections(2).scope(scope);
-        config().output_projection(projection).fit_controlled((&x, &y), &control)
+        config().output_projection(projection).fit((&x, &y))
     };
     let drawn = Projection::Gaussian.draw(2, 2, config().seed, None, None, &control)?;
     let shared = with(Projection::Gaussian, ProjectionScope::Forest)?;
@@ -149,10 +146,7 @@ fn a_projection_is_the_same_drawn_beforehand_or_by_the_forest() -> Result<()> {
     assert_ne!(with(Projection::Gaussian, ProjectionScope::Tree)?, shared);
     // The projection by the identity changes nothing.
     let identity = ProjectionMatrix::from_dense(Array2::eye(2).view())?;
-    assert_eq!(
-        with(Projection::Given(vec![identity]), ProjectionScope::Tree)?,
-        config().fit_controlled((&x, &y), &control)?
-    );
+    assert_eq!(with(Projection::Given(vec![identity]), ProjectionScope::Tree)?, config().fit((&x, &y))?);
     Ok(())
 }
 

@@ -96,7 +96,7 @@ class Parts(NamedTuple):
         if found is None:
             return None
         linear, added = found
-        one = _weald.OneLinear(linear, names)
+        one = _weald.OneSample(linear, names)
         if not model._has_trees:
             return cls(one.scores, None if model._label_format is None else one.topk)
         trees = _weald.OneSample(model._engine).scores

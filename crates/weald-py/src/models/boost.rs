@@ -147,7 +147,11 @@ pub(crate) fn fit_boosting<'py>(
         }
         let observer = observer.map(Arc::new);
         let mut observer = PyObserver { observer, caller, wants_scores, wants_models };
-        config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
+        let mut fit = config.fitting().start_from(grown).observer(&mut observer);
+        if let Some(held_out) = &validation {
+            fit = fit.validation(held_out);
+        }
+        fit.fit((&data, control))
     });
     loss.unless_raised(grown).map(PyBoosted::from)
 }
@@ -240,9 +244,10 @@ pub(crate) fn refit_leaves<'py>(
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);
+        let data = (&data, control);
         match n_test_nodes {
-            Some(n_test_nodes) => config.prune(model, &data, n_test_nodes, control),
-            None => config.refit_leaves(model, &data, control),
+            Some(n_test_nodes) => config.prune(model, data, n_test_nodes),
+            None => config.refit_leaves(model, data),
         }
     });
     loss.unless_raised(refitted).map(PyBoosted::from)
@@ -334,10 +339,8 @@ impl Callback {
         let arguments = (stage, output::copied(py, WHAT, rows)?, targets, output::copied(py, WHAT, weights)?);
         let found = self.fit_predict.bind(py).call1(arguments)?;
         let (train, validation): (Read2<'_, f64>, Option<Read2<'_, f64>>) = found.extract()?;
-        Ok(WeakPredictions {
-            train: output::owned(PREDICTIONS, train.as_array())?,
-            validation: validation.map(|values| output::owned(PREDICTIONS, values.as_array())).transpose()?,
-        })
+        let validation = validation.map(|values| output::owned(PREDICTIONS, values.as_array())).transpose()?;
+        Ok(WeakPredictions::new(output::owned(PREDICTIONS, train.as_array())?, validation))
     }
 }
 
@@ -482,7 +485,7 @@ impl PyStaged {
         let mut new = copy.try_readwrite().expect("nobody else has the new array");
         let mut new_rows = new.as_array_mut();
         entry.run(py, |control| {
-            self.model.add_stage(*stage, &x, scores, control)?;
+            self.model.add_stage(*stage, (&x, control), scores)?;
             let n_rows = (VALUES_AT_ONCE / self.model.width()).max(1);
             let parts = new_rows.axis_chunks_iter_mut(Axis(0), n_rows).zip(scores.axis_chunks_iter(Axis(0), n_rows));
             parts.into_iter().try_for_each(|(mut to, part)| {

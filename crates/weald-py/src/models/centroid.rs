@@ -137,7 +137,7 @@ pub(crate) fn fit_centroid_forest<'py>(
     entry
         .run(py, |control| {
             memory::reserve(&data, Some(Criterion::Variance), |shapes| config.fit_memory(shapes, n_threads))?;
-            config.fit_trees(trees, &data, control)
+            config.fit_trees(trees, (&data, control))
         })
         .map(PyCentroidForest::from)
 }

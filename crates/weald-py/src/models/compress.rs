@@ -90,7 +90,7 @@ pub(crate) fn compress_forest<'py>(
     entry
         .run(py, |control| {
             memory::reserve(&data, None, |shapes| CompressConfig::path_memory(forest, shapes))?;
-            config.path(forest, data, held.as_deref(), control)
+            config.path(forest, (&data, control), held.as_deref())
         })
         .map(|path| PyCompressionPath(Arc::new(path)))
 }
@@ -111,11 +111,11 @@ pub(crate) fn cross_validate_compression<'py>(
     let data = weights.of(&data)?.schema(grow.schema());
     let (grow, config) = (grow.into_config()?, config.into_config()?);
     let rows = |rows: &Read1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
-    let fold = |(train, test): &(_, _)| Ok(Split { train: rows(train)?, held_out: rows(test)? });
+    let fold = |(train, test): &(_, _)| Ok(Split::new(rows(train)?, rows(test)?));
     let folds: Vec<Split> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&data, grow.n_trees).saturating_mul(folds.len());
     let entry = Entry { n_threads, cost, progress };
-    let found = entry.run(py, |control| config.cross_validate(&grow, data, &folds, control))?;
+    let found = entry.run(py, |control| config.cross_validate(&grow, (&data, control), &folds))?;
     let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
     (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))
         .into_pyobject(py)

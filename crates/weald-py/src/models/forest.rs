@@ -41,7 +41,7 @@ pub(crate) fn fit_tree(py: Python<'_>, data: PyData<'_>, config: PyTreeConfig, n
     entry
         .run(py, |control| {
             memory::reserve(&data, Some(config.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
-            config.fit_controlled(data, control).map(Forest::from)
+            config.fit((&data, control)).map(Forest::from)
         })
         .map(PyForest::from)
 }
@@ -65,7 +65,7 @@ pub(crate) fn fit_forest<'py>(
     entry
         .run(py, |control| {
             memory::reserve(&data, Some(config.tree.criterion), |shapes| config.fit_memory(shapes, n_threads))?;
-            config.fit_trees(trees, &data, control)
+            config.fit_trees(trees, (&data, control))
         })
         .map(PyForest::from)
 }
@@ -105,7 +105,7 @@ impl PyForest {
     #[pyo3(signature = (x, n_threads=1))]
     fn spread<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let x = x.view()?;
-        let spread = self.entry(&x, self.width(), n_threads).run(py, |control| self.0.spread(&x, control))?;
+        let spread = self.entry(&x, self.width(), n_threads).run(py, |control| self.0.spread((&x, control)))?;
         Ok(output::array(py, spread))
     }
 
@@ -122,7 +122,7 @@ impl PyForest {
         let data = weights.of_rows_alone(&data);
         let entry = self.entry(data.x(), self.width(), n_threads);
         let entry = entry.drawing(config.sampling, data.n_samples(), self.0.n_trees());
-        let (oob, spread) = entry.run(py, |control| self.0.oob_spread(&config, &data, control))?;
+        let (oob, spread) = entry.run(py, |control| self.0.oob_spread(&config, (&data, control)))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees), output::array(py, spread)).into_pyobject(py)
     }
 
@@ -131,7 +131,7 @@ impl PyForest {
     #[pyo3(signature = (x, n_threads=1))]
     fn decision_path<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyTuple>> {
         let x = x.view()?;
-        let path = self.entry(&x, 1, n_threads).run(py, |control| self.0.decision_path(&x, control))?;
+        let path = self.entry(&x, 1, n_threads).run(py, |control| self.0.decision_path((&x, control)))?;
         let (ptr, nodes) = (output::vector(py, path.ptr), output::vector(py, path.nodes));
         (ptr, nodes, output::vector(py, path.tree_offsets)).into_pyobject(py)
     }
@@ -144,7 +144,7 @@ impl PyForest {
         let entry = self.entry(data.x(), self.width(), n_threads);
         let n_nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
         let entry = Entry { cost: entry.cost.saturating_add(n_nodes.saturating_mul(STEPS_PER_VALUE)), ..entry };
-        let pruned = entry.run(py, |control| self.0.prune_reduced_error(data, control))?;
+        let pruned = entry.run(py, |control| self.0.prune_reduced_error((&data, control)))?;
         Ok(PyForest::from(pruned))
     }
 
@@ -181,6 +181,6 @@ impl PyForest {
         let (data, sampling) = (weights.of(&data)?, sampling(bootstrap, max_samples));
         let entry = self.entry(data.x(), self.width(), n_threads);
         let entry = entry.drawing(sampling, data.n_samples(), self.0.n_trees());
-        entry.run(py, |control| self.0.with_stored_rows(data, sampling, seed, control)).map(PyForest::from)
+        entry.run(py, |control| self.0.with_stored_rows((&data, control), sampling, seed)).map(PyForest::from)
     }
 }

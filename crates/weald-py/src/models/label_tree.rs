@@ -94,7 +94,7 @@ pub(crate) fn fit_label_tree<'py>(
     entry
         .run(py, |control| {
             memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads))?;
-            config.fit_controlled(&data, control)
+            config.fit((&data, control))
         })
         .map(PyLabelTree::from)
 }
@@ -166,7 +166,7 @@ impl PyLabelTree {
         n_threads: usize,
     ) -> PyResult<output::SparseArrays<'py>> {
         let x = x.view()?;
-        let found = self.entry(&x, 1, n_threads).run(py, |control| self.0.predict_scores(&x, control))?;
+        let found = self.entry(&x, 1, n_threads).run(py, |control| self.0.predict_scores((&x, control)))?;
         Ok(output::sparse(py, found))
     }
 
@@ -180,7 +180,7 @@ impl PyLabelTree {
         n_threads: usize,
     ) -> PyResult<output::SparseArrays<'py>> {
         let x = x.view()?;
-        let found = self.entry(&x, 1, n_threads).run(py, |control| self.0.predict_at_least(&x, floor, control))?;
+        let found = self.entry(&x, 1, n_threads).run(py, |control| self.0.predict_at_least((&x, control), floor))?;
         Ok(output::sparse(py, found))
     }
 

@@ -75,7 +75,7 @@ scores! { PyLinear {
     /// (n_samples, width) float64: the scores, logits or half of them for the logistic link.
     predict_scores,
     /// (n_samples, n_columns) float64: the probabilities.
-    predict_proba,
+    predict,
 }}
 properties! { PyLinear {
     /// The number of columns whose fit did not reach the tolerance.
@@ -106,11 +106,11 @@ pub(crate) fn fit_linear<'py>(
     let (first, end) = columns.unwrap_or((0, usize::MAX));
     let (model, c, folds) = entry.run(py, |control| {
         let Some(grid) = grid.or_else(|| with_folds.then(|| Grid::only(&config))) else {
-            return Ok((config.fit_columns(&data, first..end, control)?, config.c, None));
+            return Ok((config.fit_columns((&data, control), first..end)?, config.c, None));
         };
-        let choice = config.choose(&data, &grid, control)?;
-        let model = choice.fit_columns(&data, first..end, control)?;
-        let folds = with_folds.then(|| choice.fold_models(&data, control)).transpose()?;
+        let choice = config.choose((&data, control), &grid)?;
+        let model = choice.fit_columns((&data, control), first..end)?;
+        let folds = with_folds.then(|| choice.fold_models((&data, control))).transpose()?;
         Ok((model, choice.config.c, folds))
     })?;
     let folds = folds.map(|found| to_python(py, found));
@@ -131,7 +131,7 @@ pub(crate) fn fold_models_of_linear<'py>(
     let ((data, weights), (config, _)) = (data.views()?, config.into_config()?);
     let data = weights.of(&data)?;
     let entry = Entry { n_threads, cost: cost_of_fit(&data).saturating_mul(n_folds), progress: None };
-    let found = entry.run(py, |control| config.fold_models(&data, n_folds, control))?;
+    let found = entry.run(py, |control| config.fold_models((&data, control), n_folds))?;
     Ok(to_python(py, found.calibrated_as(&model.0)))
 }
 

@@ -4,7 +4,7 @@
 //! |------|---------------|
 //! | `tree`, `forest`, `boost`, `centroid`, `linear`, `label_tree`, `compress` | a learner each |
 //! | `part` | boosting with samples on several workers |
-//! | `one_sample`, `one_linear` | scores of one sample at a time |
+//! | `one_sample` | scores of one sample at a time |
 //! | `model` | what the classes have in common |
 
 pub(crate) mod boost;
@@ -14,7 +14,6 @@ pub(crate) mod forest;
 pub(crate) mod label_tree;
 pub(crate) mod linear;
 pub(crate) mod model;
-pub(crate) mod one_linear;
 pub(crate) mod one_sample;
 pub(crate) mod part;
 pub(crate) mod search;

@@ -106,7 +106,7 @@ macro_rules! model {
                 let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
                 let exclude = exclude.as_ref();
                 let entry = self.entry(&x, self.width(), n_threads);
-                let best = entry.run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
+                let best = entry.run(py, |control| self.0.predict_topk_excluding((&x, control), k, exclude))?;
                 ($crate::output::array(py, best.indices), $crate::output::array(py, best.scores)).into_pyobject(py)
             }
 
@@ -180,7 +180,7 @@ macro_rules! mean_of_trees {
                 {
                     let mut out = numpy::PyArrayMethods::try_readwrite(&scores)?;
                     let out = out.as_slice_mut()?;
-                    entry.run(py, |control| self.0.predict_into(&x, out, control))?;
+                    entry.run(py, |control| self.0.predict_into((&x, control), out))?;
                 }
                 Ok(scores)
             }
@@ -194,7 +194,7 @@ macro_rules! mean_of_trees {
                 n_threads: usize,
             ) -> PyResult<Bound<'py, numpy::PyArray2<u32>>> {
                 let x = x.view()?;
-                let leaves = self.entry(&x, 1, n_threads).run(py, |control| self.0.apply(&x, control))?;
+                let leaves = self.entry(&x, 1, n_threads).run(py, |control| self.0.apply((&x, control)))?;
                 Ok($crate::output::array(py, leaves))
             }
 
@@ -210,7 +210,7 @@ macro_rules! mean_of_trees {
             ) -> PyResult<$crate::output::SparseArrays<'py>> {
                 let x = x.view()?;
                 let entry = self.entry(&x, 1, n_threads);
-                let found = entry.run(py, |control| self.0.predict_at_least(&x, floor, control))?;
+                let found = entry.run(py, |control| self.0.predict_at_least((&x, control), floor))?;
                 Ok($crate::output::sparse(py, found))
             }
 
@@ -228,7 +228,7 @@ macro_rules! mean_of_trees {
                 let data = weights.of_rows_alone(&data);
                 let entry = self.entry(data.x(), self.width(), n_threads);
                 let entry = entry.drawing(config.sampling, data.n_samples(), self.0.n_trees());
-                let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
+                let oob = entry.run(py, |control| self.0.oob_predict(&config, (&data, control)))?;
                 ($crate::output::array(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }
 
@@ -247,7 +247,7 @@ macro_rules! mean_of_trees {
                 let data = weights.of_rows_alone(&data);
                 let entry = self.entry(data.x(), 1, n_threads);
                 let entry = entry.drawing(config.sampling, data.n_samples(), self.0.n_trees());
-                let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
+                let oob = entry.run(py, |control| self.0.oob_at_least(&config, (&data, control), floor))?;
                 ($crate::output::sparse(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }
 
@@ -273,7 +273,7 @@ macro_rules! scores {
             ) -> PyResult<Bound<'py, numpy::PyArray2<f64>>> {
                 let x = x.view()?;
                 let entry = self.entry(&x, self.width(), n_threads);
-                Ok($crate::output::array(py, entry.run(py, |control| self.0.$name(&x, control))?))
+                Ok($crate::output::array(py, entry.run(py, |control| self.0.$name((&x, control)))?))
             }
         )*}
     };

@@ -44,7 +44,7 @@ pub(crate) fn fit_boosting_part<'py>(
     let mut done = Done::default();
     let grown = entry.run(py, |control| {
         loss.stops(control);
-        config.fit_part_observed(grown, &data, reduce, &mut done, control)
+        config.fitting().start_from(grown).observer(&mut done).worker(reduce).fit((&data, control))
     });
     if let (Some(kept), Some(model)) = (kept, done.0) {
         kept.append(Bound::new(py, PyBoosted::from(model))?)?;

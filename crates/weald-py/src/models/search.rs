@@ -49,15 +49,15 @@ pub(crate) fn search_stages<'py>(
     let data = weights.of(&data)?.base_margin(margins(&base_margin)).schema(config.schema());
     let (config, loss) = config.into_config()?;
     let rows = |rows: &Read1<'_, u32>| contiguous(rows, "folds").map(|rows| rows.to_vec());
-    let split = |(train, held): &(_, _)| Ok(Split { train: rows(train)?, held_out: rows(held)? });
+    let split = |(train, held): &(_, _)| Ok(Split::new(rows(train)?, rows(held)?));
     let folds = folds.iter().map(split).collect::<PyResult<Vec<Split>>>()?;
     let of_folds = base_margins.iter().map(|margins| margins.as_array()).collect::<Vec<_>>();
     let entry = Entry { n_threads, cost: cost_of_fit(&data, &config), progress };
-    let search = StageSearch { folds: &folds, base_margins: &of_folds, patience_share };
+    let search = StageSearch::default().folds(&folds).base_margins(&of_folds).patience_share(patience_share);
     let found = entry.run_with_calls(py, |control, caller| {
         loss.stops(control);
         memory::reserve(&data, None, |shapes| config.fit_memory(shapes, n_threads, true))?;
-        config.search(&data, &search, &mut PyObserver::new(observer, scorers, caller), control)
+        config.search((&data, control), &search, &mut PyObserver::new(observer, scorers, caller))
     });
     Ok(arrays(py, loss.unless_raised(found)?))
 }
@@ -86,7 +86,7 @@ pub(crate) fn search_stages_with<'py>(
     let weights = folds.iter().map(weights).collect::<PyResult<Vec<_>>>()?;
     let mut parts = Vec::with_capacity(folds.len());
     for ((weak, (of_all, w)), (.., (y, _))) in learners.iter_mut().zip(&weights).zip(&folds) {
-        parts.push(WeakFold { weak, sample_weight: of_all, held_out: (y.view()?, w.as_deref()) });
+        parts.push(WeakFold::new(weak, of_all, (y.view()?, w.as_deref())));
     }
     let entry = Entry { n_threads: 1, cost: 0, progress };
     let found = entry.run_with_calls(py, |control, caller| {

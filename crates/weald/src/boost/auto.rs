@@ -3,7 +3,6 @@
 use super::config::{BoostConfig, OutputStrategy};
 use super::model::Boosted;
 use super::search::StageSearch;
-use crate::control::Control;
 use crate::data::targets::n_scores;
 use crate::data::{Dataset, Outputs};
 use crate::error::Result;
@@ -49,15 +48,16 @@ impl BoostConfig {
     /// [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if weights, mask or y do not fit X, and
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn auto<'d>(data: impl Into<Dataset<'d>>) -> Result<AutoBoost> {
-        BoostConfig::auto_controlled(data, 0, &Control::default())
+        BoostConfig::auto_with_seed(data, 0)
     }
 
     /// [`auto`](BoostConfig::auto) with a seed, which decides which samples a fold has, too.
     ///
     /// # Errors
     /// The same as for [`auto`](BoostConfig::auto), and [`crate::ErrorKind::Interrupted`].
-    pub fn auto_controlled<'d>(data: impl Into<Dataset<'d>>, seed: u64, control: &Control) -> Result<AutoBoost> {
-        let data = &data.into();
+    pub fn auto_with_seed<'d>(data: impl Into<Dataset<'d>>, seed: u64) -> Result<AutoBoost> {
+        let data = data.into();
+        let control = &data.under();
         let outputs = data.outputs();
         let (kind, loss) = match outputs {
             Outputs::Real { .. } => (Kind::Numbers, LossKind::SquaredError),
@@ -70,7 +70,7 @@ impl BoostConfig {
             stop: if is_one_class { Stop::Never } else { Stop::Free },
             ..Asked::nothing(kind, outputs.n_outputs(), n_scores(&outputs))
         };
-        let plan = Plan::new(&asked, &Counts::counted(data, &asked, seed, control)?);
+        let plan = Plan::new(&asked, &Counts::counted(&data, &asked, seed, control)?);
         let few = OutputStrategy::Projected {
             projection: Projection::Rademacher { sparsity: Sparsity::Factor(ONE_OUTPUT_IN) },
             n_projections: NProjections::Count(1),
@@ -103,32 +103,26 @@ impl AutoBoost {
     /// each of them, or two where they try all features, and one to all samples.
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit_controlled`].
+    /// The same as for [`BoostConfig::fit`].
     pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<Boosted> {
-        self.fit_controlled(data, &Control::default())
-    }
-
-    /// [`fit`](AutoBoost::fit) on several threads, and with a flag that stops it.
-    ///
-    /// # Errors
-    /// The same as for [`BoostConfig::fit_controlled`].
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
-        let (data, mut config) = (&data.into(), self.config.clone());
+        let data = data.into();
+        let control = &data.under();
+        let (data, mut config) = (&data, self.config.clone());
         if let Some(planned) = self.plan.search {
             let mut folds = splits(data, planned.n_folds, config.seed, control)?;
             folds.truncate(planned.n_grown);
             let search =
                 StageSearch { folds: &folds, patience_share: planned.patience_share, ..StageSearch::default() };
-            let mut found = config.search(data, &search, &mut Unobserved, control)?;
+            let mut found = config.search(data, &search, &mut Unobserved)?;
             if let Some(gain) = planned.all_gain {
                 let all = config.clone().max_features(MaxFeatures::All);
-                let with_all = all.search(data, &search, &mut Unobserved, control)?;
+                let with_all = all.search(data, &search, &mut Unobserved)?;
                 if with_all.least() < found.least() - gain * found.least().abs() {
                     (config, found) = (all, with_all);
                 }
             }
             config.n_estimators = found.n_stages;
         }
-        config.n_iter_no_change(None).fit_controlled(data, control)
+        config.n_iter_no_change(None).fit(data)
     }
 }

@@ -1,5 +1,7 @@
 //! The functions that fit a model: they check the data and fit the stages.
 
+use std::sync::Arc;
+
 use ndarray::ArrayView2;
 
 use super::cells::column_weights::ColumnWeights;
@@ -17,11 +19,10 @@ use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
 use crate::data::{Dataset, Targets};
 use crate::error::{Error, Result};
-use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::reduce::{AllReduce, Reduce, Workers};
 use crate::forest::bootstrap::Population;
 use crate::loss::column::LeafRule;
 use crate::loss::known_cells::KnownCells;
-use crate::model::plain_fit;
 use crate::rounds::Unobserved;
 
 /// Held-out samples, to which the model is not fitted: their loss tells when to stop.
@@ -43,7 +44,98 @@ impl<'a> Validation<'a> {
     }
 }
 
-plain_fit!(BoostConfig, Boosted);
+/// A fit with held-out samples, a model to start from, an observer or other workers: see [`BoostConfig::fitting`].
+#[allow(missing_debug_implementations)]
+#[must_use]
+pub struct BoostFit<'c, 'v> {
+    config: &'c BoostConfig,
+    model: Option<&'c Boosted>,
+    validation: Option<Dataset<'v>>,
+    observer: Option<&'c mut dyn StageObserver>,
+    reduce: Option<Arc<dyn AllReduce>>,
+    so_far: Option<&'c mut ScoresSoFar>,
+}
+
+impl<'c, 'v> BoostFit<'c, 'v> {
+    /// Sets held-out samples. Their loss is computed after each stage. With `n_iter_no_change`, it decides when the fit
+    /// stops, and the model with the least validation loss is returned.
+    pub fn validation(self, held_out: impl Into<Dataset<'v>>) -> Self {
+        BoostFit { validation: Some(held_out.into()), ..self }
+    }
+
+    /// Sets a model, to which the stages `model.n_stages()..n_estimators` are added. With the same data and parameters, the
+    /// result is that of one fit. With other data, the constants and the stages of the model stay as they are.
+    pub fn start_from(self, model: impl Into<Option<&'c Boosted>>) -> Self {
+        BoostFit { model: model.into(), ..self }
+    }
+
+    /// Sets an observer, which is called after every stage and may end the fit: the model then has the stages so far.
+    pub fn observer(self, observer: &'c mut dyn StageObserver) -> Self {
+        BoostFit { observer: Some(observer), ..self }
+    }
+
+    /// Makes this process one of several workers, which fit one model to the samples of all of them. Each worker has its own
+    /// samples and the same parameters and model to start from, and each returns the same model.
+    ///
+    /// The model is, byte for byte, that of one worker with all samples, for any number of workers and any distribution
+    /// of the samples. Workers may have no samples.
+    ///
+    /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or
+    /// the log loss of labels and classes. The following are not supported: other losses, whose leaves or steps
+    /// evaluate samples one by one; line searches for three or more classes; held-out samples;
+    /// categories, monotonic constraints, masked y, margins and balanced class weights.
+    ///
+    /// A worker sends, for each stage: for each node that is searched, the histogram of the features drawn, only for the
+    /// smaller child if the histogram of the parent is available; for each leaf, 8 to 24 × scores bytes; and some hundred
+    /// bytes for each node. A histogram takes 8 × bins × (1 + targets of the tree) bytes for several targets. For one
+    /// target it takes 8 × bins bytes if the bits of Σ w and of Σ w |t| over all samples of the node, for weights w and
+    /// rounded targets t, are 62 together; otherwise weights share words of their own, and it takes 8 × bins ×
+    /// (1 + 1/k) bytes if k of them have room in 63 bits. Numbers of samples are sent for each bin only with a minimum
+    /// number of samples of leaves and weights that differ. Before the first stage,
+    /// it sends 16 bytes for each distinct value of each feature on each worker, and with [`BoostConfig::subsample`] 24
+    /// bytes for each sample. Each worker has in memory, at the same time, the scores of its own samples, and a
+    /// histogram for each node that waits.
+    ///
+    /// If workers lose each other,
+    /// [`StageObserver::failed`] is called with the model of the stages that were finished; these models may differ by
+    /// the last stage. Starting from the model with the fewest stages, the fit can be continued, with any number of
+    /// workers, and results in the model that it would have had. Either the observers of all workers end the fit after
+    /// the same stage, or none of them does.
+    ///
+    /// # Errors
+    /// [`BoostFit::fit`] returns its errors on every worker if any of them has one;
+    /// [`crate::ErrorKind::Invalid`] for what is not supported, and if workers have different parameters, features or
+    /// outputs; [`crate::ErrorKind::Workers`] when `reduce` fails. A worker that fails during the fit for a reason of
+    /// its own, such as memory or `control`, sends nothing more: the others notice this by the deadline of `reduce`.
+    pub fn worker(self, reduce: Arc<dyn AllReduce>) -> Self {
+        BoostFit { reduce: Some(reduce), ..self }
+    }
+
+    /// Sets what keeps the scores after the last stage, so that the next fit, which starts from the model of this one, does
+    /// not compute them again. With another model they are computed again. It must not be used with other data. A fit that
+    /// fails leaves it as it was.
+    pub(super) fn so_far(self, so_far: &'c mut ScoresSoFar) -> Self {
+        BoostFit { so_far: Some(so_far), ..self }
+    }
+
+    /// Fits the model.
+    ///
+    /// # Errors
+    /// The same as for [`BoostConfig::fit`], and [`crate::ErrorKind::Invalid`] when the model to start from has other
+    /// features or outputs, another strategy or learning rate, or more than `n_estimators` stages.
+    pub fn fit<'d>(self, data: impl Into<Dataset<'d>>) -> Result<Boosted> {
+        let BoostFit { config, model, validation, observer, reduce, so_far } = self;
+        let (data, mut unobserved) = (data.into(), Unobserved);
+        let control = &data.under();
+        let observer = observer.unwrap_or(&mut unobserved);
+        match reduce {
+            Some(reduce) => config.fit_of_worker(model, &data, validation.is_some(), reduce, observer, control),
+            None => config.with_trees(&Workers::One, model, &data, validation.as_ref(), control, |trees| {
+                trees.fit(model, so_far, observer)
+            }),
+        }
+    }
+}
 
 impl BoostConfig {
     /// Fits the model to a [`Dataset`], or to a pair of X, (n_samples, n_features), and y.
@@ -59,79 +151,27 @@ impl BoostConfig {
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
     /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
-    /// `control` is stopped.
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
-        self.fit_observed(None, data, None, &mut Unobserved, control)
+    /// its control is stopped.
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<Boosted> {
+        self.fitting().fit(data)
     }
 
-    /// Fits the model with held-out samples; see [`BoostConfig::fit_controlled`].
+    /// Returns a fit that has more than parameters and data: see the methods of [`BoostFit`].
     ///
-    /// Their loss is computed after each stage. With `n_iter_no_change`, it decides when the fit stops, and the model
-    /// with the least validation loss is returned.
+    /// ```
+    /// use weald::ndarray::array;
+    /// use weald::{BoostConfig, LossKind};
     ///
-    /// # Errors
-    /// The same as for [`BoostConfig::fit_controlled`].
-    pub fn fit_with_validation<'d, 'v>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        validation: impl Into<Dataset<'v>>,
-        control: &Control,
-    ) -> Result<Boosted> {
-        self.fit_observed(None, data, Some(&validation.into()), &mut Unobserved, control)
-    }
-
-    /// Adds the stages `model.n_stages()..self.n_estimators` to a model. With the same data and parameters, the result
-    /// is that of [`BoostConfig::fit_controlled`], or of [`BoostConfig::fit_with_validation`]. With other data, the
-    /// constants and the stages of the model stay as they are.
-    ///
-    /// # Errors
-    /// The same as for [`BoostConfig::fit_controlled`], and [`crate::ErrorKind::Invalid`] when the model has other
-    /// features or outputs, another strategy or learning rate, or more than `n_estimators` stages.
-    pub fn fit_more<'d>(
-        &self,
-        model: &Boosted,
-        data: impl Into<Dataset<'d>>,
-        validation: Option<&Dataset<'_>>,
-        control: &Control,
-    ) -> Result<Boosted> {
-        self.fit_observed(Some(model), data, validation, &mut Unobserved, control)
-    }
-
-    /// Any of these fits, with an observer that is called after every stage and may end the fit: the model then has the
-    /// stages so far.
-    ///
-    /// # Errors
-    /// The same as for [`BoostConfig::fit_more`].
-    pub fn fit_observed<'d>(
-        &self,
-        model: Option<&Boosted>,
-        data: impl Into<Dataset<'d>>,
-        validation: Option<&Dataset<'_>>,
-        observer: &mut dyn StageObserver,
-        control: &Control,
-    ) -> Result<Boosted> {
-        self.with_trees(&Workers::One, model, &data.into(), validation, control, |trees| {
-            trees.fit(model, None, observer)
-        })
-    }
-
-    /// [`fit_observed`](Self::fit_observed) for fits that are done in several parts: `so_far` keeps the scores after the
-    /// last stage, so that the next part, with the model of this one, does not compute them again. With another model they
-    /// are computed again. It must not be used with other data. A part that fails leaves it as it was.
-    ///
-    /// # Errors
-    /// The same as for [`BoostConfig::fit_more`].
-    pub(super) fn fit_part_of<'d>(
-        &self,
-        model: Option<&Boosted>,
-        so_far: &mut ScoresSoFar,
-        data: impl Into<Dataset<'d>>,
-        validation: Option<&Dataset<'_>>,
-        observer: &mut dyn StageObserver,
-        control: &Control,
-    ) -> Result<Boosted> {
-        let fit = |trees: &Trees<'_>| trees.fit(model, Some(so_far), observer);
-        self.with_trees(&Workers::One, model, &data.into(), validation, control, fit)
+    /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
+    /// let config = BoostConfig::new(LossKind::SquaredError).n_estimators(5);
+    /// let first = config.fitting().validation((&x, &y)).fit((&x, &y))?;
+    /// assert_eq!(first.validation_score(), first.train_score());
+    /// let more = config.clone().n_estimators(8);
+    /// assert_eq!(more.fitting().start_from(&first).validation((&x, &y)).fit((&x, &y))?.n_stages(), 8);
+    /// # Ok::<(), weald::Error>(())
+    /// ```
+    pub fn fitting<'v>(&self) -> BoostFit<'_, 'v> {
+        BoostFit { config: self, model: None, validation: None, observer: None, reduce: None, so_far: None }
     }
 
     /// Returns the model with the trees of `model`, and leaves that are fitted to these data: each stage in turn is
@@ -141,15 +181,11 @@ impl BoostConfig {
     /// A stage costs a walk of all samples down its trees, and one pass of sums over their scores.
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit_more`], and [`crate::ErrorKind::Invalid`] for weak models other than trees,
+    /// The same as for [`BoostFit::fit`], and [`crate::ErrorKind::Invalid`] for weak models other than trees,
     /// and with monotonic constraints.
-    pub fn refit_leaves<'d>(
-        &self,
-        model: &Boosted,
-        data: impl Into<Dataset<'d>>,
-        control: &Control,
-    ) -> Result<Boosted> {
+    pub fn refit_leaves<'d>(&self, model: &Boosted, data: impl Into<Dataset<'d>>) -> Result<Boosted> {
         let data = data.into();
+        let control = &data.under();
         if self.tree.monotonic_cst.is_some() {
             return Err(Error::unsupported("monotonic_cst", "if leaves are fitted anew to the same trees"));
         }

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use ndarray::array;
-//! use weald::{BoostConfig, Control, LabelView, LossKind, OutputStrategy};
+//! use weald::{BoostConfig, LabelView, LossKind, OutputStrategy};
 //!
 //! // Six rows of one feature, three tags.
 //! let x = array![[0.0f32], [1.0], [2.0], [3.0], [4.0], [5.0]];
@@ -11,11 +11,10 @@
 //! // So few that each may have a leaf of its own.
 //! let few = BoostConfig::new(LossKind::LogLoss).min_weight_leaf(1.0).l2_regularization(0.1);
 //! let config = few.strategy(OutputStrategy::Joint).n_estimators(20).learning_rate(0.5);
-//! let control = Control::default();
 //! let model = config.fit((&x, y))?;
 //! let losses = model.train_score();
 //! assert!(losses[19] < 0.2 * losses[0]);
-//! let probabilities = model.predict(&x, &control)?;
+//! let probabilities = model.predict(&x)?;
 //! assert!(probabilities[[0, 0]] > 0.9 && probabilities[[5, 0]] < 0.1);
 //! # Ok::<(), weald::Error>(())
 //! ```
@@ -115,6 +114,7 @@ pub use crate::model::StagedScores;
 pub(crate) use crate::model::step_sizes;
 pub use auto::AutoBoost;
 pub use config::{BoostConfig, LeafEstimation, OutputStrategy};
+pub use fit::BoostFit;
 pub use model::Boosted;
 pub use observer::{StageObserver, StageReport};
 pub use search::{Search, SearchObserver, StageSearch, WeakFold};

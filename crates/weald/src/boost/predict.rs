@@ -6,11 +6,21 @@ use ndarray::{Array2, ArrayView2};
 
 use super::model::{Boosted, Combine};
 use crate::control::Control;
-use crate::data::{LabelView, Matrix};
+use crate::data::{LabelView, Matrix, Query};
 use crate::error::{Error, Purpose, Result};
-use crate::model::{Additive, RankBy, StagedScores, Terms, TopK, best_columns, borrowed, into_array};
+use crate::model::{Additive, RankBy, StagedScores, Summed, Terms, TopK, best_columns, borrowed, into_array};
 
 best_columns!(Boosted, "Boosting ranks raw scores, which are returned, and columns are those of scores.");
+
+impl Summed for Boosted {
+    fn summed(&self) -> Result<Additive<'_>> {
+        self.additive()
+    }
+
+    fn check_predictions(&self) -> Result<()> {
+        self.check_probabilities()
+    }
+}
 
 impl Boosted {
     /// Returns the model as constants, trees, terms and a link, which prediction, importances and exporters read.
@@ -56,8 +66,9 @@ impl Boosted {
     /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`] if it has
     /// values that are not finite and for weak models other than trees, [`crate::ErrorKind::Interrupted`] or
     /// [`crate::ErrorKind::OutOfMemory`].
-    pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        self.additive()?.scores(&x.into(), control)
+    pub fn predict_scores<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        self.additive()?.scores(x, control)
     }
 
     /// Returns the raw scores before the first stage, (n_samples, width), for callers who add the stages with
@@ -74,9 +85,10 @@ impl Boosted {
     ///
     /// # Errors
     /// The same as for [`Boosted::predict_scores`] and [`Boosted::to_predictions`].
-    pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
+    pub fn predict<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
         self.check_probabilities()?;
-        self.additive()?.predict(&x.into(), control)
+        self.additive()?.predict(x, control)
     }
 
     /// Returns the columns of the largest scores.
@@ -115,13 +127,8 @@ impl Boosted {
     /// # Errors
     /// The same as for [`Boosted::predict_scores`], [`crate::ErrorKind::Shape`] for scores of another shape, and
     /// [`crate::ErrorKind::Invalid`] when there is no such stage.
-    pub fn add_stage<'x>(
-        &self,
-        stage: usize,
-        x: impl Into<Matrix<'x>>,
-        scores: &mut Array2<f64>,
-        control: &Control,
-    ) -> Result<()> {
+    pub fn add_stage<'x>(&self, stage: usize, x: impl Into<Query<'x>>, scores: &mut Array2<f64>) -> Result<()> {
+        let Query { x, control } = &x.into();
         if stage >= self.n_stages() {
             return Err(Error::invalid("stage", stage, "be below the number of stages"));
         }

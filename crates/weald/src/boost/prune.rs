@@ -33,20 +33,16 @@ impl BoostConfig {
     ///
     /// # Errors
     /// The same as for [`BoostConfig::refit_leaves`], and [`crate::ErrorKind::Invalid`] for no splits.
-    pub fn prune<'d>(
-        &self,
-        model: &Boosted,
-        data: impl Into<Dataset<'d>>,
-        n_test_nodes: usize,
-        control: &Control,
-    ) -> Result<Boosted> {
+    pub fn prune<'d>(&self, model: &Boosted, data: impl Into<Dataset<'d>>, n_test_nodes: usize) -> Result<Boosted> {
+        let data = data.into();
+        let control = &data.under();
         if n_test_nodes == 0 {
             return Err(Error::invalid("n_test_nodes", 0, "be at least 1"));
         }
         let pruned = model.collapsed(n_test_nodes, control)?;
         let in_turns = pruned.in_turns(self.n_estimators.max(pruned.n_stages()))?;
         let config = BoostConfig { n_estimators: in_turns.n_stages(), ..self.clone() };
-        config.refit_leaves(&in_turns, data, control)?.folded(pruned.n_stages(), control)
+        config.refit_leaves(&in_turns, data)?.folded(pruned.n_stages(), control)
     }
 }
 
@@ -75,9 +71,8 @@ impl Boosted {
         // The last split stays, whatever it is worth.
         steps.pop();
         let mut left = self.n_test_nodes();
-        let mut is_leaf: Vec<Vec<bool>> = PURPOSE.results(
-            self.trees.iter().map(|tree| PURPOSE.filled(false, tree.n_nodes())),
-        )?;
+        let mut is_leaf: Vec<Vec<bool>> =
+            PURPOSE.results(self.trees.iter().map(|tree| PURPOSE.filled(false, tree.n_nodes())))?;
         for (_, tree, node) in steps {
             if left <= n_test_nodes {
                 break;
@@ -86,7 +81,11 @@ impl Boosted {
             left -= links[tree].below[node].n_leaves as usize - 1;
         }
         let collapse = |(tree, is_leaf): (&Arc<Tree>, &Vec<bool>)| {
-            if is_leaf.contains(&true) { tree.collapsed(|i| is_leaf[i], control).map(Arc::new) } else { Ok(tree.clone()) }
+            if is_leaf.contains(&true) {
+                tree.collapsed(|i| is_leaf[i], control).map(Arc::new)
+            } else {
+                Ok(tree.clone())
+            }
         };
         let trees = PURPOSE.results(self.trees.iter().zip(&is_leaf).map(collapse))?;
 
@@ -158,7 +157,8 @@ impl Boosted {
                     let Some(leaf) = leaf else { continue };
                     let mut see = |score: usize, value: f64| {
                         let value = (value * units[score]).abs();
-                        found[score] = if is_largest { found[score].max(value) } else { found[score] + weight * value * value };
+                        found[score] =
+                            if is_largest { found[score].max(value) } else { found[score] + weight * value * value };
                     };
                     for (column, value) in tree.leaves.cells(leaf as usize) {
                         match self.combine {

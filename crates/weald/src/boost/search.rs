@@ -21,6 +21,7 @@ use crate::error::{Error, Purpose, Result};
 use crate::exact::{PowerOfTwo, RoundedOnce, exponent_above};
 use crate::folds::Split;
 use crate::rounds::Unobserved;
+use crate::setters::setters;
 
 const PURPOSE: Purpose = Purpose("the folds of a search for the number of stages");
 
@@ -33,7 +34,7 @@ const LEAST: f64 = f64::from_bits((1023 - 600) << 52);
 
 /// The folds of a search, and how long it goes on.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::exhaustive_structs, reason = "callers build it")]
+#[non_exhaustive]
 pub struct StageSearch<'a> {
     /// The samples of each fold, and those that its model is fitted to.
     pub folds: &'a [Split],
@@ -44,14 +45,21 @@ pub struct StageSearch<'a> {
     pub patience_share: f64,
 }
 
+setters!(StageSearch<'a> {
+    folds: &'a [Split],
+    base_margins: &'a [ArrayView2<'a, f64>],
+    patience_share: f64,
+});
+
 impl StageSearch<'_> {
     /// Up to so many bytes of X, times the number of folds, each fold has a copy of its rows alone: a fit to them is faster
     /// than one to all rows with weights of zero.
-    pub const MOST_COPIED: usize = 1 << 28;
+    pub(crate) const MOST_COPIED: usize = 1 << 28;
 }
 
 /// A fold of weak models of the caller.
-#[allow(missing_debug_implementations, clippy::exhaustive_structs, reason = "callers build it")]
+#[allow(missing_debug_implementations)]
+#[non_exhaustive]
 pub struct WeakFold<'a> {
     /// The weak models. When stages are added, those that exist only predict.
     pub weak: &'a mut dyn WeakLearner,
@@ -59,6 +67,13 @@ pub struct WeakFold<'a> {
     pub sample_weight: &'a [f64],
     /// y of the fold, and the weights of its samples.
     pub held_out: ValidationTargets<'a>,
+}
+
+impl<'a> WeakFold<'a> {
+    /// Returns a fold of these weak models, weights and held-out samples.
+    pub fn new(weak: &'a mut dyn WeakLearner, sample_weight: &'a [f64], held_out: ValidationTargets<'a>) -> Self {
+        WeakFold { weak, sample_weight, held_out }
+    }
 }
 
 /// What a search has found, for each stage that it has grown: means over the folds.
@@ -128,15 +143,16 @@ impl BoostConfig {
     /// of all folds; X is copied for each of them if that takes no more than 256 MiB.
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit_with_validation`], and [`crate::ErrorKind::Invalid`] if there is no fold.
+    /// The same as for [`BoostConfig::fit`], and [`crate::ErrorKind::Invalid`] if there is no fold.
     pub fn search<'d>(
         &self,
         data: impl Into<Dataset<'d>>,
         search: &StageSearch<'_>,
         observer: &mut dyn SearchObserver,
-        control: &Control,
     ) -> Result<Search> {
-        self.searched(data, search, StageSearch::MOST_COPIED, observer, control)
+        let data = data.into();
+        let control = &data.under();
+        self.searched(&data, search, StageSearch::MOST_COPIED, observer, control)
     }
 
     /// [`search`](BoostConfig::search), with copies of X for all folds of up to `most_copied` bytes.
@@ -366,7 +382,8 @@ impl Growing for OfTrees<'_> {
             None => self.data.view().weights(weights),
         };
         let held_out = self.rows.data(&self.data).sample_weight(&self.weights[..]);
-        config.fit_part_of(model, &mut self.so_far, train, Some(&held_out), observer, control)
+        let fit = config.fitting().start_from(model).validation(held_out).observer(observer);
+        fit.so_far(&mut self.so_far).fit(train.control(control))
     }
 
     fn at_start(&self, config: &BoostConfig, start: &[f64], control: &Control) -> Result<f64> {

@@ -12,7 +12,7 @@ use crate::tree::Tree;
 const SCORES: Purpose = Purpose("the scores of the stages so far");
 
 /// The scores of the samples after the last stage of a part of a fit, from which
-/// `BoostConfig::fit_part_of` goes on. It takes 8 bytes for each score.
+/// a fit goes on. It takes 8 bytes for each score.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ScoresSoFar {
     /// The trees of the part: scores of another model are computed again.

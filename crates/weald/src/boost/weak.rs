@@ -60,11 +60,19 @@ pub trait WeakLearner: Send {
 /// Predictions of a weak model: one number for each sample, or with the joint strategy one for each score of each
 /// sample.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct WeakPredictions {
     /// The predictions for all training samples.
     pub train: Array2<f64>,
     /// The predictions for all validation samples, if there are any.
     pub validation: Option<Array2<f64>>,
+}
+
+impl WeakPredictions {
+    /// Returns the predictions for all training samples and, if there are any, for all validation samples.
+    pub fn new(train: Array2<f64>, validation: impl Into<Option<Array2<f64>>>) -> Self {
+        WeakPredictions { train, validation: validation.into() }
+    }
 }
 
 /// y of a validation set, and an optional weight for each sample.
@@ -79,7 +87,7 @@ impl BoostConfig {
     /// line search over the samples.
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit_controlled`], [`crate::ErrorKind::Invalid`] for single targets and relabelled
+    /// The same as for [`BoostConfig::fit`], [`crate::ErrorKind::Invalid`] for single targets and relabelled
     /// leaves, [`crate::ErrorKind::Shape`] for predictions of another shape, and any error that `weak` returns.
     pub fn fit_with(
         &self,

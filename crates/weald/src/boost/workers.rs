@@ -19,75 +19,31 @@ use crate::data::{Dataset, LabelView, Matrix, Outputs, SparseView, Targets};
 use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{AllReduce, Reduce, Workers};
 use crate::loss::LossKind;
-use crate::rounds::Unobserved;
 
 impl BoostConfig {
-    /// Fits one model to the samples of several workers. Each worker calls this function with its own samples and the
-    /// same parameters, and each returns the same model.
-    ///
-    /// The model is, byte for byte, that of one worker with all samples, for any number of workers and any distribution
-    /// of the samples. Workers may have no samples.
-    ///
-    /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or
-    /// the log loss of labels and classes. The following are not supported: other losses, whose leaves or steps
-    /// evaluate samples one by one; line searches for three or more classes; early stopping;
-    /// categories, monotonic constraints, masked y, margins and balanced class weights.
-    ///
-    /// A worker sends, for each stage: for each node that is searched, the histogram of the features drawn, only for the
-    /// smaller child if the histogram of the parent is available; for each leaf, 8 to 24 × scores bytes; and some hundred
-    /// bytes for each node. A histogram takes 8 × bins × (1 + targets of the tree) bytes for several targets. For one
-    /// target it takes 8 × bins bytes if the bits of Σ w and of Σ w |t| over all samples of the node, for weights w and
-    /// rounded targets t, are 62 together; otherwise weights share words of their own, and it takes 8 × bins ×
-    /// (1 + 1/k) bytes if k of them have room in 63 bits. Numbers of samples are sent for each bin only with a minimum
-    /// number of samples of leaves and weights that differ. Before the first stage,
-    /// it sends 16 bytes for each distinct value of each feature on each worker, and with [`BoostConfig::subsample`] 24
-    /// bytes for each sample. Each worker has in memory, at the same time, the scores of its own samples, and a
-    /// histogram for each node that waits.
-    ///
-    /// # Errors
-    /// Returns the errors of [`BoostConfig::fit_controlled`], on every worker if any of them has one;
-    /// [`crate::ErrorKind::Invalid`] for what is not supported, and if workers have different parameters, features or
-    /// outputs; [`crate::ErrorKind::Workers`] when `reduce` fails. A worker that fails during the fit for a reason of
-    /// its own, such as memory or `control`, sends nothing more: the others notice this by the deadline of `reduce`.
-    pub fn fit_part<'d>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        reduce: Arc<dyn AllReduce>,
-        control: &Control,
-    ) -> Result<Boosted> {
-        self.fit_part_observed(None, data, reduce, &mut Unobserved, control)
-    }
-
-    /// Fits the model as [`BoostConfig::fit_part`] does, starting from `model` if it is given, which must be the same
-    /// on every worker, and with an observer that is called after every stage. If workers lose each other,
-    /// [`StageObserver::failed`] is called with the model of the stages that were finished; these models may differ by
-    /// the last stage. Starting from the model with the fewest stages, the fit can be continued, with any number of
-    /// workers, and results in the model that it would have had. Either the observers of all workers end the fit after
-    /// the same stage, or none of them does.
-    ///
-    /// # Errors
-    /// The same as for [`BoostConfig::fit_part`] and [`BoostConfig::fit_more`].
-    pub fn fit_part_observed<'d>(
+    /// The fit of a worker: see [`super::BoostFit::worker`].
+    pub(super) fn fit_of_worker(
         &self,
         model: Option<&Boosted>,
-        data: impl Into<Dataset<'d>>,
+        data: &Dataset<'_>,
+        has_validation: bool,
         reduce: Arc<dyn AllReduce>,
         observer: &mut dyn StageObserver,
         control: &Control,
     ) -> Result<Boosted> {
-        let (workers, data) = (Workers::many(reduce), data.into());
+        let workers = Workers::many(reduce);
         // From now on every sum shows whether all workers took part in it.
         workers.place()?;
-        workers.agree(self.check_of_worker(&data))?;
-        self.check_is_same(&workers, model, &data)?;
-        let stand_in = if data.n_samples() == 0 { Some(StandIn::of(&data)?) } else { None };
+        workers.agree(self.check_of_worker(data, has_validation))?;
+        self.check_is_same(&workers, model, data)?;
+        let stand_in = if data.n_samples() == 0 { Some(StandIn::of(data)?) } else { None };
         let data = stand_in.as_ref().map_or_else(|| data.view(), StandIn::data);
         self.with_trees(&workers, model, &data, None, control, |trees| trees.fit(model, None, observer))
     }
 
     /// Returns the errors that one worker with all samples would return, and an error for what has no sums over
     /// samples.
-    fn check_of_worker(&self, data: &Dataset<'_>) -> Result<()> {
+    fn check_of_worker(&self, data: &Dataset<'_>, has_validation: bool) -> Result<()> {
         let refuse = |what, got: &str, must| Err(Error::invalid(what, got, must));
         data.check_of_worker(&Names::TRAINING)?;
         let outputs = data.outputs();
@@ -99,6 +55,7 @@ impl BoostConfig {
             (data.categories()?.is_some(), "a categorical feature"),
             (self.tree.monotonic_cst.is_some(), "monotonic_cst"),
             (self.n_iter_no_change.is_some(), "n_iter_no_change"),
+            (has_validation, "a validation set"),
         ];
         if let Some((_, what)) = absent.into_iter().find(|(is_given, _)| *is_given) {
             return Err(Error::unsupported(what, "if samples are spread over workers"));

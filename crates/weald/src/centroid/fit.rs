@@ -19,7 +19,6 @@ use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::Workers;
 use crate::forest::bootstrap::tree_key;
 use crate::forest::draws::{Draw as TreeDraw, Draws};
-use crate::model::plain_fit;
 use crate::rng::Key;
 use crate::rounds::side_by_side;
 use crate::tree::fill;
@@ -36,10 +35,8 @@ pub(super) const GROWTH: u64 = u64::from_be_bytes(*b"centroid");
 /// Whole weights are treated as counts if their mean is at most this, as in a bootstrap.
 const MOST_COPIES: f64 = 64.0;
 
-plain_fit!(CentroidForestConfig, CentroidForest);
-
 impl CentroidForestConfig {
-    /// Fits the forest. Trees are grown on `control.n_threads()` threads.
+    /// Fits the forest. Trees are grown on the threads of the control.
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y: labels, classes or numerical outputs. Cells
     /// of y may be unknown, see the description of the module.
@@ -47,36 +44,32 @@ impl CentroidForestConfig {
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
     /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
-    /// `control` is stopped.
+    /// its control is stopped.
     ///
     /// ```
-    /// use weald::{CentroidForestConfig, Control, LabelView, Matrix};
+    /// use weald::{CentroidForestConfig, LabelView, Matrix};
     ///
     /// // Four documents over five words (CSR), and their tags out of three (CSR without values).
     /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
     /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
     /// let config = CentroidForestConfig::default().n_trees(5).max_leaf_samples(1).leaf_shrinkage(0.0);
     /// let forest = config.fit((&x, y))?;
-    /// let best = forest.predict_topk(&x, 1, &Control::default())?;
+    /// let best = forest.predict_topk(&x, 1)?;
     /// assert_eq!(best.indices.column(0).to_vec(), [0, 0, 2, 2]);
     /// # Ok::<(), weald::Error>(())
     /// ```
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<CentroidForest> {
-        self.fit_trees(0..self.n_trees, data, control)
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<CentroidForest> {
+        self.fit_trees(0..self.n_trees, data)
     }
 
     /// Fits some of the trees of the forest, those with the given indices. Parts that are fitted separately and then
     /// [merged](CentroidForest::merge) in order are equal to the forest that is fitted at once.
     ///
     /// # Errors
-    /// The same as for [`CentroidForestConfig::fit_controlled`].
-    pub fn fit_trees<'d>(
-        &self,
-        trees: Range<usize>,
-        data: impl Into<Dataset<'d>>,
-        control: &Control,
-    ) -> Result<CentroidForest> {
+    /// The same as for [`CentroidForestConfig::fit`].
+    pub fn fit_trees<'d>(&self, trees: Range<usize>, data: impl Into<Dataset<'d>>) -> Result<CentroidForest> {
         let data = data.into();
+        let control = &data.under();
         let outputs = data.outputs();
         self.check(&outputs)?;
         if trees.is_empty() {

@@ -60,6 +60,7 @@ pub(crate) mod config;
 mod fit;
 mod gaps;
 mod grow;
+mod one_sample;
 mod oob;
 mod parents;
 mod predict;
@@ -72,6 +73,7 @@ mod tree;
 mod vectors;
 
 pub use config::{CentroidForestConfig, CentroidPrecision, Clustering, DirectionScope, Refinement, Routing};
+pub(crate) use one_sample::OfCentroids;
 pub use tree::{CentroidTree, FeatureWeight};
 pub(crate) use vectors::{Preparation, Vectors, inverse_document_frequencies};
 #[cfg(feature = "model-files")]

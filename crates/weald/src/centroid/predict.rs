@@ -155,14 +155,24 @@ impl FindLeaves for Leaves<'_> {
 impl CentroidForest {
     /// Converts X to sparse rows, after it is checked against the model.
     pub(super) fn leaves_of(&self, x: &Matrix<'_>, control: &Control) -> Result<Leaves<'_>> {
-        if self.trees.is_empty() {
-            return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
-        }
+        self.check_trees()?;
         if x.n_features() != self.n_features {
             return Err(Error::shape("each row of X", self.n_features, x.n_features()));
         }
-        let preparation = Preparation { normalize: self.normalize, sublinear: false, idf: self.idf() };
-        Ok(Leaves { forest: self, x: Vectors::new(x, preparation, control)? })
+        Ok(Leaves { forest: self, x: Vectors::new(x, self.preparation(), control)? })
+    }
+
+    /// Returns an error for a mean of no trees.
+    pub(super) fn check_trees(&self) -> Result<()> {
+        if self.trees.is_empty() {
+            return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
+        }
+        Ok(())
+    }
+
+    /// Returns how samples are prepared.
+    pub(crate) fn preparation(&self) -> Preparation<'_> {
+        Preparation { normalize: self.normalize, sublinear: false, idf: self.idf() }
     }
 
     pub(super) fn predict_into_of(&self, x: &Matrix<'_>, out: &mut [f64], control: &Control) -> Result<()> {

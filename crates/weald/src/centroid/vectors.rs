@@ -25,7 +25,7 @@ pub(crate) struct Preparation<'a> {
 }
 
 /// Sparse samples.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Vectors {
     ptr: Vec<usize>,
     features: Vec<u32>,

@@ -38,12 +38,12 @@ impl CompressConfig {
     /// Returns the test losses along the paths of folds, each of which has its own forest.
     ///
     /// The forest of a fold is fitted with weight zero for all samples except its own, which has the same effect as
-    /// leaving the others out, and is compressed on one thread. Folds run on `control.n_threads()` threads, each of
+    /// leaving the others out, and is compressed on one thread. Folds run on the threads of the control, each of
     /// which has a forest and its path in memory. Results do not depend on the number of threads. A tree counts as one
     /// step of progress, and so does a move of a path.
     ///
     /// # Errors
-    /// The same as for [`crate::ForestConfig::fit_controlled`] and [`CompressConfig::path`], and
+    /// The same as for [`crate::ForestConfig::fit`] and [`CompressConfig::path`], and
     /// [`crate::ErrorKind::Invalid`] for fewer than two folds, and for samples that do not exist or are on both sides
     /// of a fold.
     pub fn cross_validate<'d>(
@@ -51,9 +51,9 @@ impl CompressConfig {
         grow: &ForestConfig,
         data: impl Into<Dataset<'d>>,
         folds: &[Split],
-        control: &Control,
     ) -> Result<CrossValidation> {
         let data = data.into();
+        let control = &data.under();
         if folds.len() < 2 {
             return Err(Error::invalid("folds", folds.len(), "be at least 2"));
         }
@@ -103,7 +103,7 @@ impl CompressConfig {
             ));
         }
         let of_fold = data.view().sample_weight(&train[..]);
-        let forest = grow.fit_controlled(&of_fold, control)?;
+        let forest = grow.fit(of_fold.view().control(control))?;
         let (path, full) = self.run(&forest, &of_fold, Some(&test), Keep::Records, control)?;
         let records = path.records;
         Ok(Outcome { l1_norm: records.l1_norm, test_loss: records.test_loss, n_test_nodes: records.n_test_nodes, full })

@@ -11,7 +11,7 @@
 //! let (x, y, control) = (Matrix::from(x.view()), Targets::Real(y.view()), Control::default());
 //! let forest = ForestConfig::extra_trees(Criterion::Variance).n_trees(20).fit((&x, &y))?;
 //!
-//! let path = CompressConfig::stagewise(0.01).path(&forest, (&x, &y), None, &control)?;
+//! let path = CompressConfig::stagewise(0.01).path(&forest, (&x, &y, &control), None)?;
 //! let small = path.at(1.5, &control)?;
 //! let all: usize = forest.trees().iter().map(|tree| tree.n_nodes() / 2).sum();
 //! assert!(small.n_test_nodes() * 4 < all);
@@ -115,9 +115,10 @@ impl CompressConfig {
         forest: &Forest,
         data: impl Into<Dataset<'d>>,
         held_out: Option<&[f64]>,
-        control: &Control,
     ) -> Result<CompressionPath> {
-        Ok(self.run(forest, &data.into(), held_out, Keep::All, control)?.0)
+        let data = data.into();
+        let control = &data.under();
+        Ok(self.run(forest, &data, held_out, Keep::All, control)?.0)
     }
 
     fn run(
@@ -157,7 +158,7 @@ impl CompressConfig {
         let fit = FitRows::new(self, y, sample_weight.as_deref(), held_out, known, control)?;
         let full = match keep {
             Keep::All => f64::NAN,
-            Keep::Records => fit.loss_of_predictions(forest.predict(x, control)?.view())?,
+            Keep::Records => fit.loss_of_predictions(forest.predict((x, control))?.view())?,
         };
         let rows = fit.rows();
         let nodes = Indicators::new(forest, x, &rows.ids, control)?;

@@ -3,11 +3,11 @@
 use ndarray::Array2;
 
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs, Query};
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::loss::Link;
-use crate::model::{Additive, RankBy, TopK, best_columns};
+use crate::model::{Additive, RankBy, Summed, TopK, best_columns};
 use crate::tree::Precision;
 
 /// A compressed forest. It is immutable.
@@ -20,6 +20,20 @@ pub struct Compressed {
 }
 
 best_columns!(Compressed);
+
+impl Summed for Compressed {
+    fn summed(&self) -> Result<Additive<'_>> {
+        self.additive()
+    }
+
+    fn rank_by(&self) -> RankBy {
+        if matches!(self.outputs, Outputs::Classes { .. }) { RankBy::Predictions } else { RankBy::Scores }
+    }
+
+    fn shown(&self, ranked: f64) -> f64 {
+        if matches!(self.outputs, Outputs::Classes { .. }) { ranked } else { self.link.of_score(ranked) }
+    }
+}
 
 impl Compressed {
     /// Returns the model as trees of scores and a link, which prediction and exporters read.
@@ -72,8 +86,9 @@ impl Compressed {
     ///
     /// # Errors
     /// The same as for [`Forest::predict`].
-    pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        self.forest.predict(x, control)
+    pub fn predict_scores<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        self.forest.predict((x, control))
     }
 
     /// Returns predictions, (n_samples, width of the outputs): numerical outputs, or probabilities of labels and
@@ -81,20 +96,15 @@ impl Compressed {
     ///
     /// # Errors
     /// The same as for [`Forest::predict`].
-    pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        self.additive()?.predict(&x.into(), control)
+    pub fn predict<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        self.additive()?.predict(x, control)
     }
 
     fn topk(&self, x: &Matrix<'_>, k: usize, excluded: Option<&LabelView<'_>>, control: &Control) -> Result<TopK> {
-        let model = self.additive()?;
-        match self.outputs {
-            Outputs::Classes { .. } => model.topk(x, k, RankBy::Predictions, excluded, control),
-            Outputs::Real { .. } | Outputs::Labels { .. } => {
-                let mut best = model.topk(x, k, RankBy::Scores, excluded, control)?;
-                best.scores.iter_mut().for_each(|score| *score = self.link.of_score(*score));
-                Ok(best)
-            }
-        }
+        let mut best = self.additive()?.topk(x, k, self.rank_by(), excluded, control)?;
+        best.scores.iter_mut().for_each(|score| *score = self.shown(*score));
+        Ok(best)
     }
 
     /// Returns the model with scores in leaves that have fewer bits, as [`Forest::with_precision`] does.

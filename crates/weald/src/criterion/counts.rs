@@ -38,15 +38,15 @@ impl CriterionKind for GiniIndex {
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
             TrainY::Slots(y) if y.n_class_outputs == Some(1) && y.width == 2 => {
-                taker.take(GiniOfTwo::new(y, data.units)?.with_workers(data.workers))
+                taker.take(GiniOfTwo::new(y, data.units, data.workers)?)
             }
             TrainY::Slots(y) if y.n_class_outputs == Some(1) => {
-                taker.take(Gini::new(OneSlot::new(y, data.units)?, y)?.with_workers(data.workers))
+                taker.take(Gini::new(OneSlot::new(y, data.units)?, y, data.workers)?)
             }
-            TrainY::Slots(y) => taker.take(Gini::new(ManySlots::new(y, data.units), y)?.with_workers(data.workers)),
+            TrainY::Slots(y) => taker.take(Gini::new(ManySlots::new(y, data.units), y, data.workers)?),
             TrainY::MaskedSlots(y) => match y.n_class_outputs() {
-                Some(_) => taker.take(MaskedCounts::<U, GiniOfClasses>::new(y, data.units)?.with_workers(data.workers)),
-                None => taker.take(MaskedCounts::<U, GiniOfLabels>::new(y, data.units)?.with_workers(data.workers)),
+                Some(_) => taker.take(MaskedCounts::<U, GiniOfClasses>::new(y, data.units, data.workers)?),
+                None => taker.take(MaskedCounts::<U, GiniOfLabels>::new(y, data.units, data.workers)?),
             },
             TrainY::MaskedReal(y) if y.are_labels() => {
                 let variance = CellsVariance::new(y, data.units, data.exact_weights, data.control)?;
@@ -184,11 +184,11 @@ const PURPOSE: Purpose = Purpose("the counts of a node");
 
 impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
     /// `slots` determines the meaning of the slots of `y`.
-    pub(crate) fn new(y: Y, slots: &Slots<'_>) -> Result<Self> {
+    pub(crate) fn new(y: Y, slots: &Slots<'_>, workers: &Workers) -> Result<Self> {
         let few_slots = slots.width <= FEW_SLOTS;
         Ok(Gini {
             y,
-            workers: Workers::One,
+            workers: workers.clone(),
             n: 0,
             total: PURPOSE.filled(U::default(), slots.width)?,
             moved: PURPOSE.filled(U::default(), slots.width)?,
@@ -206,11 +206,6 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
                 None => 2.0 / slots.width as f64,
             },
         })
-    }
-
-    /// Returns the criterion with the samples of `workers`.
-    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
-        Gini { workers: workers.clone(), ..self }
     }
 
     /// Returns the sums of squares of both sides, and their weights.

@@ -29,12 +29,10 @@ impl CriterionKind for ShannonEntropy {
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
-            TrainY::Slots(y) => taker.take(Entropy::new(y, data.units, data.total)?.with_workers(data.workers)),
+            TrainY::Slots(y) => taker.take(Entropy::new(y, data.units, data.total, data.workers)?),
             TrainY::MaskedSlots(y) => match y.n_class_outputs() {
-                Some(_) => {
-                    taker.take(MaskedCounts::<U, EntropyOfClasses>::new(y, data.units)?.with_workers(data.workers))
-                }
-                None => taker.take(MaskedCounts::<U, EntropyOfLabels>::new(y, data.units)?.with_workers(data.workers)),
+                Some(_) => taker.take(MaskedCounts::<U, EntropyOfClasses>::new(y, data.units, data.workers)?),
+                None => taker.take(MaskedCounts::<U, EntropyOfLabels>::new(y, data.units, data.workers)?),
             },
             TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => Err(data.refused_by::<Self>()),
         }
@@ -72,12 +70,12 @@ pub(crate) struct Entropy<'a, U: Units> {
 
 impl<'a, U: Units> Entropy<'a, U> {
     /// `of_root` is the weight of the root, in units.
-    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U], of_root: Total) -> Result<Self> {
+    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U], of_root: Total, workers: &Workers) -> Result<Self> {
         let len = usize::try_from(of_root.units()).map_or(0, |total| if total < TABLE { total + 1 } else { 0 });
         Ok(Entropy {
             y,
             weights,
-            workers: Workers::One,
+            workers: workers.clone(),
             table: PURPOSE.collected((0..len).map(|x| x_log2_x([x as f64])[0]))?,
             total: PURPOSE.filled(0.0, y.width)?,
             moved: PURPOSE.filled(0.0, y.width)?,
@@ -85,11 +83,6 @@ impl<'a, U: Units> Entropy<'a, U> {
             weight: 0.0,
             node_entropy: 0.0,
         })
-    }
-
-    /// Returns the criterion with the samples of `workers`.
-    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
-        Entropy { workers: workers.clone(), ..self }
     }
 
     fn h(&self, x: [f64; 2]) -> [f64; 2] {

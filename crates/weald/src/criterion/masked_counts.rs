@@ -189,12 +189,12 @@ pub(crate) struct MovedWeights {
 }
 
 impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
-    pub(crate) fn new(y: &'a MaskedSlots<'a>, weights: &'a [U]) -> Result<Self> {
+    pub(crate) fn new(y: &'a MaskedSlots<'a>, weights: &'a [U], workers: &Workers) -> Result<Self> {
         let (width, n_outputs) = (y.width(), y.known().n_outputs());
         Ok(MaskedCounts {
             y,
             weights,
-            workers: Workers::One,
+            workers: workers.clone(),
             counts: PURPOSE.filled(0.0, width)?,
             more: PURPOSE.filled(0.0, n_outputs)?,
             present: PURPOSE.with_capacity(width)?,
@@ -211,11 +211,6 @@ impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
             cells_of_a_sample: None,
             impurity: PhantomData,
         })
-    }
-
-    /// Returns the criterion with the samples of `workers`.
-    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
-        MaskedCounts { workers: workers.clone(), ..self }
     }
 
     /// Clears the data of the previous node.

@@ -32,7 +32,7 @@ impl CriterionKind for PoissonDeviance {
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
-            TrainY::Real(y) => taker.take(Poisson::new(y, data.units, data.total)?.with_workers(data.workers)),
+            TrainY::Real(y) => taker.take(Poisson::new(y, data.units, data.total, data.workers)?),
             TrainY::MaskedReal(_) => Err(refused_where_masked(Criterion::Poisson)),
             TrainY::SparseReal(_) | TrainY::Slots(_) | TrainY::MaskedSlots(_) => Err(data.refused_by::<Self>()),
         }
@@ -107,12 +107,12 @@ pub(crate) struct Poisson<'a, U> {
 
 impl<'a, U: Units> Poisson<'a, U> {
     /// `total` is the weight of the root, in units.
-    pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], total: Total) -> Result<Self> {
+    pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], total: Total, workers: &Workers) -> Result<Self> {
         const PURPOSE: Purpose = Purpose("the sums of a node");
         Ok(Poisson {
             y,
             weights,
-            workers: Workers::One,
+            workers: workers.clone(),
             whole: FixedPoint::with_bits(total.as_f64(), 119),
             size: None,
             rounded: Purpose("the rounded targets").filled(0, weights.len() * y.n_outputs)?,
@@ -122,11 +122,6 @@ impl<'a, U: Units> Poisson<'a, U> {
             means: PURPOSE.filled(0.0, y.n_outputs)?,
             weight: 0.0,
         })
-    }
-
-    /// Returns the criterion with the samples of `workers`.
-    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
-        Poisson { workers: workers.clone(), ..self }
     }
 
     /// Rounds the targets of the samples of the root.

@@ -109,13 +109,14 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         weights: &'a [U],
         exact_weights: bool,
         control: &Control,
+        workers: &Workers,
     ) -> Result<Self> {
         let n_outputs = y.n_outputs();
         Ok(SparseVariance {
             y,
             weights,
             exact_weights,
-            workers: Workers::One,
+            workers: workers.clone(),
             control: control.clone(),
             grid: None,
             amounts: control.filled(Purpose("the rounded targets"), 0, y.numbers().values().len())?,
@@ -131,11 +132,6 @@ impl<'a, U: Units> SparseVariance<'a, U> {
             reach: 0.0,
             most_in_a_row: y.numbers().most_in_a_row(),
         })
-    }
-
-    /// Returns the criterion with the samples of `workers`.
-    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
-        SparseVariance { workers: workers.clone(), ..self }
     }
 
     /// Chooses the grid for the samples of the tree, and rounds their numbers.

@@ -86,24 +86,24 @@ proptest! {
             }};
         }
         let TrainY::Slots(labels) = &labels else { panic!("labels are slots") };
-        assert_same!(workers, Gini::new(ManySlots::new(labels, &units), labels).unwrap().with_workers(workers));
-        assert_same!(workers, Entropy::new(labels, &units, total).unwrap().with_workers(workers));
+        assert_same!(workers, Gini::new(ManySlots::new(labels, &units), labels, workers).unwrap());
+        assert_same!(workers, Entropy::new(labels, &units, total, workers).unwrap());
         let TrainY::Slots(classes) = &classes else { panic!("classes are slots") };
-        assert_same!(workers, Gini::new(OneSlot::new(classes, &units).unwrap(), classes).unwrap().with_workers(workers));
+        assert_same!(workers, Gini::new(OneSlot::new(classes, &units).unwrap(), classes, workers).unwrap());
         let TrainY::Real(numbers) = &numbers else { panic!("numbers are real") };
         for exact in [true, false] {
             let many = || variance::Many::new(2).unwrap();
-            assert_same!(workers, Variance::new(numbers, &units, exact, many(), &Control::default()).unwrap().with_workers(workers));
+            assert_same!(workers, Variance::new(numbers, &units, exact, many(), &Control::default(), workers).unwrap());
         }
         let on = |i: usize| (0u32..3).filter(move |j| i as u32 % 3 >= *j).map(move |j| (j, f64::from(rows_of_numbers[i]) * 0.3));
         let ptr: Vec<usize> = (0..=n).map(|end| (0..end).map(|i| on(i).count()).sum()).collect();
         let (outputs, values): (Vec<u32>, Vec<f64>) = (0..n).flat_map(on).unzip();
         let entries = &SparseNumbers::new(SparseTargets::try_new(ptr, outputs, values, 3).unwrap());
         for exact in [true, false] {
-            assert_same!(workers, SparseVariance::new(entries, &units, exact, &Control::default()).unwrap().with_workers(workers));
+            assert_same!(workers, SparseVariance::new(entries, &units, exact, &Control::default(), workers).unwrap());
         }
         let TrainY::Real(counts) = &counts else { panic!("numbers are real") };
-        assert_same!(workers, Poisson::new(counts, &units, total).unwrap().with_workers(workers));
+        assert_same!(workers, Poisson::new(counts, &units, total, workers).unwrap());
     }
 
     #[test]

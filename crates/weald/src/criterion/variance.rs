@@ -50,13 +50,14 @@ impl CriterionKind for VarianceOfNumbers {
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         let (units, exact, workers, control) = (data.units, data.exact_weights, data.workers, data.control);
         match data.y {
-            TrainY::Real(y) if y.n_outputs == 1 => taker
-                .take_variance(AnyVariance::One(Variance::new(y, units, exact, One, control)?.with_workers(workers))),
-            TrainY::Real(y) => {
-                let variance = Variance::new(y, units, exact, Many::new(y.n_outputs)?, control)?;
-                taker.take_variance(AnyVariance::Many(variance.with_workers(workers)))
+            TrainY::Real(y) if y.n_outputs == 1 => {
+                taker.take_variance(AnyVariance::One(Variance::new(y, units, exact, One, control, workers)?))
             }
-            TrainY::SparseReal(y) => taker.take(SparseVariance::new(y, units, exact, control)?.with_workers(workers)),
+            TrainY::Real(y) => {
+                let variance = Variance::new(y, units, exact, Many::new(y.n_outputs)?, control, workers)?;
+                taker.take_variance(AnyVariance::Many(variance))
+            }
+            TrainY::SparseReal(y) => taker.take(SparseVariance::new(y, units, exact, control, workers)?),
             // There is only one worker if cells are unknown.
             TrainY::MaskedReal(y) => taker.take(CellsVariance::new(y, units, exact, control)?),
             // For columns of 0 and 1, the variance is a multiple of the Gini index.
@@ -213,6 +214,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         exact_weights: bool,
         moved: M,
         control: &Control,
+        workers: &Workers,
     ) -> Result<Self> {
         const PURPOSE: Purpose = Purpose("the rounded targets");
         let q = moved.n_outputs();
@@ -220,7 +222,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             y,
             weights,
             exact_weights,
-            workers: Workers::One,
+            workers: workers.clone(),
             control: control.clone(),
             moved,
             of_movers: Vec::new(),
@@ -241,11 +243,6 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             distance: 0.0,
             is_distance_wanted: true,
         })
-    }
-
-    /// Returns the criterion with the samples of `workers`.
-    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
-        Variance { workers: workers.clone(), ..self }
     }
 
     /// Returns the criterion for searches that do not call [`NodeCriterion::least_moved_weight`], which would need a

@@ -11,6 +11,7 @@ use super::targets::{LabelView, Outputs, Targets};
 use super::train_y::TrainY;
 use super::weights::Weights;
 use super::{FeatureKind, Matrix, Schema};
+use crate::control::Control;
 use crate::error::{Error, Purpose, Result};
 
 /// Samples to fit a model on, or to evaluate it on. The data are borrowed, not copied.
@@ -19,7 +20,7 @@ use crate::error::{Error, Purpose, Result};
 ///
 /// ```
 /// use weald::ndarray::array;
-/// use weald::{Control, Criterion, Dataset, TreeConfig};
+/// use weald::{Criterion, Dataset, TreeConfig};
 ///
 /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
 /// let config = TreeConfig::new(Criterion::Variance);
@@ -40,6 +41,7 @@ pub struct Dataset<'a> {
     base_margin: Option<ArrayView2<'a, f64>>,
     /// The known cells, if a mask hides some: see [`Dataset::observed`].
     known: Option<&'a Known>,
+    control: Option<Control>,
 }
 
 /// What each cell of y weighs: see [`Dataset::y_weight`].
@@ -112,6 +114,7 @@ impl<'a> Dataset<'a> {
             weights: RowWeights::default(),
             base_margin: None,
             known: None,
+            control: None,
         }
     }
 
@@ -157,7 +160,7 @@ impl<'a> Dataset<'a> {
     ///
     /// ```
     /// use weald::ndarray::array;
-    /// use weald::{Control, Criterion, Dataset, CellWeights, TreeConfig};
+    /// use weald::{Criterion, Dataset, CellWeights, TreeConfig};
     ///
     /// let x = array![[0.0f32], [1.0], [2.0], [3.0]];
     /// let y = array![[0.0, 5.0], [0.0, f64::NAN], [1.0, f64::NAN], [1.0, 7.0]];
@@ -183,6 +186,18 @@ impl<'a> Dataset<'a> {
     pub fn base_margin(mut self, base_margin: impl Into<Option<ArrayView2<'a, f64>>>) -> Self {
         self.base_margin = base_margin.into();
         self
+    }
+
+    /// Sets the control of the fit: its threads, its progress, and the flag that stops it. Otherwise a fit has one thread.
+    #[must_use]
+    pub fn control(mut self, control: &Control) -> Self {
+        self.control = Some(control.clone());
+        self
+    }
+
+    /// Returns the control that was set, or one for a single thread.
+    pub(crate) fn under(&self) -> Control {
+        self.control.clone().unwrap_or_default()
     }
 
     /// Returns X.
@@ -405,6 +420,7 @@ impl<'a> Dataset<'a> {
             weights: self.weights,
             base_margin: self.base_margin.as_ref().map(|margins| margins.view()),
             known: self.known,
+            control: self.control.clone(),
         }
     }
 }
@@ -436,9 +452,21 @@ impl<'a, X: Into<Matrix<'a>>, Y: Into<Targets<'a>>> From<(X, Y)> for Dataset<'a>
     }
 }
 
+impl<'a, X: Into<Matrix<'a>>, Y: Into<Targets<'a>>> From<(X, Y, &Control)> for Dataset<'a> {
+    fn from((x, y, control): (X, Y, &Control)) -> Self {
+        Dataset::new(x, y).control(control)
+    }
+}
+
 impl<'a> From<&'a Dataset<'_>> for Dataset<'a> {
     fn from(data: &'a Dataset<'_>) -> Self {
         data.view()
+    }
+}
+
+impl<'a> From<(&'a Dataset<'_>, &Control)> for Dataset<'a> {
+    fn from((data, control): (&'a Dataset<'_>, &Control)) -> Self {
+        data.view().control(control)
     }
 }
 

@@ -89,7 +89,7 @@ mod tests {
     use sprs::{CsMatI, TriMat};
 
     use super::*;
-    use crate::{Control, Criterion, ForestConfig, Targets};
+    use crate::{Criterion, ForestConfig, Targets};
 
     fn dense() -> Array2<f32> {
         array![[0.0, 1.5, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 4.0, 0.0], [0.0, 7.0, 0.0, 1.0]]
@@ -108,9 +108,8 @@ mod tests {
         let (csr, csc) = (triplets(&x).to_csr::<usize>(), triplets(&x).to_csc::<usize>());
         let narrow: CsMatI<f32, u32, usize> = csr.to_other_types();
         let narrow_csc: CsMatI<f32, u32, usize> = csc.to_other_types();
-        let control = Control::default();
         let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
-        let expected = config.fit_controlled((&x, &y), &control).unwrap();
+        let expected = config.fit((&x, &y)).unwrap();
         let views = [
             Matrix::try_from(csr.view()).unwrap(),
             Matrix::try_from(csc.view()).unwrap(),
@@ -118,7 +117,7 @@ mod tests {
             Matrix::try_from(narrow_csc.view()).unwrap(),
         ];
         for view in views {
-            assert_eq!(config.fit_controlled((view, &y), &control).unwrap(), expected);
+            assert_eq!(config.fit((view, &y)).unwrap(), expected);
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod known;
 pub(crate) mod output_scaling;
 pub(crate) mod row_weights;
 pub(crate) mod rows;
+mod sample;
 mod schema;
 pub(crate) mod slots;
 pub(crate) mod sort;
@@ -30,6 +31,7 @@ pub(crate) use dense::DenseColumns;
 pub use digest::{Cells, data_digest};
 pub use output_scaling::OutputScaling;
 pub use row_weights::{ClassWeight, RowWeights};
+pub use sample::Sample;
 pub(crate) use schema::category_of;
 pub use schema::{Category, FeatureKind, Schema};
 pub(crate) use sparse::SparseColumns;
@@ -43,6 +45,7 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayView2, Data, Ix2};
 
+use crate::control::Control;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Maximum number of features: nodes of trees store the feature that they test in a limited number of bits.
@@ -61,6 +64,26 @@ pub enum Matrix<'a> {
     Csr(SparseView<'a>),
     /// Compressed sparse columns (CSC): the major axis is features.
     Csc(SparseView<'a>),
+}
+
+/// The samples of a prediction: X, (n_samples, n_features), or X with a [`Control`], `(&x, &control)`. Without one, the
+/// prediction has one thread.
+#[derive(Clone, Debug)]
+pub struct Query<'a> {
+    pub(crate) x: Matrix<'a>,
+    pub(crate) control: Control,
+}
+
+impl<'a, X: Into<Matrix<'a>>> From<X> for Query<'a> {
+    fn from(x: X) -> Self {
+        Query { x: x.into(), control: Control::default() }
+    }
+}
+
+impl<'a, X: Into<Matrix<'a>>> From<(X, &Control)> for Query<'a> {
+    fn from((x, control): (X, &Control)) -> Self {
+        Query { x: x.into(), control: control.clone() }
+    }
 }
 
 impl<'a> From<ArrayView2<'a, f32>> for Matrix<'a> {

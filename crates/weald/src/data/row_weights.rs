@@ -13,6 +13,7 @@ use crate::exact::{PowerOfTwo, RoundedOnce, exponent_above};
 
 /// Weights of samples and of their classes.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct RowWeights<'a> {
     /// The weight of each sample, not negative; a sample of weight 0 has no effect. `None`: every sample has weight 1.
     /// In a bootstrap, integer weights whose mean is at most 64 count as that number of copies of the sample, each of

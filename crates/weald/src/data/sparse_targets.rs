@@ -35,7 +35,7 @@ impl<'a> SparseTargets<'a> {
     ///
     /// ```
     /// use weald::ndarray::array;
-    /// use weald::{Control, Criterion, SparseTargets, TreeConfig};
+    /// use weald::{Criterion, SparseTargets, TreeConfig};
     ///
     /// let x = array![[0.0f32], [1.0], [2.0]];
     /// let y = SparseTargets::try_new(vec![0, 1, 1, 2], vec![7u32, 2], vec![5.0, 4.0], 1000)?;
@@ -180,14 +180,12 @@ pub(crate) enum Restored {
     Sparse(SparseTargets<'static>),
 }
 
-impl SparseTargets<'_> {
-    /// With fewer outputs, trees and forests always fit numerical y as dense rows, because reading a row of them is fast.
-    pub const FEW_OUTPUTS: usize = 16;
+/// With fewer outputs, trees and forests always fit numerical y as dense rows, because reading a row of them is fast.
+pub const FEW_OUTPUTS: usize = 16;
 
-    /// Trees and forests fit numerical y as sparse entries if at most one value in this many is non-zero, because moving
-    /// an entry costs a few times as much as moving a value of a dense row.
-    pub const ZEROS_TO_ONE: usize = 8;
-}
+/// Trees and forests fit numerical y as sparse entries if at most one value in this many is non-zero, because moving an
+/// entry costs a few times as much as moving a value of a dense row.
+pub const ZEROS_TO_ONE: usize = 8;
 
 impl Dataset<'_> {
     /// Returns y in the format in which it is fitted, or `None` if it already has this format, and for classes and
@@ -220,7 +218,7 @@ impl Dataset<'_> {
     pub(crate) fn fits_entries(&self, as_entries: bool) -> Result<bool> {
         let is_fit = self.y().n_samples() == self.n_samples();
         // Targets with unknown cells have a format of their own.
-        let may_be = as_entries && self.y().width() >= SparseTargets::FEW_OUTPUTS && self.n_masked() == 0 && is_fit;
+        let may_be = as_entries && self.y().width() >= FEW_OUTPUTS && self.n_masked() == 0 && is_fit;
         match self.y() {
             Targets::Real(y) if may_be => self.is_mostly_zero(|row| y.row(row).iter().filter(|v| **v != 0.0).count()),
             Targets::SparseReal(y) if may_be => {
@@ -244,7 +242,7 @@ impl Dataset<'_> {
                 cells += units * self.y().width() as u128;
             }
         }
-        Ok(entries * SparseTargets::ZEROS_TO_ONE as u128 <= cells)
+        Ok(entries * ZEROS_TO_ONE as u128 <= cells)
     }
 
     /// Returns the data set with y in the format in which it is fitted.

@@ -10,6 +10,7 @@ use crate::centroid::Preparation;
 use crate::control::Control;
 use crate::error::{ErrorKind, Result};
 use crate::loss::Link;
+use crate::loss::link::{BENT, LARGEST_LOG};
 
 /// The beginning of each file.
 const HEAD: &str = include_str!("c/head.h");
@@ -64,8 +65,8 @@ pub(super) fn write(model: &Exported<'_>, about: &About<'_>, mut c: C<'_>) -> Re
     c.flag("MODEL_IS_DIVIDED", has_link && link != Link::Log && !outputs.is_empty());
     c.flag("MODEL_HAS_SOFTMAX", link == Link::Softmax);
     match link {
-        Link::Log => c.constant("LARGEST_LOG", Link::LARGEST_LOG),
-        Link::Share => c.constant("BENT", Link::BENT),
+        Link::Log => c.constant("LARGEST_LOG", LARGEST_LOG),
+        Link::Share => c.constant("BENT", BENT),
         Link::Margin => c.constant("THRESHOLD", about.threshold),
         _ => {}
     }

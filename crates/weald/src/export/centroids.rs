@@ -4,16 +4,12 @@ use super::c::C;
 use super::json::Json;
 use super::text::Number;
 use super::{Each, F32, F64, Kind, List, Of, U32};
-use crate::centroid::{CentroidForest, CentroidTree, Preparation, Routing};
+use crate::centroid::{CentroidForest, CentroidTree, Routing};
 use crate::data::Outputs;
 use crate::error::Result;
 use crate::tree::LeafTable;
 
 impl CentroidForest {
-    fn preparation(&self) -> Preparation<'_> {
-        Preparation { normalize: self.normalize, sublinear: false, idf: self.idf() }
-    }
-
     /// Returns how fast the share of the nearest child grows with the difference of products, and the least share of a second
     /// one; zeros if only the nearest child counts.
     fn sharing(&self) -> (f32, f32) {

@@ -7,7 +7,7 @@
 //!
 //! let forest = ForestConfig::extra_trees(Criterion::Variance).fit((&array![[0.0f32], [1.0]], &array![[1.0], [2.0]]))?;
 //! let mut text = Vec::new();
-//! let about = About { estimator: "Forest", threshold: 0.0, members: "" };
+//! let about = About::new("Forest");
 //! Exported::Trees(forest.additive()?, None).to_c("tags", &about, &mut text, &Control::default())?;
 //! assert!(String::from_utf8_lossy(&text).contains("void tags_predict(const float *x, double *out);"));
 //! # Ok::<(), weald::Error>(())
@@ -84,6 +84,7 @@ impl Added {
 
 /// What only the caller of an export knows.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct About<'a> {
     /// The name of the model.
     pub estimator: &'a str,
@@ -91,6 +92,13 @@ pub struct About<'a> {
     pub threshold: f64,
     /// More members of the JSON object, as JSON without braces: names and classes.
     pub members: &'a str,
+}
+
+impl<'a> About<'a> {
+    /// Returns what is known of a model with this name: a threshold of 0, and no more members.
+    pub fn new(estimator: &'a str) -> Self {
+        About { estimator, threshold: 0.0, members: "" }
+    }
 }
 
 impl Exported<'_> {

@@ -9,12 +9,19 @@ use crate::error::{Error, Result};
 
 /// The samples of one fit, and those that judge it. Both are in increasing order and have positive weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "callers build it")]
+#[non_exhaustive]
 pub struct Split {
     /// The samples to fit to.
     pub train: Vec<u32>,
     /// The samples that are held out.
     pub held_out: Vec<u32>,
+}
+
+impl Split {
+    /// Returns a split of these samples.
+    pub fn new(train: Vec<u32>, held_out: Vec<u32>) -> Self {
+        Split { train, held_out }
+    }
 }
 
 /// Returns the splits of `n_folds` folds, each of which is held out once: see [`deal`](super::deal). The only sample of a

@@ -194,7 +194,7 @@ impl Forest {
             let samples = columns.samples(rows, &of_output)?;
             let (x, y) = (samples.x(), columns.y(output, samples.rows.as_deref(), &of_output)?);
             let own = Dataset::new(&x, y.view()).sample_weight(samples.weights());
-            let known = forest.oob_predict(config, own, &of_output)?;
+            let known = forest.oob_predict(config, own.control(&of_output))?;
             let mut scores = PURPOSE.filled(0.0, n)?;
             let mut n_trees = PURPOSE.filled(forest.n_trees() as u32, n)?;
             for (at, (&score, &trees)) in known.scores.iter().zip(&known.n_trees).enumerate() {
@@ -203,7 +203,7 @@ impl Forest {
             }
             if let Some(others) = others.filter(|others| !others.is_empty()) {
                 let samples = columns.samples(Some(others), &of_output)?;
-                let unknown = forest.predict(samples.x(), &of_output)?;
+                let unknown = forest.predict((samples.x(), &of_output))?;
                 for (&row, &score) in samples.rows.iter().flatten().zip(&unknown) {
                     scores[row as usize] = score;
                 }
@@ -235,7 +235,7 @@ impl Forest {
             let samples = columns.samples(rows, &of_output)?;
             let (x, y) = (samples.x(), columns.y(output, samples.rows.as_deref(), &of_output)?);
             let own = Dataset::new(&x, y.view()).sample_weight(samples.weights());
-            forest.prune_reduced_error(own, &of_output).map(|forest| forest.trees)
+            forest.prune_reduced_error(own.control(&of_output)).map(|forest| forest.trees)
         })?;
         Ok(Forest { trees: interleaved(&pruned)?, ..self.clone() })
     }
@@ -431,18 +431,18 @@ mod tests {
                     _ => Targets::Real(y.view()),
                 };
                 let data = || Dataset::new(&x, &targets).y_weight(CellWeights::from(&mask));
-                let forest = config.fit_controlled(data(), &control).unwrap();
+                let forest = config.fit(data().control(&control)).unwrap();
                 assert!(forest.is_by_output() && forest.n_trees_of_an_output() == 5);
-                let found = forest.predict(&x, &control).unwrap();
+                let found = forest.predict((&x, &control)).unwrap();
                 for (output, one) in expected.iter().enumerate() {
                     assert_eq!(&forest.of_output(output).unwrap(), one, "{seed}");
-                    assert_eq!(found.column(output), one.predict(&x, &control).unwrap().column(0));
+                    assert_eq!(found.column(output), one.predict((&x, &control)).unwrap().column(0));
                 }
-                let parts = [0..2, 2..5].map(|trees| config.fit_trees(trees, data(), &control).unwrap());
+                let parts = [0..2, 2..5].map(|trees| config.fit_trees(trees, data().control(&control)).unwrap());
                 assert_eq!(Forest::merge(&[&parts[0], &parts[1]]).unwrap(), forest);
                 assert_eq!(forest.some_trees(2..5).unwrap(), parts[1]);
                 assert!(forest.some_trees(2..6).is_err());
-                let sparse = forest.predict_at_least(&x, 0.3, &control).unwrap();
+                let sparse = forest.predict_at_least((&x, &control), 0.3).unwrap();
                 assert_eq!(sparse, SparseScores::of_dense(found.view(), 0.3).unwrap());
             }
         }

@@ -112,14 +112,9 @@ impl Forest {
     /// the values of each leaf, and with [`crate::Criterion::AbsoluteError`], whose leaves are medians;
     /// [`crate::ErrorKind::Shape`] for data of another shape; [`crate::ErrorKind::Interrupted`] or
     /// [`crate::ErrorKind::OutOfMemory`].
-    pub fn with_stored_rows<'d>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        sampling: Sampling,
-        seed: u64,
-        control: &Control,
-    ) -> Result<Forest> {
+    pub fn with_stored_rows<'d>(&self, data: impl Into<Dataset<'d>>, sampling: Sampling, seed: u64) -> Result<Forest> {
         let data = data.into();
+        let control = &data.under();
         self.check_of_all_outputs("stored samples")?;
         data.check_mask()?;
         if let Some(tree) = self.trees.iter().find(|tree| tree.criterion.leaf_values() == LeafValues::Medians) {

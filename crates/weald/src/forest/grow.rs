@@ -16,7 +16,6 @@ use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::Workers;
 use crate::forest::config::ForestConfig;
 use crate::forest::config::Sampling;
-use crate::model::plain_fit;
 use crate::pool;
 use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
@@ -26,11 +25,8 @@ use crate::tree::constraints::MonotonicColumns;
 use crate::tree::growth::grower::{Grower, Sample, TreeTargets};
 use crate::tree::{Tree, fill};
 
-plain_fit!(TreeConfig, Tree);
-plain_fit!(ForestConfig, Forest);
-
 impl TreeConfig {
-    /// Fits one tree to all samples, on `control.n_threads()` threads. The upper nodes are grown on one thread, and the
+    /// Fits one tree to all samples, on the threads of the control. The upper nodes are grown on one thread, and the
     /// subtrees below them in parallel; with `max_leaf_nodes` or constraints, the whole tree is grown on one thread.
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y. Dense X is copied once unless it is
@@ -39,9 +35,10 @@ impl TreeConfig {
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
     /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
-    /// `control` is stopped.
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
+    /// its control is stopped.
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<Tree> {
         let data = data.into();
+        let control = &data.under();
         self.check(&data.outputs())?;
         let observed = data.observed()?;
         self.check_constraints(&data, observed.is_some())?;
@@ -56,27 +53,23 @@ impl TreeConfig {
 }
 
 impl ForestConfig {
-    /// Fits the forest. Trees are grown on `control.n_threads()` threads. See [`TreeConfig::fit_controlled`] about
+    /// Fits the forest. Trees are grown on the threads of the control. See [`TreeConfig::fit`] about
     /// `data`.
     ///
     /// # Errors
-    /// The same as for [`TreeConfig::fit_controlled`].
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
-        self.fit_trees(0..self.n_trees, data, control)
+    /// The same as for [`TreeConfig::fit`].
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<Forest> {
+        self.fit_trees(0..self.n_trees, data)
     }
 
     /// Fits some of the trees of the forest, those with the given indices. Parts that are fitted separately and then
     /// [merged](Forest::merge) in order are equal to the forest that is fitted at once.
     ///
     /// # Errors
-    /// The same as for [`TreeConfig::fit_controlled`].
-    pub fn fit_trees<'d>(
-        &self,
-        trees: Range<usize>,
-        data: impl Into<Dataset<'d>>,
-        control: &Control,
-    ) -> Result<Forest> {
+    /// The same as for [`TreeConfig::fit`].
+    pub fn fit_trees<'d>(&self, trees: Range<usize>, data: impl Into<Dataset<'d>>) -> Result<Forest> {
         let data = data.into();
+        let control = &data.under();
         let outputs = data.outputs();
         self.tree.check(&outputs)?;
         let observed = data.observed()?;
@@ -358,15 +351,14 @@ mod tests {
             // A bootstrap would draw samples by their values, which differ.
             let config = of_kind(Criterion::Variance).n_trees(3).seed(seed).sampling(Sampling::All);
             let config = config.output_projection(projections(d)[projection].clone());
-            let control = Control::default();
             let given = config.clone().output_scaling(scales.clone()).output_weights(of_outputs.clone());
-            let scaled = given.fit_controlled(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
-            let plain = config.fit_controlled(Dataset::new(&x, &multiplied).sample_weight(&weights[..]), &control).unwrap();
+            let scaled = given.fit(Dataset::new(&x, &y).sample_weight(&weights[..])).unwrap();
+            let plain = config.fit(Dataset::new(&x, &multiplied).sample_weight(&weights[..])).unwrap();
             for (a, b) in scaled.trees().iter().zip(plain.trees()) {
                 prop_assert_eq!(&a.nodes, &b.nodes);
                 prop_assert_eq!((&a.impurity, &a.n_node_samples), (&b.impurity, &b.n_node_samples));
             }
-            let (of_scaled, of_plain) = (scaled.predict(&x, &control).unwrap(), plain.predict(&x, &control).unwrap());
+            let (of_scaled, of_plain) = (scaled.predict(&x).unwrap(), plain.predict(&x).unwrap());
             for ((i, j), value) in of_scaled.indexed_iter() {
                 // Products are rounded. They are means of about ten numbers below 7.
                 let expected = of_plain[[i, j]] / factor(j);
@@ -376,9 +368,9 @@ mod tests {
             // Deviations only depend on samples and weights: the forest of repeated samples is the same.
             let rule = config.output_scaling(OutputScaling::Variance);
             let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
-            let by_weight = rule.fit_controlled(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
+            let by_weight = rule.fit(Dataset::new(&x, &y).sample_weight(&weights[..])).unwrap();
             let (x_rows, y_rows) = (x.select(Axis(0), &rows), y.select(Axis(0), &rows));
-            let repeated = rule.fit_controlled((&x_rows, &y_rows), &Control::with_threads(2)).unwrap();
+            let repeated = rule.fit((&x_rows, &y_rows, &Control::with_threads(2))).unwrap();
             for (a, b) in by_weight.trees().iter().zip(repeated.trees()) {
                 prop_assert_eq!(&a.nodes, &b.nodes);
                 prop_assert_eq!(&a.impurity, &b.impurity);
@@ -418,23 +410,10 @@ mod tests {
     fn what_has_no_factors_refuses_them() {
         let (x, y) = (Array2::<f32>::zeros((4, 1)), Array2::from_shape_fn((4, 2), |(i, j)| (i + j) as f64));
         let labels = crate::data::LabelView::try_new(vec![0, 1, 1, 2, 2], vec![0, 1], 2).unwrap();
-        let control = Control::default();
         let poisson = TreeConfig::new(Criterion::Poisson).output_weights(vec![1.0, 2.0]);
-        assert!(poisson.fit_controlled((&x, &y), &control).is_err());
-        assert!(
-            TreeConfig::new(Criterion::Gini)
-                .output_scaling(OutputScaling::Variance)
-                .fit_controlled((&x, labels), &control)
-                .is_err()
-        );
-        assert!(
-            TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0]).fit_controlled((&x, &y), &control).is_err()
-        );
-        assert!(
-            TreeConfig::new(Criterion::Variance)
-                .output_scaling(vec![1.0, 2.0])
-                .fit_controlled((&x, &y), &control)
-                .is_ok()
-        );
+        assert!(poisson.fit((&x, &y)).is_err());
+        assert!(TreeConfig::new(Criterion::Gini).output_scaling(OutputScaling::Variance).fit((&x, labels)).is_err());
+        assert!(TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0]).fit((&x, &y)).is_err());
+        assert!(TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0, 2.0]).fit((&x, &y)).is_ok());
     }
 }

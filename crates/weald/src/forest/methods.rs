@@ -53,15 +53,11 @@ macro_rules! forest_methods {
             /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`]
             /// if it has values that are not finite, [`crate::ErrorKind::Interrupted`] or
             /// [`crate::ErrorKind::OutOfMemory`].
-            pub fn predict<'x>(
-                &self,
-                x: impl Into<crate::data::Matrix<'x>>,
-                control: &crate::control::Control,
-            ) -> crate::error::Result<ndarray::Array2<f64>> {
-                let x = x.into();
+            pub fn predict<'x>(&self, x: impl Into<crate::Query<'x>>) -> crate::error::Result<ndarray::Array2<f64>> {
+                let crate::Query { x, control } = &x.into();
                 let (n, width) = (x.n_samples(), self.outputs.width());
                 let mut scores = crate::error::Purpose("predictions").zeros(n, width)?;
-                self.predict_into_of(&x, &mut scores, control)?;
+                self.predict_into_of(x, &mut scores, control)?;
                 Ok(crate::model::into_array(scores, n, width))
             }
 
@@ -73,23 +69,20 @@ macro_rules! forest_methods {
             /// width. After an error, `out` may be partly written.
             pub fn predict_into<'x>(
                 &self,
-                x: impl Into<crate::data::Matrix<'x>>,
+                x: impl Into<crate::Query<'x>>,
                 out: &mut [f64],
-                control: &crate::control::Control,
             ) -> crate::error::Result<()> {
-                self.predict_into_of(&x.into(), out, control)
+                let crate::Query { x, control } = &x.into();
+                self.predict_into_of(x, out, control)
             }
 
             /// Returns the node index of the leaf that each sample reaches in each tree, (n_samples, n_trees).
             ///
             /// # Errors
             /// The same as for `predict`.
-            pub fn apply<'x>(
-                &self,
-                x: impl Into<crate::data::Matrix<'x>>,
-                control: &crate::control::Control,
-            ) -> crate::error::Result<ndarray::Array2<u32>> {
-                self.apply_of(&x.into(), control)
+            pub fn apply<'x>(&self, x: impl Into<crate::Query<'x>>) -> crate::error::Result<ndarray::Array2<u32>> {
+                let crate::Query { x, control } = &x.into();
+                self.apply_of(x, control)
             }
 
             /// Returns the means that are positive and at least `floor`. They have the same bits as those of `predict`,
@@ -102,12 +95,12 @@ macro_rules! forest_methods {
             /// The same as for `predict`, and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
             pub fn predict_at_least<'x>(
                 &self,
-                x: impl Into<crate::data::Matrix<'x>>,
+                x: impl Into<crate::Query<'x>>,
                 floor: f64,
-                control: &crate::control::Control,
             ) -> crate::error::Result<crate::model::SparseScores> {
+                let crate::Query { x, control } = &x.into();
                 let n_trees = self.trees.len() as f64;
-                self.at_least_of(&x.into(), floor, |_, _| true, |_| n_trees, control)
+                self.at_least_of(x, floor, |_, _| true, |_| n_trees, control)
             }
 
             /// Returns predictions for the samples to which the forest was fitted, each by the trees that did not draw
@@ -122,9 +115,9 @@ macro_rules! forest_methods {
                 &self,
                 config: &$config,
                 data: impl Into<crate::data::Dataset<'d>>,
-                control: &crate::control::Control,
             ) -> crate::error::Result<crate::forest::Oob> {
                 let data = data.into();
+                let control = &data.under();
                 if let Some(found) = self.oob_by_output(config, &data, control)? {
                     return Ok(found);
                 }
@@ -156,9 +149,9 @@ macro_rules! forest_methods {
                 config: &$config,
                 data: impl Into<crate::data::Dataset<'d>>,
                 floor: f64,
-                control: &crate::control::Control,
             ) -> crate::error::Result<crate::forest::SparseOob> {
                 let data = data.into();
+                let control = &data.under();
                 if let Some(found) = self.oob_by_output(config, &data, control)? {
                     return found.at_least(floor);
                 }

@@ -6,7 +6,7 @@ use ndarray::Array2;
 use super::Forest;
 use super::bootstrap::{Population, Urn, tree_key};
 use crate::control::Control;
-use crate::data::{Dataset, Matrix};
+use crate::data::{Dataset, Matrix, Query};
 use crate::error::{Error, Purpose, Result};
 use crate::forest::config::{ForestConfig, Sampling};
 use crate::model::{SparseScores, into_array, means};
@@ -115,10 +115,10 @@ impl Forest {
     ///
     /// # Errors
     /// The same as for [`Forest::predict`], and [`crate::ErrorKind::Unsupported`] for trees of one output each.
-    pub fn spread<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        let x = x.into();
-        let means = self.predict(x.clone(), control)?;
-        self.spread_of(&x, &means, |_, _| true, |_| self.n_trees() as f64, control)
+    pub fn spread<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        let means = self.predict((x.clone(), control))?;
+        self.spread_of(x, &means, |_, _| true, |_| self.n_trees() as f64, control)
     }
 
     /// Returns the predictions of [`Forest::oob_predict`], and the standard deviation over the trees that did not draw
@@ -126,13 +126,9 @@ impl Forest {
     ///
     /// # Errors
     /// The same as for [`Forest::oob_predict`] and [`Forest::spread`].
-    pub fn oob_spread<'d>(
-        &self,
-        config: &ForestConfig,
-        data: impl Into<Dataset<'d>>,
-        control: &Control,
-    ) -> Result<(Oob, Array2<f64>)> {
+    pub fn oob_spread<'d>(&self, config: &ForestConfig, data: impl Into<Dataset<'d>>) -> Result<(Oob, Array2<f64>)> {
         let data = data.into();
+        let control = &data.under();
         let unseen = self.unseen(config, &data, control)?;
         let Oob { scores, n_trees } = self.oob_of(data.x(), &unseen, control)?;
         let counts = |row: usize, tree: usize| unseen.has(row, tree);
@@ -193,15 +189,14 @@ mod tests {
                     let oob = forest
                         .oob_predict(
                             &config,
-                            Dataset::new(&x, &y).sample_weight(weights),
-                            &Control::with_threads(n_threads),
+                            Dataset::new(&x, &y).sample_weight(weights).control(&Control::with_threads(n_threads)),
                         )
                         .unwrap();
                     let control = Control::with_threads(n_threads);
                     let data = Dataset::new(&x, &y).sample_weight(weights);
-                    let (of_spread, spread) = forest.oob_spread(&config, data, &control).unwrap();
+                    let (of_spread, spread) = forest.oob_spread(&config, (&data, &control)).unwrap();
                     assert_eq!((of_spread.n_trees, spread), (oob.n_trees.clone(), deviations.clone()));
-                    assert_eq!(forest.spread(&x, &control).unwrap(), of_all);
+                    assert_eq!(forest.spread((&x, &control)).unwrap(), of_all);
                     for i in 0..n {
                         let votes = draws.iter().filter(|draw| draw[i] == 0).count();
                         assert_eq!(oob.n_trees[i] as usize, votes);
@@ -217,9 +212,8 @@ mod tests {
                         let found = forest
                             .oob_at_least(
                                 &config,
-                                Dataset::new(&x, &y).sample_weight(weights),
+                                Dataset::new(&x, &y).sample_weight(weights).control(&Control::with_threads(n_threads)),
                                 floor,
-                                &Control::with_threads(n_threads),
                             )
                             .unwrap();
                         assert_eq!(found.n_trees, oob.n_trees);
@@ -238,9 +232,7 @@ mod tests {
         let y = Targets::Real(numbers.view());
         let config = ForestConfig::extra_trees(Criterion::Gini);
         let x = Matrix::from(&rows.c_order);
-        let oob = forest
-            .oob_predict(&config, Dataset::new(&x, &y).sample_weight(&[1.0, 0.0, 2.0][..]), &Control::default())
-            .unwrap();
+        let oob = forest.oob_predict(&config, Dataset::new(&x, &y).sample_weight(&[1.0, 0.0, 2.0][..])).unwrap();
         assert_eq!(oob.n_trees, [0, forest.n_trees() as u32, 0]);
         assert!(oob.scores[[0, 0]].is_nan() && oob.scores[[1, 0]].is_finite());
     }
@@ -253,13 +245,9 @@ mod tests {
         let y = Targets::Real(numbers.view());
         let x = Matrix::from(&rows.c_order);
         let mut config = ForestConfig::random_forest(Criterion::Gini);
-        let control = Control::default();
-        let error = forest.oob_predict(&config, Dataset::new(&x, &y).sample_weight(&[1.0][..]), &control).unwrap_err();
+        let error = forest.oob_predict(&config, Dataset::new(&x, &y).sample_weight(&[1.0][..])).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Shape { what: "sample_weight", expected: 3, got: 1 });
         config.sampling = Sampling::WithoutReplacement(4);
-        assert!(matches!(
-            forest.oob_predict(&config, (&x, &y), &control).unwrap_err().kind(),
-            ErrorKind::Invalid { .. }
-        ));
+        assert!(matches!(forest.oob_predict(&config, (&x, &y)).unwrap_err().kind(), ErrorKind::Invalid { .. }));
     }
 }

@@ -4,10 +4,10 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use super::Forest;
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs, Query};
 use crate::error::Result;
 use crate::loss::Link;
-use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Terms, TopK, means};
+use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Summed, Terms, TopK, means};
 use crate::tree::Tree;
 
 impl Forest {
@@ -76,8 +76,9 @@ impl Forest {
     /// # Errors
     /// The same as for [`Forest::predict`], and [`crate::ErrorKind::TooMany`] when the trees have 2³² nodes or more in
     /// total.
-    pub fn decision_path<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<DecisionPath> {
-        self.additive()?.decision_path(&x.into(), control)
+    pub fn decision_path<'x>(&self, x: impl Into<Query<'x>>) -> Result<DecisionPath> {
+        let Query { x, control } = &x.into();
+        self.additive()?.decision_path(x, control)
     }
 
     /// Returns the mean over trees of [`Tree::partial_dependence`], (n_points, width of the outputs). The bits are the
@@ -92,6 +93,12 @@ impl Forest {
         control: &Control,
     ) -> Result<Array2<f64>> {
         self.additive()?.partial_dependence(features, points, control)
+    }
+}
+
+impl Summed for Forest {
+    fn summed(&self) -> Result<Additive<'_>> {
+        self.additive()
     }
 }
 
@@ -115,16 +122,18 @@ impl Tree {
     ///
     /// # Errors
     /// The same as for [`Forest::predict`].
-    pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        self.additive().predict(&x.into(), control)
+    pub fn predict<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        self.additive().predict(x, control)
     }
 
     /// Returns the node index of the leaf that each sample reaches, (n_samples,).
     ///
     /// # Errors
     /// The same as for [`Forest::predict`].
-    pub fn apply<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array1<u32>> {
-        let (ids, _) = self.additive().apply(&x.into(), control)?.into_raw_vec_and_offset();
+    pub fn apply<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array1<u32>> {
+        let Query { x, control } = &x.into();
+        let (ids, _) = self.additive().apply(x, control)?.into_raw_vec_and_offset();
         Ok(ids.into())
     }
 
@@ -132,15 +141,17 @@ impl Tree {
     ///
     /// # Errors
     /// The same as for [`Forest::predict`].
-    pub fn decision_path<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<DecisionPath> {
-        self.additive().decision_path(&x.into(), control)
+    pub fn decision_path<'x>(&self, x: impl Into<Query<'x>>) -> Result<DecisionPath> {
+        let Query { x, control } = &x.into();
+        self.additive().decision_path(x, control)
     }
 
     /// Returns the `k` columns with the largest value for each sample: [`Forest::predict_topk`] for one tree.
     ///
     /// # Errors
     /// The same as for [`Forest::predict_topk`].
-    pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
-        self.additive().topk(&x.into(), k, RankBy::Scores, None, control)
+    pub fn predict_topk<'x>(&self, x: impl Into<Query<'x>>, k: usize) -> Result<TopK> {
+        let Query { x, control } = &x.into();
+        self.additive().topk(x, k, RankBy::Scores, None, control)
     }
 }

@@ -28,8 +28,9 @@ impl Forest {
     ///
     /// # Errors
     /// The same as for [`crate::Tree::prune_reduced_error`].
-    pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
+    pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<Forest> {
         let data = data.into();
+        let control = &data.under();
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
         if self.by_output {

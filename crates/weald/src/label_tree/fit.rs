@@ -11,13 +11,10 @@ use crate::control::Control;
 use crate::data::{Dataset, Outputs};
 use crate::error::{Error, Purpose, Result};
 use crate::linear::{Block, Kept, LinearConfig, Lists, Samples, Source, Task, by_column, n_blocks};
-use crate::model::plain_fit;
 use crate::pool;
 use crate::rng::{GOLDEN, Key, mix};
 
 const PURPOSE: Purpose = Purpose("the nodes of a label tree");
-
-plain_fit!(LabelTreeConfig, LabelTreeModel);
 
 /// Purpose of the key of clusters.
 const CLUSTERS: u64 = u64::from_be_bytes(*b"labels\0\0");
@@ -26,7 +23,7 @@ const CLUSTERS: u64 = u64::from_be_bytes(*b"labels\0\0");
 const NOWHERE: u32 = u32::MAX;
 
 impl LabelTreeConfig {
-    /// Fits the model, on `control.n_threads()` threads.
+    /// Fits the model, on the threads of the control.
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), without NaN and categories, and y: labels, or one
     /// output of classes, each of which is then a label. Some cells of y may be unknown. A node is fitted to the samples whose
@@ -43,23 +40,24 @@ impl LabelTreeConfig {
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
     /// [`crate::ErrorKind::Unsupported`] if y has numbers or several outputs of classes, [`crate::ErrorKind::OutOfMemory`] when there is not
-    /// enough memory, and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    /// enough memory, and [`crate::ErrorKind::Interrupted`] when its control is stopped.
     ///
     /// ```
-    /// use weald::{Control, LabelTreeConfig, LabelView, Matrix};
+    /// use weald::{LabelTreeConfig, LabelView, Matrix};
     ///
     /// // Four documents over five words (CSR), and their tags out of three (CSR without values).
     /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
     /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
     /// let config = LabelTreeConfig::default().c(10.0).max_leaf_labels(1);
     /// let model = config.fit((&x, y))?;
-    /// let best = model.predict_topk(&x, 1, &Control::default())?;
+    /// let best = model.predict_topk(&x, 1)?;
     /// assert_eq!(best.indices.column(0).to_vec(), [0, 0, 2, 2]);
     /// # Ok::<(), weald::Error>(())
     /// ```
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<LabelTreeModel> {
-        let of_nodes = self.of_nodes()?;
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<LabelTreeModel> {
         let data = data.into();
+        let control = &data.under();
+        let of_nodes = self.of_nodes()?;
         let (outputs, n_features) = (data.outputs(), data.n_features());
         check_outputs(&outputs)?;
         let n_labels = outputs.width();

@@ -39,13 +39,14 @@
 //! | `routes` | which samples reach which nodes during the fit |
 //! | `fit` | the columns of all nodes |
 //! | `tree` | the fitted tree |
-//! | `beam`, `predict` | the labels of a tree for a sample; means over the trees |
+//! | `beam`, `predict`, `one_sample` | the labels of a tree for a sample; means over the trees |
 
 mod arrays;
 mod beam;
 mod clustering;
 mod config;
 mod fit;
+mod one_sample;
 mod plan;
 mod points;
 mod predict;
@@ -58,6 +59,7 @@ use std::sync::Arc;
 
 pub(crate) use beam::SHARE_OF_PATH;
 pub use config::LabelTreeConfig;
+pub(crate) use one_sample::OfLabelTrees;
 pub use tree::LabelTree;
 
 use crate::data::Outputs;

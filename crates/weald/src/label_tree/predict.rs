@@ -4,10 +4,10 @@ use super::LabelTreeModel;
 use super::beam::Beam;
 use crate::centroid::Vectors;
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs, Query};
 use crate::elementary::{exp, ln};
 use crate::error::{Error, Purpose, Result};
-use crate::model::{Ranking, SparseScores, TopK, best_columns, check_topk, into_array};
+use crate::model::{Places, Ranking, SparseScores, TopK, best_columns, check_topk, into_array};
 use crate::pool;
 
 const PURPOSE: Purpose = Purpose("the scores of samples");
@@ -36,8 +36,17 @@ impl LabelTreeModel {
     /// # Errors
     /// Returns [`crate::ErrorKind::Shape`] or [`crate::ErrorKind::Invalid`] if X is not valid,
     /// [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
-    pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<SparseScores> {
-        self.sparse(&x.into(), |_, score| Some(score), control)
+    pub fn predict_scores<'x>(&self, x: impl Into<Query<'x>>) -> Result<SparseScores> {
+        let Query { x, control } = &x.into();
+        self.sparse(x, |score, _| Some(score), control)
+    }
+
+    /// Returns the probabilities of the labels that the search finds: [`LabelTreeModel::predict_at_least`] with the floor 0.
+    ///
+    /// # Errors
+    /// The same as for [`LabelTreeModel::predict_scores`].
+    pub fn predict<'x>(&self, x: impl Into<Query<'x>>) -> Result<SparseScores> {
+        self.predict_at_least(x, 0.0)
     }
 
     /// Returns the probabilities that are positive and at least `floor`: the exponentials of
@@ -46,21 +55,17 @@ impl LabelTreeModel {
     ///
     /// # Errors
     /// The same as for [`LabelTreeModel::predict_scores`].
-    pub fn predict_at_least<'x>(
-        &self,
-        x: impl Into<Matrix<'x>>,
-        floor: f64,
-        control: &Control,
-    ) -> Result<SparseScores> {
-        let kept = |unit: &Unit, score| Some(unit.probability(score)).filter(|p| *p > 0.0 && *p >= floor);
-        self.sparse(&x.into(), kept, control)
+    pub fn predict_at_least<'x>(&self, x: impl Into<Query<'x>>, floor: f64) -> Result<SparseScores> {
+        let Query { x, control } = &x.into();
+        let kept = |_, probability| Some(probability).filter(|p| *p > 0.0 && *p >= floor);
+        self.sparse(x, kept, control)
     }
 
-    /// Returns what `of` keeps of the scores.
+    /// Returns what `of` keeps of the scores and the probabilities.
     fn sparse(
         &self,
         x: &Matrix<'_>,
-        of: impl Fn(&Unit, f64) -> Option<f64> + Sync,
+        of: impl Fn(f64, f64) -> Option<f64> + Sync,
         control: &Control,
     ) -> Result<SparseScores> {
         let x = self.prepared(x, control)?;
@@ -70,17 +75,12 @@ impl LabelTreeModel {
             let mut found = SparseScores::empty()?;
             for row in block * AT_ONCE..n.min((block + 1) * AT_ONCE) {
                 control.check()?;
-                search.find(x.of(row as u32))?;
-                search.found.sort_unstable_by_key(|&(label, ..)| label);
-                let unit = search.unit();
-                for (score, label) in search.scores() {
-                    if let Some(value) = of(&unit, score) {
-                        PURPOSE.push(&mut found.columns, label)?;
-                        PURPOSE.push(&mut found.values, value)?;
-                    }
-                }
+                search.each(self, x.of(row as u32), |label, score, probability| {
+                    let Some(value) = of(score, probability) else { return Ok(()) };
+                    PURPOSE.push(&mut found.columns, label)?;
+                    PURPOSE.push(&mut found.values, value)
+                })?;
                 PURPOSE.push(&mut found.ptr, found.columns.len())?;
-                search.forget();
             }
             Ok(found)
         })?;
@@ -98,27 +98,13 @@ impl LabelTreeModel {
         pool::for_each(
             control.n_threads(),
             labels.chunks_mut(AT_ONCE * k).zip(values.chunks_mut(AT_ONCE * k)).enumerate(),
-            || Ok((Ranking::new(width, excluded)?, Search::new(self)?, Vec::new())),
-            |(ranking, search, listed), (block, (labels, values))| {
+            || Ok((Ranking::new(width, excluded)?, Search::new(self)?)),
+            |(ranking, search), (block, (labels, values))| {
                 let places = labels.chunks_exact_mut(k).zip(values.chunks_exact_mut(k));
-                for (row, (labels, values)) in (block * AT_ONCE..).zip(places) {
+                for (row, places) in (block * AT_ONCE..).zip(places) {
                     control.check()?;
-                    search.find(x.of(row as u32))?;
-                    let unit = search.unit();
-                    listed.clear();
-                    PURPOSE.extend(listed, search.scores())?;
-                    if listed.len() < k + excluded.map_or(0, |excluded| n_excluded(excluded, row)) {
-                        for label in (0..width as u32).filter(|&label| !search.is_found(label)) {
-                            let last = if has_samples[label as usize] { f64::MIN } else { f64::NEG_INFINITY };
-                            PURPOSE.push(listed, (last, label))?;
-                        }
-                    }
-                    ranking.rank_with_zeros(row, listed.iter().copied(), std::iter::empty(), (labels, &mut *values))?;
-                    let is_label = labels.iter().map(|label| *label != TopK::NONE);
-                    for (value, _) in values.iter_mut().zip(is_label).filter(|(_, is_label)| *is_label) {
-                        *value = unit.probability(*value);
-                    }
-                    search.forget();
+                    let least = k + excluded.map_or(0, |excluded| n_excluded(excluded, row));
+                    search.best(self, x.of(row as u32), (row, least), &has_samples, ranking, places)?;
                 }
                 Ok(())
             },
@@ -127,7 +113,7 @@ impl LabelTreeModel {
     }
 
     /// Returns whether each label is in a leaf: whether samples of the fit had it.
-    fn has_samples(&self) -> Result<Vec<bool>> {
+    pub(super) fn has_samples(&self) -> Result<Vec<bool>> {
         let mut found = PURPOSE.filled(false, self.n_labels())?;
         if let Some(tree) = self.trees.first() {
             let leaves = (0..tree.n_nodes()).filter_map(|node| tree.labels(node));
@@ -169,25 +155,71 @@ fn n_excluded(excluded: &LabelView<'_>, row: usize) -> usize {
 /// A label, the largest logarithm in the trees, and the sum of what they are the logarithms of, divided by the largest one.
 type Found = (u32, f64, f64);
 
-/// The labels that all trees find for a sample.
+/// The labels that all trees of a model find for a sample.
 #[derive(Debug)]
-struct Search<'s> {
-    model: &'s LabelTreeModel,
+pub(super) struct Search {
     beam: Beam,
     found: Vec<Found>,
+    listed: Vec<(f64, u32)>,
     /// The place of each label among those that were found first.
     place: Vec<u32>,
 }
 
-impl<'s> Search<'s> {
-    fn new(model: &'s LabelTreeModel) -> Result<Self> {
+impl Search {
+    pub(super) fn new(model: &LabelTreeModel) -> Result<Self> {
         let place = PURPOSE.filled(NOT_FOUND, model.n_labels())?;
-        Ok(Search { model, beam: Beam::default(), found: Vec::new(), place })
+        Ok(Search { beam: Beam::default(), found: Vec::new(), listed: Vec::new(), place })
+    }
+
+    /// Calls `each` with the labels of a sample that are found, in increasing order, their scores and their probabilities.
+    pub(super) fn each(
+        &mut self,
+        model: &LabelTreeModel,
+        sample: (&[u32], &[f32]),
+        mut each: impl FnMut(u32, f64, f64) -> Result<()>,
+    ) -> Result<()> {
+        self.find(model, sample)?;
+        self.found.sort_unstable_by_key(|&(label, ..)| label);
+        let unit = self.unit(model);
+        self.scores(model).try_for_each(|(score, label)| each(label, score, unit.probability(score)))?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Writes the best labels of sample `row` and their probabilities. If fewer than `least` are found, others follow.
+    pub(super) fn best(
+        &mut self,
+        model: &LabelTreeModel,
+        sample: (&[u32], &[f32]),
+        (row, least): (usize, usize),
+        has_samples: &[bool],
+        ranking: &mut Ranking<'_>,
+        (labels, values): Places<'_>,
+    ) -> Result<()> {
+        self.find(model, sample)?;
+        let unit = self.unit(model);
+        let mut listed = std::mem::take(&mut self.listed);
+        listed.clear();
+        PURPOSE.extend(&mut listed, self.scores(model))?;
+        if listed.len() < least {
+            for (label, has_samples) in (0..).zip(has_samples).filter(|(label, _)| !self.is_found(*label)) {
+                let last = if *has_samples { f64::MIN } else { f64::NEG_INFINITY };
+                PURPOSE.push(&mut listed, (last, label))?;
+            }
+        }
+        ranking.rank_with_zeros(row, listed.iter().copied(), std::iter::empty(), (labels, &mut *values))?;
+        let is_label = labels.iter().map(|label| *label != TopK::NONE);
+        for (value, _) in values.iter_mut().zip(is_label).filter(|(_, is_label)| *is_label) {
+            *value = unit.probability(*value);
+        }
+        self.listed = listed;
+        self.forget();
+        Ok(())
     }
 
     /// Finds the labels of a sample.
-    fn find(&mut self, sample: (&[u32], &[f32])) -> Result<()> {
-        let Search { model, beam, found, place } = self;
+    fn find(&mut self, model: &LabelTreeModel, sample: (&[u32], &[f32])) -> Result<()> {
+        let Search { beam, found, place, .. } = self;
         for tree in &model.trees {
             beam.search(tree, sample, model.beam_width, |label, log| {
                 let place = &mut place[label as usize];
@@ -207,18 +239,18 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the scores and the labels that were found: the logarithm of the mean over the trees.
-    fn scores(&self) -> impl ExactSizeIterator<Item = (f64, u32)> + Clone {
-        let n_trees = self.model.trees.len() as f64;
+    fn scores(&self, model: &LabelTreeModel) -> impl ExactSizeIterator<Item = (f64, u32)> + Clone {
+        let n_trees = model.trees.len() as f64;
         self.found.iter().map(move |&(label, largest, sum)| (largest + ln(sum / n_trees), label))
     }
 
     /// Returns what makes probabilities of the scores.
-    fn unit(&mut self) -> Unit {
-        match self.model.outputs {
+    fn unit(&mut self, model: &LabelTreeModel) -> Unit {
+        match model.outputs {
             Outputs::Classes { .. } => {
                 // Sums follow the order of classes.
                 self.found.sort_unstable_by_key(|&(label, ..)| label);
-                let scores = self.scores().map(|(score, _)| score);
+                let scores = self.scores(model).map(|(score, _)| score);
                 let largest = scores.clone().fold(f64::NEG_INFINITY, f64::max);
                 Unit { largest, sum: scores.map(|score| exp(score - largest)).sum() }
             }

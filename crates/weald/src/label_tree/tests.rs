@@ -33,7 +33,7 @@ fn configs() -> impl Strategy<Value = LabelTreeConfig> {
 
 impl Data {
     fn trees_as(&self, config: &LabelTreeConfig, x: &Matrix<'_>, n_threads: usize) -> LabelTreeModel {
-        config.fit_controlled(self.data(x), &Control::with_threads(n_threads)).unwrap()
+        config.fit(self.data(x).control(&Control::with_threads(n_threads))).unwrap()
     }
 
     fn trees(&self, config: &LabelTreeConfig) -> LabelTreeModel {
@@ -222,10 +222,10 @@ proptest! {
         let model = data.trees(&config).with_beam_width(width).unwrap();
         let all = data.trees(&config).with_beam_width(1000).unwrap();
         let control = Control::with_threads(2);
-        let (scores, of_all) = (model.predict_scores(&data.x, &control), all.predict_scores(&data.x, &control));
+        let (scores, of_all) = (model.predict_scores((&data.x, &control)), all.predict_scores((&data.x, &control)));
         let (scores, of_all) = (scores.unwrap(), of_all.unwrap());
         for floor in [0.0, 0.4] {
-            let proba = all.predict_at_least(&data.x, floor, &control).unwrap();
+            let proba = all.predict_at_least((&data.x, &control), floor).unwrap();
             for i in 0..data.x.nrows() {
                 let kept = |score: &f64| Some(exp(*score)).filter(|p| *p > 0.0 && *p >= floor);
                 let expected: Vec<_> = row(&of_all, i, model.n_labels()).iter().map(|s| s.as_ref().and_then(kept)).collect();
@@ -248,10 +248,10 @@ proptest! {
     fn the_best_labels_are_a_sort_of_all_scores(data in data(), config in configs(), excluded in 0u32..14) {
         let (d, control) = (data.y.ncols(), Control::with_threads(2));
         let model = data.trees(&config);
-        let scores = model.predict_scores(&data.x, &control).unwrap();
+        let scores = model.predict_scores((&data.x, &control)).unwrap();
         let excluded = (excluded as usize) < d && excluded > 0;
         let excluded = excluded.then(|| LabelView::try_new(vec![0, 1], vec![d as u32 - 1], d).unwrap());
-        let top = model.predict_topk_excluding(&data.x, d, excluded.as_ref(), &control).unwrap();
+        let top = model.predict_topk_excluding((&data.x, &control), d, excluded.as_ref()).unwrap();
         for i in 0..data.x.nrows() {
             let row = row(&scores, i, d);
             let mut order: Vec<u32> = (0..d as u32).filter(|&l| excluded.is_none() || l as usize != d - 1).collect();
@@ -286,8 +286,8 @@ proptest! {
         let expected = as_labels.trees(&config);
         prop_assert_eq!(found.trees(), expected.trees());
         prop_assert_eq!(found.n_labels(), k as usize);
-        let scores = expected.predict_scores(&data.x, &control).unwrap();
-        let proba = found.predict_at_least(&data.x, 0.0, &control).unwrap();
+        let scores = expected.predict_scores((&data.x, &control)).unwrap();
+        let proba = found.predict_at_least((&data.x, &control), 0.0).unwrap();
         for i in 0..data.x.nrows() {
             let (scores, proba) = (row(&scores, i, k as usize), row(&proba, i, k as usize));
             let of = |score: &Option<f64>| score.map_or(0.0, f64::exp);
@@ -331,9 +331,8 @@ proptest! {
         let reversed: Vec<usize> = (0..d).rev().collect();
         let select = |a: &Array2<bool>| a.select(Axis(1), &reversed);
         let turned = Data { y: select(&data.y), unknown: select(&data.unknown), ..data.clone() };
-        let control = Control::default();
-        let scores = data.trees(&config).predict_scores(&data.x, &control).unwrap();
-        let turned = turned.trees(&config).predict_scores(&data.x, &control).unwrap();
+        let scores = data.trees(&config).predict_scores(&data.x).unwrap();
+        let turned = turned.trees(&config).predict_scores(&data.x).unwrap();
         for i in 0..data.x.nrows() {
             let mut other = row(&turned, i, d);
             other.reverse();
@@ -441,7 +440,7 @@ fn labels_with_the_same_samples_are_divided_all_the_same() {
         let model = model.fit((&x, label_view(&y))).unwrap();
         // Halves of 50 labels: 25, 13, 7, 4, 2.
         assert!(model.trees()[0].depth() <= 5);
-        let top = model.predict_topk(&x, 50, &Control::default()).unwrap();
+        let top = model.predict_topk(&x, 50).unwrap();
         assert_eq!(top.scores.iter().filter(|score| **score > 0.0).count(), 100);
     }
 }
@@ -450,9 +449,8 @@ fn labels_with_the_same_samples_are_divided_all_the_same() {
 fn a_model_without_any_label_predicts_none() {
     let (x, y) = (ndarray::array![[1.0f32], [2.0]], Array2::from_elem((2, 3), false));
     let model = LabelTreeConfig::default().fit((&x, label_view(&y))).unwrap();
-    let control = Control::default();
-    assert_eq!(model.predict_scores(&x, &control).unwrap().values.len(), 0);
-    let top = model.predict_topk(&x, 3, &control).unwrap();
+    assert_eq!(model.predict_scores(&x).unwrap().values.len(), 0);
+    let top = model.predict_topk(&x, 3).unwrap();
     assert!(top.scores.iter().all(|score| *score == 0.0));
     assert_eq!(top.indices.row(0).to_vec(), [0, 1, 2]);
 }
@@ -464,7 +462,7 @@ fn margins_that_are_huge_have_finite_scores() {
     let config = LabelTreeConfig::default().features(Features::Given).max_leaf_labels(1).c(10.0).n_trees(2);
     let model = config.fit((&x, label_view(&y))).unwrap();
     let far = ndarray::array![[f32::MAX, f32::MIN], [f32::MIN, f32::MIN]];
-    let scores = model.predict_scores(&far, &Control::default()).unwrap();
+    let scores = model.predict_scores(&far).unwrap();
     assert!(scores.values.iter().all(|score| score.is_finite()));
 }
 
@@ -490,8 +488,8 @@ fn bad_input_is_an_error() {
     let numbers = config().fit((&x, &Targets::Real(ndarray::array![[1.0], [2.0]].view()))).unwrap_err();
     assert!(matches!(numbers.kind(), ErrorKind::Unsupported { what: "y", .. }));
     let model = config().fit((&x, label_view(&y))).unwrap();
-    assert!(model.predict_at_least(&ndarray::array![[1.0f32, 2.0]], 0.0, &Control::default()).is_err());
-    assert!(model.predict_topk(&x, 2, &Control::default()).is_err());
+    assert!(model.predict_at_least(&ndarray::array![[1.0f32, 2.0]], 0.0).is_err());
+    assert!(model.predict_topk(&x, 2).is_err());
     assert!(model.with_beam_width(0).is_err());
 }
 
@@ -502,7 +500,7 @@ fn a_stopped_fit_or_prediction_is_interrupted() {
     let config = LabelTreeConfig::default().max_leaf_labels(1);
     let model = config.fit((&x, label_view(&y))).unwrap();
     control.stop();
-    let stopped = config.fit_controlled((&x, label_view(&y)), &control).unwrap_err();
+    let stopped = config.fit((&x, label_view(&y), &control)).unwrap_err();
     assert_eq!(stopped.kind(), &ErrorKind::Interrupted);
-    assert_eq!(model.predict_topk(&x, 1, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(model.predict_topk((&x, &control), 1).unwrap_err().kind(), &ErrorKind::Interrupted);
 }

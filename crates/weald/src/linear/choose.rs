@@ -100,35 +100,32 @@ pub struct Choice {
 
 impl Choice {
     /// Fits the chosen model to the data of the choice. It has the calibration of the choice, so that no part of the
-    /// samples is fitted again; otherwise it is that of [`LinearConfig::fit_controlled`].
+    /// samples is fitted again; otherwise it is that of [`LinearConfig::fit`].
     ///
     /// # Errors
-    /// The same as for [`LinearConfig::fit_controlled`].
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<LinearModel> {
-        self.fit_columns(data, 0..usize::MAX, control)
+    /// The same as for [`LinearConfig::fit`].
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<LinearModel> {
+        self.fit_columns(data, 0..usize::MAX)
     }
 
     /// Fits some columns of the chosen model to the data of the choice: see [`LinearConfig::fit_columns`].
     ///
     /// # Errors
-    /// The same as for [`LinearConfig::fit_controlled`].
-    pub fn fit_columns<'d>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        columns: Range<usize>,
-        control: &Control,
-    ) -> Result<LinearModel> {
-        self.config.fit_with(data, columns, |_| Ok(self.calibration.clone()), control)
+    /// The same as for [`LinearConfig::fit`].
+    pub fn fit_columns<'d>(&self, data: impl Into<Dataset<'d>>, columns: Range<usize>) -> Result<LinearModel> {
+        self.config.fit_with(data, columns, |_, _| Ok(self.calibration.clone()))
     }
 
     /// Returns the models without each of the folds of the choice, fitted with the chosen parameters to its data. They have
     /// its calibration. Those that the choice has fitted, up to some 20 000 samples all of them, are not fitted again.
     ///
     /// # Errors
-    /// The same as for [`LinearConfig::fit_controlled`], and [`crate::ErrorKind::Shape`] if `data` has another number of
+    /// The same as for [`LinearConfig::fit`], and [`crate::ErrorKind::Shape`] if `data` has another number of
     /// samples than the data of the choice.
-    pub fn fold_models<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<FoldModels> {
-        Source::with(&data.into(), control, |source| {
+    pub fn fold_models<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<FoldModels> {
+        let data = data.into();
+        let control = &data.under();
+        Source::with(&data, control, |source| {
             let n_samples = source.data.n_samples();
             if n_samples != self.folds.len() {
                 return Err(Error::shape("X", self.folds.len(), n_samples));
@@ -177,24 +174,25 @@ impl LinearConfig {
     /// calibration. With fewer than 3 000 samples, candidates are fitted without each fold.
     ///
     /// # Errors
-    /// The same as for [`LinearConfig::fit_controlled`], and [`crate::ErrorKind::Invalid`] if the grid is empty or has
+    /// The same as for [`LinearConfig::fit`], and [`crate::ErrorKind::Invalid`] if the grid is empty or has
     /// fewer than two folds.
     ///
     /// ```
-    /// use weald::{Control, Grid, LabelView, LinearConfig, Matrix};
+    /// use weald::{Grid, LabelView, LinearConfig, Matrix};
     ///
     /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
     /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
-    /// let control = Control::default();
-    /// let choice = LinearConfig::default().choose((&x, y.clone()), &Grid::default(), &control)?;
+    /// let choice = LinearConfig::default().choose((&x, y.clone()), &Grid::default())?;
     /// assert!(choice.candidates.iter().any(|tried| tried.c == choice.config.c));
-    /// let model = choice.fit_controlled((&x, y), &control)?;
-    /// assert_eq!(model.predict_proba(&x, &control)?.dim(), (4, 3));
+    /// let model = choice.fit((&x, y))?;
+    /// assert_eq!(model.predict(&x)?.dim(), (4, 3));
     /// # Ok::<(), weald::Error>(())
     /// ```
-    pub fn choose<'d>(&self, data: impl Into<Dataset<'d>>, grid: &Grid, control: &Control) -> Result<Choice> {
+    pub fn choose<'d>(&self, data: impl Into<Dataset<'d>>, grid: &Grid) -> Result<Choice> {
+        let data = data.into();
+        let control = &data.under();
         let strengths = self.strengths(grid)?;
-        Source::with(&data.into(), control, |source| {
+        Source::with(&data, control, |source| {
             let folds = self.folds(source, grid.n_folds, control)?;
             let looked = Looked::new(source, &folds, COMPARED.max(source.y.n_columns / COMPARED_PART), self.loss)?;
             let narrowed = looked.of(&source.y)?;

@@ -13,19 +13,16 @@ use super::{Calibration, LinearConfig, LinearModel};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Purpose, Result};
-use crate::model::plain_fit;
 use crate::pool;
 use crate::rng::Key;
 
 const PURPOSE: Purpose = Purpose("the columns of a linear model");
 
-plain_fit!(LinearConfig, LinearModel);
-
 /// Purpose of the key of the order of samples.
 const ORDER: u64 = u64::from_be_bytes(*b"linear\0\0");
 
 impl LinearConfig {
-    /// Fits the model, on `control.n_threads()` threads.
+    /// Fits the model, on the threads of the control.
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), without NaN and categories, and y: labels or
     /// classes, of which some cells may be unknown. Each label, each class of an output, and the second of two classes is
@@ -39,21 +36,21 @@ impl LinearConfig {
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
     /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
-    /// `control` is stopped.
+    /// its control is stopped.
     ///
     /// ```
-    /// use weald::{Control, LabelView, LinearConfig, Matrix};
+    /// use weald::{LabelView, LinearConfig, Matrix};
     ///
     /// // Four documents over five words (CSR), and their tags out of three (CSR without values).
     /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
     /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
     /// let model = LinearConfig::default().c(10.0).fit((&x, y))?;
-    /// let best = model.predict_topk(&x, 1, &Control::default())?;
+    /// let best = model.predict_topk(&x, 1)?;
     /// assert_eq!(best.indices.column(0).to_vec(), [0, 0, 2, 2]);
     /// # Ok::<(), weald::Error>(())
     /// ```
-    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<LinearModel> {
-        self.fit_columns(data, 0..usize::MAX, control)
+    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<LinearModel> {
+        self.fit_columns(data, 0..usize::MAX)
     }
 
     /// Fits some columns only, those of `columns` that y has, for [`LinearModel::merge`]. The others have no weights. All else
@@ -61,33 +58,28 @@ impl LinearConfig {
     /// 2 048 columns of y, whichever are fitted.
     ///
     /// # Errors
-    /// Those of [`LinearConfig::fit_controlled`].
+    /// Those of [`LinearConfig::fit`].
     ///
     /// ```
-    /// use weald::{Control, LabelView, LinearConfig, LinearModel, Matrix};
+    /// use weald::{LabelView, LinearConfig, LinearModel, Matrix};
     ///
     /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
     /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
-    /// let (config, control) = (LinearConfig::default(), Control::default());
-    /// let first = config.fit_columns((&x, y.clone()), 0..1, &control)?;
-    /// let others = config.fit_columns((&x, y.clone()), 1..3, &control)?;
+    /// let config = LinearConfig::default();
+    /// let first = config.fit_columns((&x, y.clone()), 0..1)?;
+    /// let others = config.fit_columns((&x, y.clone()), 1..3)?;
     /// assert_eq!(LinearModel::merge(&[(&first, 0..1), (&others, 1..3)])?, config.fit((&x, y))?);
     /// # Ok::<(), weald::Error>(())
     /// ```
-    pub fn fit_columns<'d>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        columns: Range<usize>,
-        control: &Control,
-    ) -> Result<LinearModel> {
-        let calibrated = |source: &Source<'_>| {
+    pub fn fit_columns<'d>(&self, data: impl Into<Dataset<'d>>, columns: Range<usize>) -> Result<LinearModel> {
+        let calibrated = |source: &Source<'_>, control: &Control| {
             if !self.calibration {
                 return Ok(None);
             }
             let folds = self.folds(source, Self::N_FOLDS, control)?;
             Ok(Some(self.calibrated(source, &folds, control)?.0))
         };
-        self.fit_with(data, columns, calibrated, control)
+        self.fit_with(data, columns, calibrated)
     }
 
     /// Fits some columns, with the calibration that `calibrated` returns after the fit.
@@ -95,15 +87,16 @@ impl LinearConfig {
         &self,
         data: impl Into<Dataset<'d>>,
         columns: Range<usize>,
-        calibrated: impl FnOnce(&Source<'_>) -> Result<Option<Calibration>>,
-        control: &Control,
+        calibrated: impl FnOnce(&Source<'_>, &Control) -> Result<Option<Calibration>>,
     ) -> Result<LinearModel> {
         self.check()?;
-        Source::with(&data.into(), control, |source| {
+        let data = data.into();
+        let control = &data.under();
+        Source::with(&data, control, |source| {
             let n_columns = columns.end.min(source.y.n_columns).saturating_sub(columns.start);
             control.expect(n_blocks(n_columns));
             let (mut model, lowest) = self.fit_on(source, &source.y, &columns, |_| true, control)?;
-            model.calibration = calibrated(source)?;
+            model.calibration = calibrated(source, control)?;
             model.lower_columns_without_samples(source, lowest)?;
             Ok(model)
         })

@@ -47,7 +47,7 @@ pub use config::LinearConfig;
 pub use features::Features;
 pub use held_out::FoldModels;
 pub use loss::LinearLoss;
-pub use one_sample::{LinearScorer, LinearScratch};
+pub(crate) use one_sample::OfWeights;
 
 use std::sync::Arc;
 

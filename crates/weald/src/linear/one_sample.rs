@@ -1,12 +1,14 @@
-//! Scores of one sample at a time, for services: what does not depend on the sample is done once.
+//! Scores of one sample after another, for services: what does not depend on the sample is done once.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::LinearModel;
 use crate::centroid::Vectors;
-use crate::error::{Error, Purpose, Result};
+use crate::data::Sample;
+use crate::error::{Purpose, Result};
 use crate::loss::kernels::vector::vectorised;
-use crate::model::Ranking;
+use crate::model::{OneByOne, Ranking, Shape, Wanted};
 
 const PURPOSE: Purpose = Purpose("the weights of a linear model, by feature");
 
@@ -23,52 +25,69 @@ const SPARSITY: usize = 4;
 /// Cells of a dense row that take as long as a weight of a list.
 const CELLS_PER_WEIGHT: usize = 8;
 
-/// A linear model, prepared to score one sample after another. It is immutable: threads may share it, each with a
-/// [`LinearScratch`] of its own.
+/// A linear model, prepared to score one sample after another.
 ///
 /// Weights of features that many columns have are stored once more as dense rows, which are added up in vectors. They take
 /// at most twice the memory of the model's weights.
-///
-/// ```
-/// use std::sync::Arc;
-/// use weald::{Control, LabelView, LinearConfig, LinearScorer, Matrix};
-///
-/// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
-/// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
-/// let model = Arc::new(LinearConfig::default().c(10.0).fit((&x, y))?);
-///
-/// let scorer = LinearScorer::new(Arc::clone(&model))?; // once
-/// let mut scratch = scorer.scratch()?;
-/// // Words 2 and 4, three times and once.
-/// let mut scores = [0.0; 3];
-/// scorer.scores([(2, 3.0), (4, 1.0)].into_iter(), &mut scratch, &mut scores)?;
-/// assert!(model.predict_scores(&x, &Control::default())?.row(2).iter().eq(&scores));
-/// # Ok::<(), weald::Error>(())
-/// ```
 #[derive(Debug)]
-pub struct LinearScorer {
+pub(crate) struct OfWeights {
     model: Arc<LinearModel>,
+    shape: Shape,
     /// The place of the dense row of each feature.
     places: Vec<u32>,
     rows: Vec<f32>,
+    /// The first columns of the classes of each output.
+    starts: Vec<usize>,
 }
 
-/// The memory that a [`LinearScorer`] uses for a sample. It fits scorers of as many features and columns.
 #[derive(Debug)]
-pub struct LinearScratch {
-    n_features: usize,
+struct Scratch {
     /// The prepared sample.
     x: Vectors,
     scores: Vec<f64>,
     ranking: Ranking<'static>,
 }
 
-impl LinearScorer {
-    /// Prepares a model.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::OutOfMemory`].
-    pub fn new(model: Arc<LinearModel>) -> Result<Self> {
+impl OneByOne for OfWeights {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn cost(&self, sample: Sample<'_>) -> usize {
+        let width = self.model.n_columns();
+        let of_feature = |(feature, value): (u32, f32)| match self.places.get(feature as usize) {
+            None => 0,
+            Some(_) if value == 0.0 => 1,
+            Some(&LISTED) => self.model.weights_of(feature as usize).0.len(),
+            Some(_) => width / CELLS_PER_WEIGHT,
+        };
+        sample.entries().map(of_feature).fold(width, usize::saturating_add)
+    }
+
+    fn scratch(&self) -> Result<Box<dyn Any + Send>> {
+        let (n_features, width) = (self.model.n_features(), self.model.n_columns());
+        let (x, scores) = (Vectors::of_one_row(n_features)?, PURPOSE.filled(0.0, width)?);
+        Ok(Box::new(Scratch { x, scores, ranking: Ranking::new(width, None)? }))
+    }
+
+    fn score(&self, sample: Sample<'_>, _: bool, wanted: Wanted<'_>, scratch: &mut dyn Any) -> Result<()> {
+        let Scratch { x, scores, ranking } = scratch.downcast_mut().expect("it is of this model");
+        x.set_row(sample.entries(), self.model.features.preparation(self.model.idf()))?;
+        if let Wanted::Scores(out) = wanted {
+            self.add(x, out);
+            return Ok(());
+        }
+        self.add(x, scores);
+        match wanted {
+            Wanted::Best(columns, values) => ranking.rank(0, scores.iter().copied(), (columns, values))?,
+            Wanted::Predictions(out) | Wanted::Scores(out) => self.model.link().apply(&self.starts, scores, out),
+        }
+        Ok(())
+    }
+}
+
+impl OfWeights {
+    pub(crate) fn new(model: Arc<LinearModel>) -> Result<Self> {
         let (n_features, width) = (model.n_features(), model.n_columns());
         let mut places = PURPOSE.filled(LISTED, n_features)?;
         // The zeros of a row make 0 of a sum that is −0, which is only one that starts there.
@@ -84,109 +103,10 @@ impl LinearScorer {
                 columns.iter().zip(weights).for_each(|(&column, &weight)| row[column as usize] = weight);
             }
         }
-        Ok(LinearScorer { model, places, rows })
-    }
-
-    /// Returns the memory for samples that follow one another.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::OutOfMemory`].
-    pub fn scratch(&self) -> Result<LinearScratch> {
-        Ok(LinearScratch {
-            n_features: self.model.n_features(),
-            x: Vectors::of_one_row(self.model.n_features())?,
-            scores: PURPOSE.filled(0.0, self.model.n_columns())?,
-            ranking: Ranking::new(self.model.n_columns(), None)?,
-        })
-    }
-
-    /// Returns the model.
-    pub fn model(&self) -> &LinearModel {
-        &self.model
-    }
-
-    /// Returns the approximate number of steps for a sample with these features, of which those that the model does not have
-    /// are left out.
-    pub fn cost(&self, features: impl Iterator<Item = u32>) -> usize {
-        let width = self.model.n_columns();
-        let of_feature = |feature: u32| match self.places.get(feature as usize) {
-            None => 0,
-            Some(&LISTED) => self.model.weights_of(feature as usize).0.len(),
-            Some(_) => width / CELLS_PER_WEIGHT,
-        };
-        features.map(of_feature).fold(width, usize::saturating_add)
-    }
-
-    /// Writes the scores of a sample, which has one value for each of these features, in increasing order, and zero for the
-    /// others. The bits are those of [`LinearModel::predict_scores`].
-    ///
-    /// No memory is allocated after the first samples, no thread is started, and the computation cannot be stopped.
-    /// [`LinearScorer::cost`] is its time.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Invalid`] for features that do not increase or that the model does not have and for
-    /// values that are not finite, and [`crate::ErrorKind::Shape`] for another number of scores and for a scratch of another
-    /// number of features or columns. `scores` is then unchanged.
-    pub fn scores(
-        &self,
-        sample: impl Iterator<Item = (u32, f32)> + Clone,
-        scratch: &mut LinearScratch,
-        scores: &mut [f64],
-    ) -> Result<()> {
-        let width = self.model.n_columns();
-        if scores.len() != width {
-            return Err(Error::shape("scores", width, scores.len()));
-        }
-        self.prepare(sample, scratch)?;
-        self.add(&scratch.x, scores);
-        Ok(())
-    }
-
-    /// Writes the columns with the largest scores of a sample, and these scores, as many as there are places. Columns and
-    /// bits are those of [`LinearModel::predict_topk`].
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Shape`] if there are not as many places for scores as for columns, or more than there are
-    /// columns, and the errors of [`LinearScorer::scores`]. The places are then unchanged.
-    pub fn topk(
-        &self,
-        sample: impl Iterator<Item = (u32, f32)> + Clone,
-        scratch: &mut LinearScratch,
-        columns: &mut [u32],
-        scores: &mut [f64],
-    ) -> Result<()> {
-        let width = self.model.n_columns();
-        if columns.len() != scores.len() || columns.len() > width {
-            return Err(Error::shape("the best scores", columns.len().min(width), scores.len()));
-        }
-        self.prepare(sample, scratch)?;
-        let LinearScratch { x, scores: of_columns, ranking, .. } = scratch;
-        if columns.is_empty() {
-            return Ok(());
-        }
-        self.add(x, of_columns);
-        ranking.rank(0, of_columns.iter().copied(), (columns, scores))
-    }
-
-    fn prepare(&self, sample: impl Iterator<Item = (u32, f32)> + Clone, scratch: &mut LinearScratch) -> Result<()> {
-        let mut least = 0;
-        let (n_features, width) = (self.model.n_features(), self.model.n_columns());
-        if scratch.n_features != n_features {
-            return Err(Error::shape("the features of the scratch", n_features, scratch.n_features));
-        }
-        if scratch.scores.len() != width {
-            return Err(Error::shape("the columns of the scratch", width, scratch.scores.len()));
-        }
-        for (feature, value) in sample.clone() {
-            if feature < least || feature as usize >= n_features {
-                return Err(Error::invalid("the sample", feature, "have increasing features of the model"));
-            }
-            if !value.is_finite() {
-                return Err(Error::invalid("the sample", value, "have finite float32 values"));
-            }
-            least = feature + 1;
-        }
-        scratch.x.set_row(sample, self.model.features.preparation(self.model.idf()))
+        let outputs = model.outputs().clone();
+        let starts = outputs.class_starts()?;
+        let shape = Shape { n_features, outputs, n_scores: width, n_ranked: width, takes_missing: false };
+        Ok(OfWeights { model, shape, places, rows, starts })
     }
 
     /// Writes the scores of a prepared sample. Columns do not depend on one another, and each is a sum in the order of features.

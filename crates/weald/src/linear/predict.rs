@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::LinearModel;
 use crate::centroid::Vectors;
 use crate::control::Control;
-use crate::data::Matrix;
+use crate::data::{Matrix, Query};
 use crate::error::{Error, Purpose, Result};
 use crate::model::{best_columns, into_array};
 use crate::pool;
@@ -26,8 +26,9 @@ impl LinearModel {
     /// # Errors
     /// Returns [`crate::ErrorKind::Shape`] or [`crate::ErrorKind::Invalid`] if X is not valid,
     /// [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
-    pub fn decision_function<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f32>> {
-        let x = self.prepared(&x.into(), control)?;
+    pub fn decision_function<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f32>> {
+        let Query { x, control } = &x.into();
+        let x = self.prepared(x, control)?;
         let (n, width) = (x.n_rows(), self.n_columns());
         let mut margins = PURPOSE.zeros(n, width)?;
         self.fill_margins(&x, |row| row as u32, &mut margins, control)?;
@@ -65,8 +66,9 @@ impl LinearModel {
     ///
     /// # Errors
     /// The same as for [`LinearModel::decision_function`].
-    pub fn predict_proba<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        self.to_predictions(self.predict_scores(x, control)?.view(), control)
+    pub fn predict<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        self.to_predictions(self.predict_scores((x, control))?.view(), control)
     }
 
     pub(super) fn prepared(&self, x: &Matrix<'_>, control: &Control) -> Result<Vectors> {

@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use super::LinearModel;
 use crate::centroid::Vectors;
 use crate::control::Control;
-use crate::data::{LabelView, Matrix, Outputs};
+use crate::data::{LabelView, Matrix, Outputs, Query};
 use crate::error::{Error, Purpose, Result};
 use crate::loss::Link;
 use crate::model::{Ranking, TopK, check_topk, into_array};
@@ -50,8 +50,9 @@ impl LinearModel {
     /// # Errors
     /// Returns [`crate::ErrorKind::Shape`] or [`crate::ErrorKind::Invalid`] if X is not valid,
     /// [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
-    pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        let x = self.prepared(&x.into(), control)?;
+    pub fn predict_scores<'x>(&self, x: impl Into<Query<'x>>) -> Result<Array2<f64>> {
+        let Query { x, control } = &x.into();
+        let x = self.prepared(x, control)?;
         let (n, width) = (x.n_rows(), self.n_columns());
         let mut scores = PURPOSE.zeros(n, width)?;
         let at_once = (BLOCK / width).max(1);

@@ -45,12 +45,6 @@ impl Link {
     pub const ALL: [Link; 7] =
         [Link::Identity, Link::Log, Link::Margin, Link::Share, Link::Logistic, Link::OneAgainstRest, Link::Softmax];
 
-    /// The largest score whose exponential is a prediction: that of larger scores is the same.
-    pub const LARGEST_LOG: f64 = LARGEST_LOG;
-
-    /// The distance from 0 and 1 below which [`Link::Share`] maps scores along a hyperbola.
-    pub const BENT: f64 = BENT;
-
     /// Returns the name, as files and exports have it.
     pub fn name(self) -> &'static str {
         match self {
@@ -76,10 +70,10 @@ impl Link {
 }
 
 /// The logarithm of the largest float64, rounded down.
-const LARGEST_LOG: f64 = 709.78;
+pub const LARGEST_LOG: f64 = 709.78;
 
 /// Distance from 0 and 1 below which shares are mapped along a hyperbola.
-const BENT: f64 = 1e-3;
+pub const BENT: f64 = 1e-3;
 
 /// Returns the probability for a score that may leave [0, 1]. It is the score itself, except near the ends of the
 /// interval and outside it, where it follows a branch of a hyperbola. Probabilities are therefore a smooth and

@@ -252,6 +252,7 @@ impl Domain {
 
 /// Bounds on the derivatives of a loss, for every y and score.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Bounds {
     /// Upper bound on |∂ℓ/∂score|.
     pub gradient: f64,
@@ -259,9 +260,17 @@ pub struct Bounds {
     pub curvature: f64,
 }
 
+impl Bounds {
+    /// Returns these bounds on |∂ℓ/∂score| and on the second derivative.
+    pub fn new(gradient: f64, curvature: f64) -> Self {
+        Bounds { gradient, curvature }
+    }
+}
+
 /// The samples of a line search for a step ρ: the loss is evaluated at `scores + ρ · direction`. All arrays have length
 /// n_samples.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct LineProblem<'a> {
     /// The targets y.
     pub y: &'a [f64],

@@ -118,7 +118,7 @@ macro_rules! losses {
 
         impl LossKind {
             /// The table of losses.
-            pub const ALL: &'static [LossRow] = &[$(LossRow {
+            pub(crate) const ALL: &'static [LossRow] = &[$(LossRow {
                 name: $name,
                 type_name: stringify!($variant),
                 about: concat!($($doc, "\n"),*),

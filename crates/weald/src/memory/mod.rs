@@ -70,7 +70,7 @@ pub struct FitShapes {
     pub layout: LayoutOfX,
     /// The number of columns of predictions.
     pub width: usize,
-    /// Whether y has numerical outputs that are fitted as dense rows: see [`crate::SparseTargets::ZEROS_TO_ONE`].
+    /// Whether y has numerical outputs that are fitted as dense rows: if more than one in eight of their values is not zero.
     pub is_dense_numbers: bool,
     /// The number of labels or classes of all samples, or of non-zero values of numerical y that is fitted as sparse
     /// entries.

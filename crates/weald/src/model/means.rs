@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::at_least::SparseScores;
 use super::into_array;
-use super::ranking::Ranking;
+use super::ranking::{Places, Ranking};
 use super::topk::{TopK, check_topk};
 use super::touched::TouchedRow;
 use crate::control::Control;
@@ -70,20 +70,32 @@ pub(crate) fn means_into<L: FindLeaves>(
             found.find(range.clone(), scratch, control)?;
             for ((at, row), sums) in range.enumerate().zip(out.chunks_exact_mut(width)) {
                 control.check()?;
-                sums.fill(0.0);
-                found.visit(at, scratch, |tree, leaves, leaf, factor| {
-                    if counts(row, tree) {
-                        leaves.add_times(leaf, factor, sums);
-                    }
-                    Ok(())
-                })?;
-                let divisor = n_counting(row);
-                let mean = |sum: f64| (sum / divisor).min(found.largest_mean());
-                sums.iter_mut().for_each(|sum| *sum = if divisor == 0.0 { f64::NAN } else { mean(*sum) });
+                mean_of(found, at, scratch, |tree| counts(row, tree), n_counting(row), sums)?;
             }
             Ok(())
         },
     )
+}
+
+/// Writes the mean for sample `at` over the `divisor` trees that count.
+pub(crate) fn mean_of<L: FindLeaves>(
+    found: &L,
+    at: usize,
+    scratch: &L::Scratch,
+    counts: impl Fn(usize) -> bool,
+    divisor: f64,
+    sums: &mut [f64],
+) -> Result<()> {
+    sums.fill(0.0);
+    found.visit(at, scratch, |tree, leaves, leaf, factor| {
+        if counts(tree) {
+            leaves.add_times(leaf, factor, sums);
+        }
+        Ok(())
+    })?;
+    let mean = |sum: f64| (sum / divisor).min(found.largest_mean());
+    sums.iter_mut().for_each(|sum| *sum = if divisor == 0.0 { f64::NAN } else { mean(*sum) });
+    Ok(())
 }
 
 /// Writes the standard deviations around the `means` over the trees for which `counts(row, tree)` is true into `out`, of
@@ -125,6 +137,52 @@ pub(crate) fn spread_into<L: FindLeaves>(
     )
 }
 
+/// The memory for the best columns of one sample after another.
+#[derive(Debug)]
+pub(crate) struct Best<'e> {
+    sums: TouchedRow,
+    pub(crate) ranking: Ranking<'e>,
+}
+
+impl<'e> Best<'e> {
+    pub(crate) fn new(columns: usize, excluded: Option<&'e LabelView<'e>>) -> Result<Self> {
+        Ok(Best { sums: TouchedRow::new(columns)?, ranking: Ranking::new(columns, excluded)? })
+    }
+
+    /// Writes the columns of sample `row` with the largest means of what `add` adds up, of which none is above `largest`.
+    /// Columns that no leaf stores have score 0.
+    pub(crate) fn rank(
+        &mut self,
+        row: usize,
+        add: impl FnOnce(&mut TouchedRow) -> Result<()>,
+        (divisor, largest): (f64, f64),
+        places: Places<'_>,
+    ) -> Result<()> {
+        let Best { sums, ranking } = self;
+        add(sums)?;
+        sums.limit(divisor * largest);
+        let touched = sums.columns().iter().map(|&column| (sums.sum(column) / divisor, column));
+        ranking.rank_with_zeros(row, touched, sums.others(), places)?;
+        sums.forget();
+        Ok(())
+    }
+
+    /// [`rank`](Self::rank) for what was found for sample `at` of a range, which is sample `row`.
+    pub(crate) fn of_means<L: FindLeaves>(
+        &mut self,
+        found: &L,
+        at: usize,
+        scratch: &L::Scratch,
+        row: usize,
+        divisor: f64,
+        places: Places<'_>,
+    ) -> Result<()> {
+        let add =
+            |sums: &mut TouchedRow| found.visit(at, scratch, |_, leaves, leaf, factor| sums.add(leaves, leaf, factor));
+        self.rank(row, add, (divisor, found.largest_mean()), places)
+    }
+}
+
 /// Returns the `k` of `columns` with the largest mean for each sample. The columns that leaves store are ranked; all
 /// others are zero.
 ///
@@ -145,19 +203,14 @@ pub(crate) fn topk<L: FindLeaves>(
     pool::for_each(
         control.n_threads(),
         indices.chunks_mut(size * k).zip(scores.chunks_mut(size * k)).enumerate(),
-        || Ok((found.scratch()?, TouchedRow::new(columns)?, Ranking::new(columns, excluded)?)),
-        |(scratch, sums, ranking), (b, (indices, scores))| {
+        || Ok((found.scratch()?, Best::new(columns, excluded)?)),
+        |(scratch, best), (b, (indices, scores))| {
             let range = b * size..(b * size + size).min(n);
             let places = range.clone().zip(indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k)));
             found.find(range, scratch, control)?;
             for (at, (row, places)) in places.enumerate() {
                 control.check()?;
-                found.visit(at, scratch, |_, leaves, leaf, factor| sums.add(leaves, leaf, factor))?;
-                sums.limit(divisor * found.largest_mean());
-                // Columns that no leaf stores have score 0.
-                let touched = sums.columns().iter().map(|&column| (sums.sum(column) / divisor, column));
-                ranking.rank_with_zeros(row, touched, sums.others(), places)?;
-                sums.forget();
+                best.of_means(found, at, scratch, row, divisor, places)?;
             }
             Ok(())
         },

@@ -19,13 +19,9 @@ macro_rules! best_columns {
             /// # Errors
             /// The same as for `predict`, and [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the number of
             /// columns.
-            pub fn predict_topk<'x>(
-                &self,
-                x: impl Into<$crate::Matrix<'x>>,
-                k: usize,
-                control: &$crate::Control,
-            ) -> $crate::Result<$crate::TopK> {
-                self.topk(&x.into(), k, None, control)
+            pub fn predict_topk<'x>(&self, x: impl Into<$crate::Query<'x>>, k: usize) -> $crate::Result<$crate::TopK> {
+let $crate::Query { x, control } = &x.into();
+                self.topk(x, k, None, control)
             }
 
             /// The same as `predict_topk`, but without the columns in `excluded`, which has one row of columns for each
@@ -35,33 +31,12 @@ macro_rules! best_columns {
             /// # Errors
             /// The same as for `predict_topk`, and [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the
             /// number of columns.
-            pub fn predict_topk_excluding<'x>(
-                &self,
-                x: impl Into<$crate::Matrix<'x>>,
-                k: usize,
-                excluded: Option<&$crate::LabelView<'_>>,
-                control: &$crate::Control,
-            ) -> $crate::Result<$crate::TopK> {
-                self.topk(&x.into(), k, excluded, control)
+            pub fn predict_topk_excluding<'x>(&self, x: impl Into<$crate::Query<'x>>, k: usize, excluded: Option<&$crate::LabelView<'_>>) -> $crate::Result<$crate::TopK> {
+let $crate::Query { x, control } = &x.into();
+                self.topk(x, k, excluded, control)
             }
         }
     };
 }
 
-/// Adds `fit` to the configuration of a learner that has `fit_controlled`.
-macro_rules! plain_fit {
-    ($config:ident, $model:ident) => {
-        impl $config {
-            /// Fits the model to a [`Dataset`](crate::Dataset), or to a pair of X, (n_samples, n_features), and y, on
-            /// one thread. `fit_controlled` does the same on several threads, and can be stopped.
-            ///
-            /// # Errors
-            /// The same as for `fit_controlled`.
-            pub fn fit<'d>(&self, data: impl Into<$crate::Dataset<'d>>) -> $crate::Result<$model> {
-                self.fit_controlled(data, &$crate::Control::default())
-            }
-        }
-    };
-}
-
-pub(crate) use {best_columns, plain_fit};
+pub(crate) use best_columns;

@@ -20,14 +20,14 @@
 //!
 //! ```
 //! use ndarray::array;
-//! use weald::{Control, Criterion, ForestConfig, model::Term};
+//! use weald::{Criterion, ForestConfig, model::Term};
 //!
 //! let (x, y) = (array![[0.0f32], [1.0], [2.0]], array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]);
 //! let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
 //! let forest = config.fit((&x, &y))?;
 //!
 //! let model = forest.additive()?;
-//! let leaves = forest.apply(&x, &Control::default())?;
+//! let leaves = forest.apply(&x)?;
 //! let mut score = 0.0;
 //! for (t, tree) in model.trees().iter().enumerate() {
 //!     assert!(matches!(model.term(t), Term::Leaf));
@@ -40,7 +40,7 @@
 //! | file | what |
 //! |---|---|
 //! | `predict` | scores, after all trees or stage by stage; predictions |
-//! | `one_sample` | scores of one sample, without threads and allocations |
+//! | `one_sample` | one sample after another |
 //! | `ranking` | the k best labels of each sample by scores in any layout: the order of labels for all that rank them |
 //! | `true_ranks` | how far down a ranking the true labels of each sample are |
 //! | `topk` | the k columns with the largest predictions for each sample |
@@ -81,11 +81,12 @@ mod true_ranks;
 pub use at_least::SparseScores;
 pub use importance::TreeWeighting;
 pub(crate) use matrix::into_array;
-pub(crate) use methods::{best_columns, plain_fit};
+pub(crate) use methods::best_columns;
+pub(crate) use one_sample::{OfTrees, OneByOne, Shape, Summed, Wanted};
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
-pub(crate) use ranking::Ranking;
 pub use ranking::{LabelScores, StoredScores, rank_rows};
+pub(crate) use ranking::{Places, Ranking};
 pub use topk::TopK;
 pub(crate) use topk::{RankBy, check_topk};
 pub use true_ranks::{coverage, label_precision};

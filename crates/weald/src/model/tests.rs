@@ -2,9 +2,10 @@ use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Scorer;
 use crate::control::Control;
 use crate::data::{LabelView, Matrix};
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::forest::Forest;
 use crate::testing::{models, naive};
 
@@ -23,7 +24,7 @@ proptest! {
         for x in rows.layouts() {
             for n_threads in [1, 2, 8] {
                 let control = Control::with_threads(n_threads);
-                let got = forest.predict(&x, &control).unwrap();
+                let got = forest.predict((&x, &control)).unwrap();
                 prop_assert_eq!(got.dim(), expected.dim());
                 prop_assert_eq!(bits(&got), bits(&expected));
             }
@@ -40,7 +41,7 @@ proptest! {
         for x in rows.layouts() {
             for n_threads in [1, 2, 8] {
                 let control = Control::with_threads(n_threads);
-                prop_assert_eq!(bits(&forest.predict(&x, &control).unwrap()), bits(&expected));
+                prop_assert_eq!(bits(&forest.predict((&x, &control)).unwrap()), bits(&expected));
             }
         }
     }
@@ -60,11 +61,10 @@ proptest! {
         }
         let rows = models::rows_with_missing(seed, 9, forest.n_features);
         let expected = naive::predict(&forest, &rows.c_order, |_, _| true);
-        let model = forest.additive().unwrap();
         if forest.trees.is_empty() {
-            prop_assert!(model.scores_of_sample(&rows.c_order.row(0).to_vec(), &mut []).is_err());
+            prop_assert!(Scorer::new(forest).is_err());
         } else {
-            prop_assert_eq!(bits(&one_by_one(&model, &rows.c_order)), bits(&expected));
+            prop_assert_eq!(bits(&one_by_one(forest, &rows.c_order)), bits(&expected));
         }
     }
 
@@ -74,8 +74,8 @@ proptest! {
         let rows = models::rows_with_missing(seed, n, forest.n_features);
         for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
             let control = Control::with_threads(n_threads);
-            let leaves = forest.apply(&x, &control).unwrap();
-            let paths = forest.decision_path(&x, &control).unwrap();
+            let leaves = forest.apply((&x, &control)).unwrap();
+            let paths = forest.decision_path((&x, &control)).unwrap();
             prop_assert_eq!(paths.ptr.len(), n + 1);
             for (i, row) in rows.c_order.rows().into_iter().enumerate() {
                 let mut passed = Vec::new();
@@ -96,7 +96,7 @@ proptest! {
         let k = k.min(forest.outputs.width());
         let expected = naive::topk(&naive::predict(&forest, &rows.c_order, |_, _| true), k);
         for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
-            let best = forest.predict_topk(&x, k, &Control::with_threads(n_threads)).unwrap();
+            let best = forest.predict_topk((&x, &Control::with_threads(n_threads)), k).unwrap();
             for (i, expected) in expected.iter().enumerate() {
                 let got: Vec<_> = best.indices.row(i).iter().copied().zip(best.scores.row(i).iter().copied()).collect();
                 prop_assert_eq!(&got, expected);
@@ -119,7 +119,7 @@ proptest! {
             let excluded = crate::testing::labels::listed(&by_row, width);
             for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
                 let control = Control::with_threads(n_threads);
-                let best = forest.predict_topk_excluding(&x, k, Some(&excluded), &control).unwrap();
+                let best = forest.predict_topk_excluding((&x, &control), k, Some(&excluded)).unwrap();
                 for (i, full) in full.iter().enumerate() {
                     let left = full.iter().filter(|(column, _)| !by_row[i.min(n_excluding - 1)].contains(column)).copied();
                     let expected: Vec<_> = left.chain(std::iter::repeat((TopK::NONE, f64::NEG_INFINITY))).take(k).collect();
@@ -144,7 +144,7 @@ proptest! {
         let floor = whole.iter().copied().find(|value| *value > floor).unwrap_or(floor);
         let expected = naive::at_least(&whole, floor);
         for (x, n_threads) in rows.layouts().into_iter().zip([1, 2, 1, 8, 1]) {
-            let got = forest.predict_at_least(&x, floor, &Control::with_threads(n_threads)).unwrap();
+            let got = forest.predict_at_least((&x, &Control::with_threads(n_threads)), floor).unwrap();
             prop_assert_eq!(&got, &expected);
         }
     }
@@ -155,14 +155,13 @@ fn a_tree_is_a_forest_of_one() {
     for seed in 0..40 {
         let forest = models::some_forest(seed);
         let rows = models::rows(seed, 30, forest.n_features);
-        let control = Control::default();
         let tree = forest.tree(0);
         let one = Forest::from(Tree::clone(tree));
         for x in rows.layouts() {
-            assert_eq!(tree.predict(&x, &control), one.predict(&x, &control));
-            assert_eq!(tree.apply(&x, &control).unwrap(), one.apply(&x, &control).unwrap().index_axis(Axis(1), 0));
-            assert_eq!(tree.decision_path(&x, &control), one.decision_path(&x, &control));
-            assert_eq!(tree.predict_topk(&x, 1, &control), one.predict_topk(&x, 1, &control));
+            assert_eq!(tree.predict(&x), one.predict(&x));
+            assert_eq!(tree.apply(&x).unwrap(), one.apply(&x).unwrap().index_axis(Axis(1), 0));
+            assert_eq!(tree.decision_path(&x), one.decision_path(&x));
+            assert_eq!(tree.predict_topk(&x, 1), one.predict_topk(&x, 1));
         }
     }
 }
@@ -176,7 +175,7 @@ fn many_samples_and_trees_cross_blocks_and_chunks() {
         let rows = models::rows_with_missing(9, 1200, 5);
         let expected = bits(&naive::predict(&forest, &rows.c_order, |_, _| true));
         for x in rows.layouts() {
-            assert_eq!(bits(&forest.predict(&x, &Control::with_threads(2)).unwrap()), expected);
+            assert_eq!(bits(&forest.predict((&x, &Control::with_threads(2))).unwrap()), expected);
         }
     }
 }
@@ -186,14 +185,13 @@ fn what_the_callers_memory_held_does_not_matter() {
     for seed in 0..20 {
         let forest = models::some_forest(seed);
         let rows = models::rows(seed, 30, forest.n_features);
-        let control = Control::default();
         for x in rows.layouts() {
-            let expected = forest.predict(&x, &control).unwrap();
+            let expected = forest.predict(&x).unwrap();
             let mut out = vec![f64::NAN; expected.len()];
-            forest.predict_into(&x, &mut out, &control).unwrap();
+            forest.predict_into(&x, &mut out).unwrap();
             assert_eq!(out, expected.into_raw_vec_and_offset().0);
             out.push(0.0);
-            let error = forest.predict_into(&x, &mut out, &control).unwrap_err();
+            let error = forest.predict_into(&x, &mut out).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Shape { what: "out", .. }));
         }
     }
@@ -206,9 +204,9 @@ fn groups_of_sparse_trees_keep_the_order_of_the_trees() {
     let csr = crate::SparseView::try_new(vec![0, 1, 2, 3], vec![0, 0, 0], vec![1.0, -1.5, -1e9], 1).unwrap();
     let (x, control) = (Matrix::Csr(csr), Control::default());
     let forest = Forest::merge(&trees.clone().map(Forest::from).iter().collect::<Vec<_>>()).unwrap();
-    let leaves = forest.apply(&x, &control).unwrap();
+    let leaves = forest.apply((&x, &control)).unwrap();
     for (t, tree) in trees.iter().enumerate() {
-        assert_eq!(leaves.index_axis(Axis(1), t), tree.apply(&x, &control).unwrap());
+        assert_eq!(leaves.index_axis(Axis(1), t), tree.apply((&x, &control)).unwrap());
     }
 }
 
@@ -222,12 +220,11 @@ fn a_tree_may_be_a_long_chain() {
     assert_eq!((tree.n_nodes(), tree.n_leaves()), (2 * DEPTH + 1, DEPTH + 1));
     let csr = crate::SparseView::try_new(vec![0, 1, 2, 3], vec![0, 0, 0], vec![1.0, -49_999.5, -1e9], 1).unwrap();
     for x in [Matrix::from(x.view()), Matrix::Csr(csr)] {
-        let control = Control::default();
-        let leaves = tree.apply(&x, &control).unwrap();
+        let leaves = tree.apply(&x).unwrap();
         assert_eq!(leaves.to_vec(), [2 * DEPTH as u32, (2 * DEPTH - 50_000) as u32, DEPTH as u32]);
-        let predicted = tree.predict(&x, &control).unwrap();
+        let predicted = tree.predict(&x).unwrap();
         assert_eq!(predicted.sum_axis(Axis(1)).to_vec(), [1.0, 1.0, 1.0]);
-        assert_eq!(tree.decision_path(&x, &control).unwrap().nodes.len(), 2 + 50_002 + DEPTH + 1);
+        assert_eq!(tree.decision_path(&x).unwrap().nodes.len(), 2 + 50_002 + DEPTH + 1);
     }
     let value = tree.value().unwrap();
     assert_eq!(value[[0, 1, 1]], 50_000.0 / (DEPTH + 1) as f64);
@@ -239,43 +236,32 @@ fn wrong_input_is_refused_with_its_name() {
     let forest = models::forest(1, 3, &shape);
     let control = Control::default();
     let narrow = Array2::<f32>::zeros((2, 2));
-    let error = forest.predict(&narrow, &control).unwrap_err();
+    let error = forest.predict(&narrow).unwrap_err();
     assert_eq!(error.to_string(), "each row of X must have length 3, got 2");
     for bad in [f32::NEG_INFINITY, f32::INFINITY] {
         let x = Array2::from_elem((2, 3), bad);
-        let error = forest.apply(&x, &control).unwrap_err();
+        let error = forest.apply(&x).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Invalid { what: "X", .. }));
     }
     let x = Array2::zeros((2, 3));
     let x = Matrix::from(x.view());
     for k in [0, 4] {
-        assert!(matches!(
-            forest.predict_topk(&x, k, &control).unwrap_err().kind(),
-            ErrorKind::Invalid { what: "k", .. }
-        ));
+        assert!(matches!(forest.predict_topk(&x, k).unwrap_err().kind(), ErrorKind::Invalid { what: "k", .. }));
     }
     let excluded = |n: usize, width| LabelView::try_new(vec![0; n + 1], Vec::new(), width).unwrap();
-    let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(3, 3)), &control).unwrap_err();
+    let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(3, 3))).unwrap_err();
     assert_eq!(error.to_string(), "exclude must have length 2, got 3");
-    let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(2, 4)), &control).unwrap_err();
+    let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(2, 4))).unwrap_err();
     assert_eq!(error.to_string(), "each row of exclude must have length 3, got 4");
     for floor in [-0.1, f64::NAN] {
-        let error = forest.predict_at_least(&x, floor, &control).unwrap_err();
+        let error = forest.predict_at_least(&x, floor).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Invalid { what: "min_score", .. }));
     }
-    let (model, mut scores) = (forest.additive().unwrap(), [7.0; 4]);
-    let error = model.scores_of_sample(&[0.0; 2], &mut scores[..3]).unwrap_err();
-    assert_eq!(error.to_string(), "the sample must have length 3, got 2");
-    let error = model.scores_of_sample(&[0.0; 3], &mut scores).unwrap_err();
-    assert_eq!(error.to_string(), "scores must have length 3, got 4");
-    let error = model.scores_of_sample(&[0.0, f32::INFINITY, 0.0], &mut scores[..3]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Invalid { what: "X", .. }));
-    assert_eq!(scores, [7.0; 4]);
     let empty = Forest { trees: Vec::new(), ..forest.clone() };
-    assert!(matches!(empty.predict(&x, &control).unwrap_err().kind(), ErrorKind::Invalid { .. }));
+    assert!(matches!(empty.predict(&x).unwrap_err().kind(), ErrorKind::Invalid { .. }));
     control.stop();
-    assert_eq!(forest.predict(&x, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
-    assert_eq!(forest.predict_topk(&x, 1, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(forest.predict((&x, &control)).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(forest.predict_topk((&x, &control), 1).unwrap_err().kind(), &ErrorKind::Interrupted);
 }
 
 #[test]
@@ -284,15 +270,16 @@ fn results_that_do_not_fit_memory_are_an_error() {
     let mut tree = models::chain(1);
     (tree.outputs, tree.leaves.width) = (outputs.into(), usize::MAX / 4);
     let x = Array2::zeros((9, 1));
-    let error = Forest::from(tree).predict(&x, &Control::default()).unwrap_err();
+    let error = Forest::from(tree).predict(&x).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutOfMemory { .. }));
 }
 
 /// Scores of one sample after the other.
-fn one_by_one(model: &Additive<'_>, x: &Array2<f32>) -> Array2<f64> {
-    let mut scores = Array2::from_elem((x.nrows(), model.n_scores()), f64::NAN);
+fn one_by_one(model: impl TryInto<Scorer, Error = Error>, x: &Array2<f32>) -> Array2<f64> {
+    let scorer = Scorer::new(model).unwrap();
+    let mut scores = Array2::from_elem((x.nrows(), scorer.n_scores()), f64::NAN);
     for (row, mut scores) in x.rows().into_iter().zip(scores.rows_mut()) {
-        model.scores_of_sample(&row.to_vec(), scores.as_slice_mut().unwrap()).unwrap();
+        scorer.scores(&row.to_vec(), scores.as_slice_mut().unwrap()).unwrap();
     }
     scores
 }
@@ -346,27 +333,27 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
     ];
     for y in &problems {
         let forest = crate::ForestConfig { n_trees: 7, ..crate::ForestConfig::extra_trees(crate::Criterion::Gini) };
-        let forest = forest.fit_controlled((&x, y), &control).unwrap();
+        let forest = forest.fit((&x, y)).unwrap();
         let (scores, predictions) = by_formula(&forest.additive().unwrap(), &rows.c_order);
-        assert_eq!(forest.predict(&x, &control).unwrap(), scores);
-        assert_eq!(one_by_one(&forest.additive().unwrap(), &rows.c_order), scores);
+        assert_eq!(forest.predict(&x).unwrap(), scores);
+        assert_eq!(one_by_one(forest.clone(), &rows.c_order), scores);
         assert_eq!(scores, predictions);
 
         for strategy in [OutputStrategy::SingleTarget, OutputStrategy::Joint, rank_one.clone()] {
             let config = BoostConfig { strategy, n_estimators: 5, ..BoostConfig::new(LossKind::LogLoss) };
-            let model = config.fit_controlled((&x, y), &control).unwrap();
+            let model = config.fit((&x, y)).unwrap();
             let (scores, predictions) = by_formula(&model.additive().unwrap(), &rows.c_order);
-            assert_eq!(one_by_one(&model.additive().unwrap(), &rows.c_order), scores);
+            assert_eq!(one_by_one(model.clone(), &rows.c_order), scores);
             for x in rows.layouts() {
-                assert_eq!(model.predict_scores(&x, &control).unwrap(), scores);
-                assert_eq!(model.predict(&x, &control).unwrap(), predictions);
+                assert_eq!(model.predict_scores(&x).unwrap(), scores);
+                assert_eq!(model.predict(&x).unwrap(), predictions);
                 let mut staged = model.staged_scores(&x).unwrap();
                 let mut last = None;
                 while let Some(scores) = staged.next_stage(&control).unwrap() {
                     last = Some(scores.to_owned());
                 }
                 assert_eq!(last.unwrap(), scores);
-                let best = model.predict_topk(&x, 1, &control).unwrap();
+                let best = model.predict_topk(&x, 1).unwrap();
                 let expected = naive::topk(&scores, 1);
                 assert!(expected.iter().zip(best.indices.column(0)).all(|(expected, index)| expected[0].0 == *index));
             }
@@ -374,13 +361,13 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
 
         let method = CompressMethod::Stagewise { step_size: 0.1, max_steps: Some(20) };
         let config = CompressConfig { loss: CompressLoss::LogLoss, method, ..CompressConfig::stagewise(0.1) };
-        let path = config.path(&forest, (&x, y), None, &control).unwrap();
+        let path = config.path(&forest, (&x, y), None).unwrap();
         let model = path.at_step(path.n_steps(), &control).unwrap();
         let (scores, predictions) = by_formula(&model.additive().unwrap(), &rows.c_order);
-        assert_eq!(one_by_one(&model.additive().unwrap(), &rows.c_order), scores);
-        assert_eq!(model.predict_scores(&x, &control).unwrap(), scores);
-        assert_eq!(model.predict(&x, &control).unwrap(), predictions);
-        let best = model.predict_topk(&x, 2, &control).unwrap();
+        assert_eq!(one_by_one(model.clone(), &rows.c_order), scores);
+        assert_eq!(model.predict_scores(&x).unwrap(), scores);
+        assert_eq!(model.predict(&x).unwrap(), predictions);
+        let best = model.predict_topk(&x, 2).unwrap();
         for (i, expected) in naive::topk(&predictions, 2).into_iter().enumerate() {
             let got: Vec<_> = best.indices.row(i).iter().copied().zip(best.scores.row(i).iter().copied()).collect();
             assert_eq!(got, expected);

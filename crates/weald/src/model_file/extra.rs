@@ -22,6 +22,7 @@ const PURPOSE: Purpose = Purpose("the arrays of the estimator");
 ///
 /// They are stored as they are and are not interpreted. A model that is read without them is the same model.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Extra {
     /// The entry `estimator` of the header. The Python package writes JSON.
     pub estimator: Option<String>,

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! # use ndarray::array;
-//! # use weald::{Control, Criterion, ForestConfig, Targets};
+//! # use weald::{Criterion, ForestConfig, Targets};
 //! use weald::model_file::{Model, inspect};
 //!
 //! # let (x, y) = (array![[0.0f32], [1.0]], array![[0.0], [5.0]]);

@@ -11,6 +11,7 @@ use crate::error::Result;
 
 /// A model, and the data that are stored with it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ModelFile {
     /// The model.
     pub model: Model,
@@ -25,6 +26,11 @@ impl From<Model> for ModelFile {
 }
 
 impl ModelFile {
+    /// Returns a model and what is stored with it.
+    pub fn new(model: impl Into<Model>, extra: Extra) -> Self {
+        ModelFile { model: model.into(), extra }
+    }
+
     /// Returns the model and the extra as a safetensors file. Equal models with equal extras have equal bytes.
     ///
     /// # Errors

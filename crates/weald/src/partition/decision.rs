@@ -7,6 +7,7 @@ use crate::data::{Category, category_of};
 
 /// One of the two sides of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there are two")]
 pub enum Side {
     /// The side of the left child.
     Left,

@@ -119,7 +119,7 @@ pub enum Stop {
 
 /// What a caller gives, and what y is. `None` is "auto".
 #[derive(Clone, Debug)]
-#[allow(clippy::exhaustive_structs, reason = "callers build it")]
+#[non_exhaustive]
 pub struct Asked {
     /// What y is.
     pub kind: Kind,
@@ -153,7 +153,7 @@ pub struct Asked {
 
 /// What a plan has to know of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "callers build it")]
+#[non_exhaustive]
 pub struct Counts {
     /// The number of samples of positive weight.
     pub n_samples: usize,

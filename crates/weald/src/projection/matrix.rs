@@ -200,7 +200,7 @@ impl ProjectionMatrix {
     ///
     /// # Errors
     /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`]
-    /// when `control` is stopped.
+    /// when its control is stopped.
     pub fn to_dense(&self, control: &Control) -> Result<Array2<f64>> {
         let (q, d) = (self.n_projections, self.n_outputs);
         let mut matrix = control.filled(Purpose("a projection as a dense array"), 0.0, q.saturating_mul(d))?;

@@ -14,7 +14,7 @@
 //! ```
 //! use ndarray::Array2;
 //! use weald::projection::{OutputProjection, Projection};
-//! use weald::{Control, Criterion, ForestConfig, Targets};
+//! use weald::{Criterion, ForestConfig, Targets};
 //!
 //! // 40 rows of 3 features, and 60 numbers to predict for each, all of them functions of the features.
 //! let x = Array2::from_shape_fn((40, 3), |(i, j)| ((i * (5 + 2 * j) + 3 * j) % 41) as f32);
@@ -25,7 +25,7 @@
 //! let forest = config.fit((&x, &y))?;
 //!
 //! // Fully grown on other targets, but labelled with the original ones: the training rows come back.
-//! let error = forest.predict(&x, &Control::default())? - &y;
+//! let error = forest.predict(&x)? - &y;
 //! assert!(error.iter().all(|e| e.abs() < 1e-9));
 //! # Ok::<(), weald::Error>(())
 //! ```
@@ -213,7 +213,7 @@ impl Projection {
     /// Returns [`crate::ErrorKind::Invalid`] for `n_projections` when it is 0 or larger than the family allows, and for
     /// `output_projection` if the sparsity is not valid, for [`Projection::Pca`] without y, and for
     /// [`Projection::Given`] with several matrices; [`crate::ErrorKind::Shape`] if y or a given matrix has another
-    /// width; [`crate::ErrorKind::OutOfMemory`]; and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    /// width; [`crate::ErrorKind::OutOfMemory`]; and [`crate::ErrorKind::Interrupted`] when its control is stopped.
     pub fn draw(
         &self,
         n_outputs: usize,

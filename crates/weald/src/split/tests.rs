@@ -713,14 +713,15 @@ fn copies_of_large_nodes_change_nothing() {
             let (y, units) = (TrainY::new(&data.targets).unwrap(), &data.units[..]);
             let found = match (&y, name) {
                 (TrainY::Slots(y), "gini of two") => {
-                    structure(partitioner(), GiniOfTwo::new(y, units).unwrap(), rules, seed)
+                    structure(partitioner(), GiniOfTwo::new(y, units, &Workers::One).unwrap(), rules, seed)
                 }
                 (TrainY::Slots(y), "gini of one") => {
-                    let criterion = Gini::new(OneSlot::new(y, units).unwrap(), y).unwrap();
+                    let criterion = Gini::new(OneSlot::new(y, units).unwrap(), y, &Workers::One).unwrap();
                     structure(partitioner(), criterion, rules, seed)
                 }
                 (TrainY::Real(y), "variance of one") => {
-                    let criterion = Variance::new(y, units, data.exact, variance::One, &control).unwrap();
+                    let criterion =
+                        Variance::new(y, units, data.exact, variance::One, &control, &Workers::One).unwrap();
                     structure(partitioner(), criterion, rules, seed)
                 }
                 _ => return,

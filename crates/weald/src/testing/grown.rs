@@ -112,9 +112,7 @@ impl Problem {
     pub(crate) fn fit(&self) -> Forest {
         let x = Matrix::from(self.x.view());
         let trees = 0..self.config.n_trees;
-        self.config
-            .fit_trees(trees, Dataset::new(&x, self.targets()).weights(self.weights()), &Control::default())
-            .unwrap()
+        self.config.fit_trees(trees, Dataset::new(&x, self.targets()).weights(self.weights())).unwrap()
     }
 
     /// Returns the forest with leaves that refer to the samples of this problem.
@@ -122,6 +120,10 @@ impl Problem {
         let x = Matrix::from(self.x.view());
         let control = Control::with_threads(2);
         let (sampling, seed) = (self.config.sampling, self.config.seed);
-        forest.with_stored_rows(Dataset::new(&x, self.targets()).weights(self.weights()), sampling, seed, &control)
+        forest.with_stored_rows(
+            Dataset::new(&x, self.targets()).weights(self.weights()).control(&control),
+            sampling,
+            seed,
+        )
     }
 }

@@ -70,7 +70,7 @@ impl Tree {
     ///
     /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
     /// let control = Control::default();
-    /// let tree = TreeConfig::new(Criterion::Variance).fit_controlled((&x, &y), &control)?;
+    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y))?;
     /// assert_eq!(tree.n_leaves(), 3);
     /// assert_eq!(tree.cost_complexity_pruning_path(&control)?.ccp_alphas, [0.0, 0.125, 7.5625]);
     /// assert_eq!(tree.pruned(0.2, &control)?.n_leaves(), 2);
@@ -235,12 +235,12 @@ mod tests {
         let y = ndarray::Array2::from_shape_simple_fn((60, 2), || stream.below(1000) as f64);
         let control = Control::default();
         let config = TreeConfig::new(Criterion::AbsoluteError);
-        let whole = config.fit_controlled((&x, &y), &control).unwrap();
+        let whole = config.fit((&x, &y)).unwrap();
         let alphas = whole.cost_complexity_pruning_path(&control).unwrap().ccp_alphas;
         assert!(alphas.len() > 5);
         // Splits that do not decrease the impurity have a link of 0, at which nothing is pruned.
         for &alpha in alphas.iter().filter(|alpha| **alpha > 0.0) {
-            let tree = TreeConfig { ccp_alpha: alpha, ..config.clone() }.fit_controlled((&x, &y), &control).unwrap();
+            let tree = TreeConfig { ccp_alpha: alpha, ..config.clone() }.fit((&x, &y)).unwrap();
             let links = whole.links(&control).unwrap().alpha;
             let n_leaves = naive_leaves(&whole, |i| links[i] <= alpha);
             assert_eq!(tree.n_leaves(), n_leaves);
@@ -259,12 +259,12 @@ mod tests {
         }
         let says = |error: crate::Error| assert!(error.to_string().ends_with(", got AbsoluteError"), "{error}");
         says(whole.pruned(alphas[alphas.len() - 1], &control).unwrap_err());
-        says(whole.prune_reduced_error((&x, &y), &control).unwrap_err());
+        says(whole.prune_reduced_error((&x, &y)).unwrap_err());
         let error = whole.rules(&RuleStyle::default().max_depth(2), &control).unwrap_err();
         assert!(error.to_string().starts_with("max_depth is not supported if leaves are medians"), "{error}");
         assert!(whole.rules(&RuleStyle::default(), &control).unwrap().contains("samples"));
         let forest = crate::Forest::from(whole.clone());
-        says(forest.with_stored_rows((&x, &y), Sampling::All, 0, &control).unwrap_err());
+        says(forest.with_stored_rows((&x, &y), Sampling::All, 0).unwrap_err());
         // The impurity of only some outputs is not known; that of all outputs is stored.
         let error = whole.feature_importances(Some(&[1])).unwrap_err();
         assert!(error.to_string().starts_with("outputs must be all outputs"), "{error}");

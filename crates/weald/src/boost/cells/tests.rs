@@ -85,7 +85,7 @@ fn fitted(config: &BoostConfig, made: &Made, weight: Option<&[f64]>, control: &C
     let data = data.sample_weight(weight);
     let observed = data.observed().unwrap();
     assert!(config.takes_cells(&data.with_observed(observed.as_ref()), None, &Workers::One));
-    config.fit_controlled(data, control).unwrap()
+    config.fit((&data, control)).unwrap()
 }
 
 /// Returns the number that the loss has for a cell.
@@ -297,16 +297,16 @@ fn fits_go_on_stop_and_are_refitted() {
         let some_known = all_known.view().y_weight(CellWeights::from(&held.mask));
         let (config, control) = (config(kind.clone()), Control::default());
         for held in [&all_known, &some_known] {
-            let whole = config.fit_with_validation(data.view(), held.view(), &control).unwrap();
-            let part = config.clone().n_estimators(2).fit_with_validation(data.view(), held.view(), &control).unwrap();
-            assert_eq!(config.fit_more(&part, data.view(), Some(held), &control).unwrap(), whole);
-            assert_eq!(config.refit_leaves(&whole, data.view(), &control).unwrap().trees, whole.trees, "{kind:?}");
+            let whole = config.fitting().validation(held.view()).fit((&data, &control)).unwrap();
+            let part = config.clone().n_estimators(2).fitting().validation(held.view()).fit((&data, &control)).unwrap();
+            assert_eq!(config.fitting().start_from(&part).validation(held).fit((&data, &control)).unwrap(), whole);
+            assert_eq!(config.refit_leaves(&whole, (&data, &control)).unwrap().trees, whole.trees, "{kind:?}");
             let stopped = config.clone().n_estimators(100).n_iter_no_change(3);
-            let stopped = stopped.fit_with_validation(data.view(), held.view(), &control).unwrap();
+            let stopped = stopped.fitting().validation(held.view()).fit((&data, &control)).unwrap();
             let losses = stopped.validation_score();
             assert!(losses.iter().all(|loss| Some(loss) >= losses.last()));
             // The loss of the held-out samples is that of the scores of the model.
-            let scores = whole.predict_scores(held.x().view(), &control).unwrap();
+            let scores = whole.predict_scores((held.x().view(), &control)).unwrap();
             let loss = held_loss(&scores, held, &kind);
             // The log loss is that of scores in float32.
             assert!((loss - whole.validation_score().last().unwrap()).abs() < 1e-6 * loss.abs().max(1.0));
@@ -345,7 +345,7 @@ fn features_of_a_tree_are_drawn_and_a_stopped_fit_ends() {
     control.stop();
     let y = Targets::Real(made.numbers.view());
     let data = Dataset::new(Matrix::Dense(made.x.view()), y).y_weight(CellWeights::from(&made.mask));
-    assert_eq!(config.fit_controlled(data, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(config.fit((&data, &control)).unwrap_err().kind(), &ErrorKind::Interrupted);
 }
 
 proptest! {
@@ -381,7 +381,7 @@ fn sparse_numbers_are_those_of_a_table_and_only_known_ones_must_be_in_the_domain
         let sparse = SparseTargets::of_dense(&dense.view()).unwrap();
         fn fitted<'m>(made: &'m Made, kind: &LossKind, y: Targets<'m>) -> Result<Boosted> {
             let data = Dataset::new(Matrix::Dense(made.x.view()), y).y_weight(CellWeights::from(&made.mask));
-            config(kind.clone()).fit_controlled(data, &Control::default())
+            config(kind.clone()).fit(data)
         }
         let (of_table, of_entries) = (
             fitted(&made, &kind, Targets::Real(dense.view())),

@@ -3,7 +3,6 @@
 use ndarray::{Array2, Axis};
 
 use crate::boost::BoostConfig;
-use crate::control::Control;
 use crate::data::{Dataset, LabelView, Targets};
 use crate::plan::Sharing;
 
@@ -16,9 +15,9 @@ fn made(n: usize) -> (Array2<f32>, Array2<f64>) {
 /// Returns how columns share trees, the number of stages, and the bits of the predictions of a sample, mixed.
 fn fitted<'d>(x: &'d Array2<f32>, y: Targets<'d>) -> (Sharing, usize, u64) {
     let data = Dataset::new(x, y);
-    let found = BoostConfig::auto_controlled(&data, 5, &Control::default()).unwrap();
+    let found = BoostConfig::auto_with_seed(&data, 5).unwrap();
     let model = found.fit(&data).unwrap();
-    let predicted = model.predict(x, &Control::default()).unwrap();
+    let predicted = model.predict(x).unwrap();
     let mixed = predicted.row(7).iter().fold(0u64, |mixed, value| mixed.rotate_left(5) ^ value.to_bits());
     (found.plan.sharing, model.n_stages(), mixed)
 }

@@ -11,7 +11,6 @@ use crate::error::{ErrorKind, Result};
 use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection};
 use crate::rng::{Key, Stream};
-use crate::rounds::Unobserved;
 
 const N: usize = 40;
 
@@ -72,9 +71,9 @@ fn stages_and_constants_stay_where_a_model_is_continued_with_other_data() {
                 let config = BoostConfig::new(loss.clone()).strategy(strategy.clone()).max_leaf_nodes(4);
                 let first = config.clone().n_estimators(3).fit((&x, &y)).unwrap();
                 let data = Dataset::new(&x, &others).base_margin(has_margins.then(|| margins.view()));
-                let more = config.clone().n_estimators(5).fit_more(&first, data, None, &control).unwrap();
+                let more = config.clone().n_estimators(5).fitting().start_from(&first).fit(&data).unwrap();
                 assert_eq!(more.start(), first.start());
-                let scores = |model: &Boosted| model.predict_scores(&x, &control).unwrap();
+                let scores = |model: &Boosted| model.predict_scores(&x).unwrap();
                 assert_eq!(scores(&more.truncated(3).unwrap()), scores(&first), "{loss:?} {strategy:?}");
                 // The model predicts what its stages were fitted to.
                 let found = if has_margins { scores(&more) + &margins } else { scores(&more) };
@@ -83,7 +82,7 @@ fn stages_and_constants_stay_where_a_model_is_continued_with_other_data() {
                 assert!((said - of_data).abs() <= 1e-9 * of_data.abs(), "{loss:?} {strategy:?}: {said} {of_data}");
                 // On the same data, the model is that of one fit.
                 let whole = config.clone().n_estimators(5);
-                assert_eq!(whole.fit_more(&first, (&x, &y), None, &control).unwrap(), whole.fit((&x, &y)).unwrap());
+                assert_eq!(whole.fitting().start_from(&first).fit((&x, &y)).unwrap(), whole.fit((&x, &y)).unwrap());
             }
         }
     }
@@ -119,11 +118,11 @@ fn stages_of_another_learning_rate_are_refused() {
         let slow = BoostConfig::new(LossKind::SquaredError).strategy(strategy).n_estimators(3).max_leaf_nodes(4);
         let first = slow.fit((&x, &y)).unwrap();
         let fast = slow.clone().learning_rate(0.5).n_estimators(6);
-        let refused = fast.fit_more(&first, (&x, &y), None, &control).unwrap_err();
+        let refused = fast.fitting().start_from(&first).fit((&x, &y)).unwrap_err();
         assert!(matches!(refused.kind(), ErrorKind::Invalid { what: "learning_rate", .. }), "{refused}");
         // Leaves that are all fitted again have the new rate.
-        let refitted = fast.refit_leaves(&first, (&x, &y), &control).unwrap();
-        let scores = refitted.predict_scores(&x, &control).unwrap();
+        let refitted = fast.refit_leaves(&first, (&x, &y)).unwrap();
+        let scores = refitted.predict_scores(&x).unwrap();
         let of_data = fast.mean_loss(&y, None, None, Some(scores.view()), &control).unwrap().unwrap();
         assert!((refitted.train_score().last().unwrap() - of_data).abs() < 1e-9);
         assert_eq!(refitted.learning_rate(), 0.5);
@@ -132,7 +131,6 @@ fn stages_of_another_learning_rate_are_refused() {
 
 #[test]
 fn scores_of_another_model_are_computed_again() {
-    let control = Control::default();
     let (x, y) = made(1, 0.0);
     let (_, others) = made(2, 50.0);
     let held_out = Dataset::from((&x, &y));
@@ -140,7 +138,7 @@ fn scores_of_another_model_are_computed_again() {
         let config = BoostConfig::new(LossKind::SquaredError).strategy(strategy);
         let fit = |n_stages: usize, grown: Option<&Boosted>, so_far: &mut ScoresSoFar, y: &Array2<f64>| {
             let config = config.clone().n_estimators(n_stages);
-            config.fit_part_of(grown, so_far, (&x, y), Some(&held_out), &mut Unobserved, &control).unwrap()
+            config.fitting().start_from(grown).validation(&held_out).so_far(so_far).fit((&x, y)).unwrap()
         };
         let mut so_far = ScoresSoFar::default();
         let first = fit(2, None, &mut so_far, &y);

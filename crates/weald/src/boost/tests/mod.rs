@@ -1,5 +1,6 @@
 mod auto;
 mod continued;
+mod pruned;
 mod search;
 mod workers;
 
@@ -14,7 +15,6 @@ use crate::data::{Dataset, LabelView, Matrix, OutputScaling, Targets};
 use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection, ProjectionMatrix};
 use crate::rng::{Key, Stream};
-use crate::rounds::Unobserved;
 use crate::testing::models;
 use crate::tree::config::TreeConfig;
 
@@ -161,8 +161,8 @@ proptest! {
                     let control = Control::with_threads(n_threads);
                     let data = Dataset::new(x.view(), y.view());
                     let data = if let Some(w) = &weights { data.sample_weight(&w[..]) } else { data };
-                    let model = config.fit_controlled(data, &control).unwrap();
-                    let found = (model.to_bytes().unwrap(), model.predict_scores(&new, &control).unwrap());
+                    let model = config.fit((&data, &control)).unwrap();
+                    let found = (model.to_bytes().unwrap(), model.predict_scores((&new, &control)).unwrap());
                     let first = first.get_or_insert_with(|| found.clone());
                     prop_assert!(*first == found, "{:?}", config.loss);
                     prop_assert_eq!(Boosted::from_bytes(&found.0).unwrap().to_bytes().unwrap(), found.0);
@@ -205,12 +205,12 @@ proptest! {
                 let config = with_factors(factors, &y, with_leaves(rule, config(kind.clone())));
                 let data = Dataset::new(x.view(), y.view());
                 let data = if let Some(w) = &weights { data.sample_weight(&w[..]) } else { data };
-                let model = config.fit_controlled(data, &control).unwrap();
+                let model = config.fit(&data).unwrap();
                 let losses = model.train_score();
                 // The scores of labels are in float32.
                 prop_assert!(losses.windows(2).all(|w| w[1] <= w[0] + 1e-6 * (1.0 + w[0].abs())), "{kind:?} {losses:?}");
                 prop_assert_eq!(model.n_stages(), 6);
-                let scores = model.predict_scores(&x, &control).unwrap();
+                let scores = model.predict_scores(&x).unwrap();
                 prop_assert!(scores.iter().all(|f| f.is_finite()));
                 let found = config.mean_loss(&y, weights.as_deref(), None, Some(scores.view()), &control);
                 // In the fit, the scores of labels are in float32.
@@ -238,16 +238,18 @@ proptest! {
             let config = BoostConfig { strategy: strategy.clone(), n_estimators: 5, seed, subsample: share.min(1.0), ..BoostConfig::new(loss) };
             let config = with_factors(factors, &y, with_leaves(rule, config));
             let validation = Dataset::new(&x, &y);
-            let model = config.fit_with_validation((&x, &y), &validation, &control).unwrap();
-            prop_assert_eq!(&config.fit_with_validation((&x, &y), &validation, &Control::with_threads(3)).unwrap(), &model);
-            let part = BoostConfig { n_estimators: 2, ..config.clone() }.fit_with_validation((&x, &y), &validation, &control).unwrap();
+            let model = config.fitting().validation(&validation).fit((&x, &y)).unwrap();
+            prop_assert_eq!(&config.fitting().validation(&validation).fit((&x, &y, &Control::with_threads(3))).unwrap(), &model);
+            let part = BoostConfig { n_estimators: 2, ..config.clone() }.fitting().validation(&validation).fit((&x, &y)).unwrap();
             prop_assert_eq!(&part, &model.truncated(2).unwrap());
-            prop_assert_eq!(&config.fit_more(&part, (&x, &y), Some(&validation), &control).unwrap(), &model);
+            prop_assert_eq!(&config.fitting().start_from(&part).validation(&validation).fit((&x, &y)).unwrap(), &model);
             for (held_out, whole) in [(Some(&validation), &model), (None, &config.fit((&x, &y)).unwrap())] {
                 let mut so_far = ScoresSoFar::default();
                 let mut go_on = |grown: Option<&Boosted>, n_estimators| {
                     let config = BoostConfig { n_estimators, ..config.clone() };
-                    config.fit_part_of(grown, &mut so_far, (&x, &y), held_out, &mut Unobserved, &control).unwrap()
+                    let fit = config.fitting().start_from(grown).so_far(&mut so_far);
+                    let fit = if let Some(held_out) = held_out { fit.validation(held_out) } else { fit };
+                    fit.fit((&x, &y)).unwrap()
                 };
                 let first = go_on(None, 2);
                 let second = go_on(Some(&first), 4);
@@ -266,7 +268,7 @@ proptest! {
             let mut staged = model.staged_scores(&x).unwrap();
             for stage in 1..=5 {
                 let after = staged.next_stage(&control).unwrap().unwrap().to_owned();
-                let whole = model.truncated(stage).unwrap().predict_scores(&x, &Control::with_threads(2)).unwrap();
+                let whole = model.truncated(stage).unwrap().predict_scores((&x, &Control::with_threads(2))).unwrap();
                 prop_assert_eq!(after, whole);
             }
             prop_assert!(staged.next_stage(&control).unwrap().is_none());
@@ -284,7 +286,6 @@ proptest! {
         use crate::forest::bootstrap::{Population, Urn, tree_key};
         let made = made(seed, n, 3, d);
         let x = Matrix::from(made.x.view());
-        let control = Control::default();
         let mut stream = Stream::new(Key::from_seed(seed));
         let mut weights: Vec<f64> = (0..n).map(|_| stream.below(3) as f64).collect();
         weights[0] = 1.0;
@@ -299,7 +300,7 @@ proptest! {
             let strategy = strategies()[strategy].clone();
             let config = BoostConfig { strategy, n_estimators: 4, seed, subsample: share, ..BoostConfig::new(loss) };
             let data = Dataset::new(&x, &y).sample_weight(&weights[..]);
-            let model = config.fit_controlled(&data, &control).unwrap();
+            let model = config.fit(&data).unwrap();
             let sampling = config.sampling();
             let urn = Urn::new(&Population::new(&x, Some(&y), None, Some(&weights)), sampling, &Control::default()).unwrap();
             let outside = |stage: usize| -> Vec<f64> {
@@ -310,7 +311,7 @@ proptest! {
             for (stage, &found) in model.oob_score().iter().enumerate() {
                 let left_out = outside(stage);
                 let held = Dataset::new(&x, &y).sample_weight(&left_out[..]);
-                let expected = config.fit_with_validation(&data, &held, &control).unwrap().validation_score()[stage];
+                let expected = config.fitting().validation(&held).fit(&data).unwrap().validation_score()[stage];
                 // Sums of scores are rounded in two orders, and the scores of labels are in float32.
                 prop_assert!((found - expected).abs() <= 1e-5 * (1e-3 + expected), "{found} {expected}");
             }
@@ -345,7 +346,6 @@ proptest! {
         let x = made.x.select(ndarray::Axis(0), &rows);
         let numbers = made.numbers.select(ndarray::Axis(0), &rows);
         let repeated_labels = made.labels_of(&rows);
-        let control = Control::default();
         for kind in kinds(d) {
             let domain = kind.as_loss().domain();
             let (of_weighted, of_repeated) = (in_domain(&kind, &made.numbers), in_domain(&kind, &numbers));
@@ -356,13 +356,13 @@ proptest! {
             };
             let config = BoostConfig { strategy: strategies()[strategy].clone(), n_estimators: 4, seed, max_bins: Some(3), subsample: share.min(1.0), ..BoostConfig::new(kind) };
             let config = with_factors(factors, &weighted, with_leaves(rule, config));
-            let a = config.fit_controlled(Dataset::new(&made.x, &weighted).sample_weight(&weights[..]), &control).unwrap();
-            let b = config.fit_controlled((&x, &repeated), &control).unwrap();
+            let a = config.fit(Dataset::new(&made.x, &weighted).sample_weight(&weights[..])).unwrap();
+            let b = config.fit((&x, &repeated)).unwrap();
             prop_assert_eq!(a.step_sizes(), b.step_sizes());
             prop_assert_eq!(a.train_score(), b.train_score());
             prop_assert_eq!(a.oob_score(), b.oob_score());
-            let scores = a.predict_scores(&made.x, &control).unwrap();
-            prop_assert_eq!(scores, b.predict_scores(&made.x, &control).unwrap());
+            let scores = a.predict_scores(&made.x).unwrap();
+            prop_assert_eq!(scores, b.predict_scores(&made.x).unwrap());
         }
     }
 }
@@ -387,15 +387,15 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
         };
         let config = with_leaves(rule, config);
         let fit = |control| {
-            config.fit_controlled(Dataset::new(&made.x, made.labels()).sample_weight(&weights[..]), &control).unwrap()
+            config.fit(Dataset::new(&made.x, made.labels()).sample_weight(&weights[..]).control(&control)).unwrap()
         };
         let weighted = fit(of(1));
         assert_eq!(weighted, fit(of(3)));
-        let b = config.fit_controlled((&x, &repeated), &of(1)).unwrap();
+        let b = config.fit((&x, &repeated, &of(1))).unwrap();
         assert_eq!(weighted.step_sizes(), b.step_sizes());
         assert_eq!(weighted.train_score(), b.train_score());
-        let scores = weighted.predict_scores(&made.x, &of(1)).unwrap();
-        assert_eq!(scores, b.predict_scores(&made.x, &of(1)).unwrap());
+        let scores = weighted.predict_scores((&made.x, &of(1))).unwrap();
+        assert_eq!(scores, b.predict_scores((&made.x, &of(1))).unwrap());
     }
 }
 
@@ -414,7 +414,7 @@ fn several_threads_fit_many_samples_with_one_score_as_one_does() {
             let fit = |n_threads: usize| {
                 let data = Dataset::new(&made.x, &y);
                 let data = weights.map_or(data.clone(), |weights| data.sample_weight(weights));
-                config.fit_controlled(data, &Control::with_threads(n_threads)).unwrap()
+                config.fit(data.control(&Control::with_threads(n_threads))).unwrap()
             };
             let one = fit(1);
             assert_eq!(fit(2), one);
@@ -487,7 +487,6 @@ impl crate::loss::Loss for Named {
 fn models_and_files_keep_the_name_and_the_link_of_a_loss_of_the_user() {
     use crate::loss::Link;
     let made = made(8, 50, 3, 3);
-    let control = Control::default();
     let numbers = made.numbers.mapv(f64::abs);
     let classes = Targets::Classes { codes: made.codes.view(), n_classes: vec![3] };
     let all =
@@ -496,9 +495,9 @@ fn models_and_files_keep_the_name_and_the_link_of_a_loss_of_the_user() {
         let of_labels = link != Link::Log;
         let config =
             |link| BoostConfig::new(LossKind::Custom(std::sync::Arc::new(Named { of_labels, link }))).n_estimators(3);
-        let model = config(None).fit_controlled((&made.x, y.clone()), &control).unwrap();
+        let model = config(None).fit((&made.x, y.clone())).unwrap();
         assert_eq!((model.link(), model.loss_name()), (link, Some("of the user")));
-        let found = model.predict(&made.x, &control).unwrap();
+        let found = model.predict(&made.x).unwrap();
         assert!(found.iter().all(|&p| p > 0.0 && (!of_labels || p < 1.0)));
         #[cfg(feature = "model-files")]
         {
@@ -508,7 +507,7 @@ fn models_and_files_keep_the_name_and_the_link_of_a_loss_of_the_user() {
         }
         let wrong = if of_labels { [Link::Log, Link::Softmax] } else { [Link::Margin, Link::Logistic] };
         for link in wrong {
-            let error = config(Some(link)).fit_controlled((&made.x, y.clone()), &control).unwrap_err();
+            let error = config(Some(link)).fit((&made.x, y.clone())).unwrap_err();
             assert!(error.to_string().contains("the link of the loss"), "{error}");
         }
     }
@@ -518,13 +517,12 @@ fn models_and_files_keep_the_name_and_the_link_of_a_loss_of_the_user() {
 fn leaves_of_a_loss_without_curvature_are_the_best_of_their_samples() {
     use crate::loss::Loss;
     let made = made(5, 60, 3, 2);
-    let control = Control::default();
     let config = BoostConfig::new(LossKind::Custom(std::sync::Arc::new(Custom)))
         .strategy(OutputStrategy::Joint)
         .learning_rate(1.0)
         .n_estimators(1);
-    let model = config.fit_controlled((&made.x, Targets::Real(made.numbers.view())), &control).unwrap();
-    let scores = model.predict_scores(&made.x, &control).unwrap();
+    let model = config.fit((&made.x, Targets::Real(made.numbers.view()))).unwrap();
+    let scores = model.predict_scores(&made.x).unwrap();
     let losses = |by: f64, row: usize, j: usize| -> f64 {
         let same = |i: &usize| scores.row(*i) == scores.row(row);
         (0..60).filter(same).map(|i| Custom.value(made.numbers[[i, j]], scores[[i, j]] + by)).sum()
@@ -598,7 +596,6 @@ proptest! {
         seed in 0u64..1000, n in 2usize..40, d in 1usize..5, strategy in 0usize..6, rule in 0usize..3, absent in 0usize..3,
     ) {
         let made = made(seed, n, 3, d);
-        let control = Control::default();
         let strategy = &strategies()[strategy];
         prop_assume!(d > 1 || !matches!(strategy, OutputStrategy::Projected { projection: Projection::Subsample { .. }, .. }));
         let weights: Vec<f64> = (0..n).map(|i| if i % 3 == 2 && absent > 0 { 0.0 } else { 1.0 + (i % 2) as f64 }).collect();
@@ -609,7 +606,7 @@ proptest! {
             let fit = |own: std::sync::Arc<Own>| {
                 let config = BoostConfig { strategy: strategy.clone(), n_estimators: 4, seed, ..BoostConfig::new(LossKind::Custom(own)) };
                 let data = Dataset::new(&made.x, y.clone()).sample_weight(Some(&*weights));
-                with_leaves(rule, config).fit_controlled(&data, &control).unwrap()
+                with_leaves(rule, config).fit(&data).unwrap()
             };
             let (cells, blocks) = (Own::new(&kind, false), Own::new(&kind, true));
             prop_assert_eq!(fit(cells.clone()), fit(blocks.clone()), "{:?}", kind);
@@ -626,9 +623,9 @@ fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_doma
     for kind in [LossKind::Poisson, LossKind::Gamma, LossKind::tweedie(1.5)] {
         let numbers = in_domain(&kind, &made.numbers);
         let config = BoostConfig { n_estimators: 4, ..BoostConfig::new(kind.clone()) };
-        let model = config.fit_controlled((&made.x, &numbers), &control).unwrap();
-        let scores = model.predict_scores(&made.x, &control).unwrap();
-        assert_eq!(model.predict(&made.x, &control).unwrap(), scores.mapv(crate::elementary::exp), "{kind:?}");
+        let model = config.fit((&made.x, &numbers)).unwrap();
+        let scores = model.predict_scores(&made.x).unwrap();
+        assert_eq!(model.predict(&made.x).unwrap(), scores.mapv(crate::elementary::exp), "{kind:?}");
         assert_eq!(model.to_predictions(scores.view(), &control).unwrap(), scores.mapv(crate::elementary::exp));
         assert!(!model.has_probabilities());
         #[cfg(feature = "model-files")]
@@ -639,17 +636,16 @@ fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_doma
         let mut outside = numbers.clone();
         outside[[4, 1]] = -1.0;
         let expected = format!(", got -1 with loss={:?}", kind.name());
-        let message = config.fit_controlled((&made.x, &outside), &control).unwrap_err().to_string();
+        let message = config.fit((&made.x, &outside)).unwrap_err().to_string();
         assert!(message.starts_with("y must be ") && message.ends_with(&expected), "{message}");
         let held_out = Dataset::new(&made.x, &outside);
-        let message =
-            config.fit_with_validation((&made.x, &numbers), held_out.view(), &control).unwrap_err().to_string();
+        let message = config.fitting().validation(held_out.view()).fit((&made.x, &numbers)).unwrap_err().to_string();
         let of_validation = message.starts_with("y of the validation set must be ");
         assert!(of_validation && message.ends_with(&expected), "{message}");
         let weights: Vec<f64> = (0..30).map(|row| if row == 4 { 0.0 } else { 1.0 }).collect();
         let weighted = held_out.sample_weight(&weights[..]);
-        assert!(config.fit_with_validation(&weighted, &weighted, &control).is_ok());
-        let message = config.fit_controlled((&made.x, made.labels()), &control).unwrap_err().to_string();
+        assert!(config.fitting().validation(&weighted).fit(&weighted).is_ok());
+        let message = config.fit((&made.x, made.labels())).unwrap_err().to_string();
         assert!(message.contains("loss must be a classification loss"), "{message}");
     }
 }
@@ -657,13 +653,12 @@ fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_doma
 #[test]
 fn losses_of_outputs_are_as_many_as_these_and_of_one_sort() {
     let made = made(3, 30, 3, 2);
-    let control = Control::default();
     let refused = |losses: Vec<LossKind>| LossKind::of_outputs(losses).is_err();
     let nested = LossKind::of_outputs(vec![LossKind::Gamma]).unwrap();
     assert!(refused(vec![]) && refused(vec![LossKind::Poisson, LossKind::Gamma]) && refused(vec![nested]));
     let fit = |levels: &[f64], y: &Targets<'_>| {
         let losses = LossKind::of_outputs(levels.iter().map(|&q| LossKind::quantile(q)).collect()).unwrap();
-        BoostConfig::new(losses).n_estimators(2).fit_controlled((&made.x, y), &control)
+        BoostConfig::new(losses).n_estimators(2).fit((&made.x, y))
     };
     let numbers = || Targets::Real(made.numbers.view());
     assert!(fit(&[0.2, 0.9], &numbers()).is_ok());
@@ -696,14 +691,13 @@ impl super::StageObserver for Until {
 #[test]
 fn observers_see_every_stage_and_end_the_fit() {
     let made = made(3, 40, 3, 2);
-    let control = Control::default();
     let data = || (&made.x, Targets::Real(made.numbers.view()));
     for strategy in [OutputStrategy::Joint, OutputStrategy::SingleTarget] {
         let config = BoostConfig::new(LossKind::SquaredError).n_estimators(9).strategy(strategy);
-        let whole = config.fit_with_validation(data(), data(), &control).unwrap();
+        let whole = config.fitting().validation(data()).fit(data()).unwrap();
         let mut until = Until(4, Vec::new());
         let held_out = Dataset::from(data());
-        let model = config.fit_observed(None, data(), Some(&held_out), &mut until, &control).unwrap();
+        let model = config.fitting().validation(&held_out).observer(&mut until).fit(data()).unwrap();
         assert_eq!(model, whole.truncated(5).unwrap());
         for (stage, (at, train, validation, rows)) in until.1.into_iter().enumerate() {
             assert_eq!((at, rows), (stage, 40));
@@ -712,7 +706,7 @@ fn observers_see_every_stage_and_end_the_fit() {
         // Early stopping, for which no samples are held out here, does not matter to the leaves.
         let stopping = config.clone().n_iter_no_change(2);
         for config in [config, stopping] {
-            assert_eq!(config.refit_leaves(&model, data(), &control).unwrap().forest(), model.forest());
+            assert_eq!(config.refit_leaves(&model, data()).unwrap().forest(), model.forest());
         }
     }
 }
@@ -720,18 +714,17 @@ fn observers_see_every_stage_and_end_the_fit() {
 #[test]
 fn a_part_of_a_fit_goes_on_from_the_scores_that_it_gets() {
     let made = made(5, 30, 3, 2);
-    let control = Control::default();
     let data = || (&made.x, Targets::Real(made.numbers.view()));
     let held_out = Dataset::from(data());
     for strategy in [OutputStrategy::Joint, OutputStrategy::SingleTarget] {
         let config = BoostConfig::new(LossKind::SquaredError).strategy(strategy);
         let fit = |config: BoostConfig, grown: Option<&Boosted>, so_far: &mut ScoresSoFar| {
-            config.fit_part_of(grown, so_far, data(), Some(&held_out), &mut Unobserved, &control).unwrap()
+            config.fitting().start_from(grown).validation(&held_out).so_far(so_far).fit(data()).unwrap()
         };
         let mut so_far = ScoresSoFar::default();
         let first = fit(config.clone().n_estimators(2), None, &mut so_far);
         let whole = fit(config.clone().n_estimators(4), Some(&first), &mut so_far.clone());
-        assert_eq!(whole, config.clone().n_estimators(4).fit_with_validation(data(), data(), &control).unwrap());
+        assert_eq!(whole, config.clone().n_estimators(4).fitting().validation(data()).fit(data()).unwrap());
     }
 }
 
@@ -745,22 +738,21 @@ fn losses_out_of_bag_are_there_where_every_stage_left_samples_out() {
         }
     }
     let made = made(5, 40, 3, 2);
-    let control = Control::default();
     let data = || (&made.x, Targets::Real(made.numbers.view()));
     let config = |n, share| BoostConfig::new(LossKind::SquaredError).n_estimators(n).subsample(share);
     let mut seen = Improvements(Vec::new());
-    let half = config(3, 0.5).fit_observed(None, data(), None, &mut seen, &control).unwrap();
+    let half = config(3, 0.5).fitting().observer(&mut seen).fit(data()).unwrap();
     let expected: Vec<_> = half.oob_score().iter().copied().zip(half.oob_improvement().unwrap()).collect();
     assert_eq!((seen.0.len(), seen.0), (3, expected));
     assert_eq!(half.truncated(2).unwrap().oob_improvement().unwrap(), half.oob_improvement().unwrap()[..2]);
-    let all = config(3, 1.0).fit_controlled(data(), &control).unwrap();
+    let all = config(3, 1.0).fit(data()).unwrap();
     let (x, y) = (made.x.select(ndarray::Axis(0), &[0]), made.numbers.select(ndarray::Axis(0), &[0]));
-    let only = config(2, 0.5).fit_controlled((&x, &y), &control);
-    let refitted = config(3, 0.5).refit_leaves(&half, data(), &control).unwrap();
+    let only = config(2, 0.5).fit((&x, &y));
+    let refitted = config(3, 0.5).refit_leaves(&half, data()).unwrap();
     for without in [
         &all,
-        &config(5, 0.5).fit_more(&all, data(), None, &control).unwrap(),
-        &config(5, 1.0).fit_more(&half, data(), None, &control).unwrap(),
+        &config(5, 0.5).fitting().start_from(&all).fit(data()).unwrap(),
+        &config(5, 1.0).fitting().start_from(&half).fit(data()).unwrap(),
         &only.unwrap(),
         &refitted,
     ] {
@@ -772,17 +764,16 @@ fn losses_out_of_bag_are_there_where_every_stage_left_samples_out() {
 #[test]
 fn margins_are_only_for_boosting_and_have_a_column_for_each_score() {
     let made = made(3, 40, 3, 2);
-    let control = Control::default();
     let zeros = Array2::<f64>::zeros((40, 2));
     let config = BoostConfig::new(LossKind::SquaredError).n_estimators(2);
     let started = Dataset::new(&made.x, Targets::Real(made.numbers.view())).base_margin(zeros.view());
-    assert_eq!(config.fit_controlled(&started, &control).unwrap().start(), [0.0, 0.0]);
+    assert_eq!(config.fit(&started).unwrap().start(), [0.0, 0.0]);
     let narrow = zeros.slice_axis(ndarray::Axis(1), (0..1).into());
     let refused = Dataset::new(&made.x, Targets::Real(made.numbers.view())).base_margin(narrow);
-    let message = config.fit_controlled(&refused, &control).unwrap_err().to_string();
+    let message = config.fit(&refused).unwrap_err().to_string();
     assert!(message.contains("base_margin must have shape (n_samples, n_scores), got shape (40, 1)"), "{message}");
     let forest = crate::ForestConfig::random_forest(crate::Criterion::Variance);
-    let message = forest.fit_controlled(&started, &control).unwrap_err().to_string();
+    let message = forest.fit(&started).unwrap_err().to_string();
     assert!(message.contains("only boosting starts from margins"), "{message}");
 }
 
@@ -793,12 +784,12 @@ fn smaller_leaves_change_scores_by_no_more_than_they_say() {
     for (seed, strategy) in (0..).zip(strategies()) {
         let made = made(seed, 60, 3, 4);
         let config = BoostConfig { n_estimators: 7, strategy, ..BoostConfig::new(LossKind::SquaredError) };
-        let model = config.fit_controlled((&made.x, &made.numbers), &control).unwrap();
-        let scores = model.predict_scores(&made.x, &control).unwrap();
+        let model = config.fit((&made.x, &made.numbers)).unwrap();
+        let scores = model.predict_scores(&made.x).unwrap();
         let check = |small: &Boosted, most: f64| {
             let change = model.largest_change(small, &control).unwrap();
             assert!(change <= most, "{change} {most}");
-            let found = small.predict_scores(&made.x, &control).unwrap();
+            let found = small.predict_scores(&made.x).unwrap();
             let largest = (&found - &scores).iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
             // The tolerance is for the rounding of sums of seven terms.
             assert!(largest <= change + 1e-12, "{largest} {change}");
@@ -807,7 +798,7 @@ fn smaller_leaves_change_scores_by_no_more_than_they_say() {
             largest
         };
         let same = model.without_small_values(0.0, &control).unwrap();
-        assert_eq!(same.predict_scores(&made.x, &control).unwrap(), scores);
+        assert_eq!(same.predict_scores(&made.x).unwrap(), scores);
         let is_rank_one = model.combine == super::model::Combine::RankOne;
         // The bound is a rounded sum over seven stages.
         let left_out = check(&model.without_small_values(0.5, &control).unwrap(), 0.5 + 1e-12);

@@ -26,7 +26,8 @@ fn strategies() -> [OutputStrategy; 4] {
 fn made(seed: u64) -> (Array2<f32>, Vec<Vec<u32>>) {
     let mut stream = Stream::new(Key::from_seed(seed));
     let x = Array2::from_shape_simple_fn((N, 3), || stream.below(9) as f32);
-    let of_row = |i: usize, noise: u64| (0..3).filter(move |&j| x_is_large(&x, i, j) != (noise >> j & 7 == 0)).collect();
+    let of_row =
+        |i: usize, noise: u64| (0..3).filter(move |&j| x_is_large(&x, i, j) != (noise >> j & 7 == 0)).collect();
     fn x_is_large(x: &Array2<f32>, i: usize, j: u32) -> bool {
         x[[i, j as usize]] > 3.0 + j as f32
     }
@@ -115,9 +116,9 @@ proptest! {
         let config = BoostConfig::new(LossKind::LogLoss).strategy(strategy).n_estimators(5).learning_rate(0.5);
         let config = config.min_weight_leaf(1.0).l2_regularization(0.1);
         let control = Control::default();
-        let model = config.fit_controlled((&x, labels(&y)), &control).unwrap();
+        let model = config.fit((&x, labels(&y))).unwrap();
         let n = (model.n_test_nodes() * share / 9).max(1);
-        let pruned = config.prune(&model, (&x, labels(&y)), n, &control).unwrap();
+        let pruned = config.prune(&model, (&x, labels(&y)), n).unwrap();
         prop_assert!(pruned.n_test_nodes() <= n && pruned.n_test_nodes() > 0);
         let expected = naive(&model, n);
         let n_left = |t: usize| leaves_below(&model.trees[t], &expected[t], 0).len() - 1;
@@ -138,17 +139,17 @@ fn all_splits_once_are_the_refit_and_more_turns_fit_better() {
     for strategy in strategies() {
         let config = BoostConfig::new(LossKind::LogLoss).strategy(strategy).n_estimators(6);
         let config = config.min_weight_leaf(1.0).l2_regularization(0.1);
-        let model = config.fit_controlled((&x, labels(&y)), &control).unwrap();
+        let model = config.fit((&x, labels(&y))).unwrap();
         let data = || Dataset::from((&x, labels(&y)));
-        let all = config.prune(&model, data(), usize::MAX, &control).unwrap();
-        let refitted = config.refit_leaves(&model, data(), &control).unwrap();
+        let all = config.prune(&model, data(), usize::MAX).unwrap();
+        let refitted = config.refit_leaves(&model, data()).unwrap();
         assert_eq!(all.train_score(), refitted.train_score());
-        assert_eq!(all.predict(&x, &control).unwrap(), refitted.predict(&x, &control).unwrap());
-        let longer = config.clone().n_estimators(18).prune(&model, data(), usize::MAX, &control).unwrap();
+        assert_eq!(all.predict(&x).unwrap(), refitted.predict(&x).unwrap());
+        let longer = config.clone().n_estimators(18).prune(&model, data(), usize::MAX).unwrap();
         assert_eq!(longer.n_stages(), 6);
         assert!(longer.train_score()[5] < all.train_score()[5]);
         // What the folded leaves predict has the loss of the last turn.
-        let scores = longer.predict_scores(&x, &control).unwrap();
+        let scores = longer.predict_scores(&x).unwrap();
         let y = labels(&y);
         let loss = config.mean_loss(&Targets::Labels(y), None, None, Some(scores.view()), &control).unwrap().unwrap();
         assert!((loss - longer.train_score()[5]).abs() < 1e-6, "{loss} {}", longer.train_score()[5]);
@@ -167,8 +168,8 @@ fn units_of_numerical_outputs_do_not_matter() {
         let sizes = |unit: f64| {
             let mut y = y.clone();
             y.column_mut(1).mapv_inplace(|v| v * unit);
-            let model = BoostConfig { ..config.clone() }.fit_controlled((&x, &y), &control).unwrap();
-            let pruned = config.prune(&model, (&x, &y), model.n_test_nodes() / 3, &control).unwrap();
+            let model = BoostConfig { ..config.clone() }.fit((&x, &y)).unwrap();
+            let pruned = config.prune(&model, (&x, &y), model.n_test_nodes() / 3).unwrap();
             pruned.trees.iter().map(|tree| tree.n_nodes()).collect::<Vec<_>>()
         };
         // Joint trees split by the sums of all outputs: only separate ones are the same in any unit.

@@ -24,7 +24,6 @@ fn few(loss: LossKind, n_estimators: usize) -> BoostConfig {
 
 /// The weighted mean over the folds of the losses of separate fits, without exact sums.
 fn by_fits(config: &BoostConfig, data: &Dataset<'_>, folds: &[Split], weights: &[f64]) -> Vec<f64> {
-    let control = Control::default();
     let (mut means, mut total) = (vec![0.0; config.n_estimators], 0.0);
     for Split { train, held_out } in folds {
         let of = |rows: &[u32]| {
@@ -33,7 +32,7 @@ fn by_fits(config: &BoostConfig, data: &Dataset<'_>, folds: &[Split], weights: &
         };
         let (of_train, of_held) = (of(train), of(held_out));
         let (train, held) = (data.view().sample_weight(&of_train[..]), data.view().sample_weight(&of_held[..]));
-        let model = config.fit_with_validation(&train, &held, &control).unwrap();
+        let model = config.fitting().validation(&held).fit(&train).unwrap();
         let weight: f64 = of_held.iter().sum();
         means.iter_mut().zip(model.validation_score()).for_each(|(mean, loss)| *mean += weight * loss);
         total += weight;
@@ -55,7 +54,7 @@ fn means_are_those_of_separate_fits() {
         let config = few(loss, 70);
         let expected = by_fits(&config, &data, &folds, &weights);
         let search = StageSearch { folds: &folds, ..StageSearch::default() };
-        let found = config.search(&data, &search, &mut Unobserved, &control).unwrap();
+        let found = config.search(&data, &search, &mut Unobserved).unwrap();
         assert_eq!(found.held_out.len(), 70);
         // Another order of additions.
         assert!(found.held_out.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-12 * b.abs()));
@@ -63,7 +62,7 @@ fn means_are_those_of_separate_fits() {
         assert_eq!(found.n_stages, best + 1);
         // With patience, the search ends so many stages after the best one so far, and finds the same means until then.
         let patient = config.clone().n_iter_no_change(6).tol(0.0);
-        let ended = patient.search(&data, &search, &mut Unobserved, &control).unwrap();
+        let ended = patient.search(&data, &search, &mut Unobserved).unwrap();
         let end = (7..70).find(|&n| {
             let least = |of: &[f64]| of.iter().copied().fold(f64::INFINITY, f64::min);
             least(&found.held_out[n - 6..n]) > least(&found.held_out[..n - 6])
@@ -71,7 +70,7 @@ fn means_are_those_of_separate_fits() {
         assert_eq!(ended.held_out, found.held_out[..end.unwrap_or(70)]);
         // A larger share of the best number of stages makes it wait longer.
         let share = StageSearch { patience_share: 100.0, ..search.clone() };
-        assert_eq!(patient.search(&data, &share, &mut Unobserved, &control).unwrap().held_out, found.held_out);
+        assert_eq!(patient.search(&data, &share, &mut Unobserved).unwrap().held_out, found.held_out);
     }
 }
 
@@ -84,13 +83,13 @@ fn unknown_cells_count_by_their_number() {
     let folds = splits(&data, 2, 0, &control).unwrap();
     let config = few(LossKind::SquaredError, 5);
     let search = StageSearch { folds: &folds, ..StageSearch::default() };
-    let found = config.search(&data, &search, &mut Unobserved, &control).unwrap();
+    let found = config.search(&data, &search, &mut Unobserved).unwrap();
     let (mut sum, mut total) = (0.0, 0.0);
     for Split { train, held_out } in &folds {
         let of = |rows: &[u32]| (0..40).map(|row| f64::from(u8::from(rows.contains(&row)))).collect::<Vec<_>>();
         let (of_train, of_held) = (of(train), of(held_out));
         let (train, held) = (data.view().sample_weight(&of_train[..]), data.view().sample_weight(&of_held[..]));
-        let model = config.fit_with_validation(&train, &held, &control).unwrap();
+        let model = config.fitting().validation(&held).fit(&train).unwrap();
         let n_known = held_out.iter().map(|&row| mask.row(row as usize).iter().filter(|m| !**m).count() as f64);
         let n_known = n_known.sum::<f64>();
         (sum, total) = (sum + n_known * model.validation_score()[4], total + n_known);
@@ -129,7 +128,7 @@ fn folds_that_are_copied_give_the_bits_of_samples_of_weight_zero() {
             let folds = splits(&data, 3, 1, &control).unwrap();
             let search = StageSearch { folds: &folds, ..StageSearch::default() };
             let config = few(loss, 40).subsample(0.7);
-            let found = config.search(&data, &search, &mut Unobserved, &control).unwrap();
+            let found = config.search(&data, &search, &mut Unobserved).unwrap();
             let weighted = config.searched(&data, &search, 0, &mut Unobserved, &control).unwrap();
             assert_eq!((&weighted.train, &weighted.held_out), (&found.train, &found.held_out));
             found.held_out
@@ -166,11 +165,11 @@ fn scores_decide_and_observers_end_the_search() {
     let search = StageSearch { folds: &folds, ..StageSearch::default() };
     let config = few(LossKind::SquaredError, 20);
     let mut all = Watching(Vec::new(), None);
-    let found = config.search(&data, &search, &mut all, &control).unwrap();
+    let found = config.search((&data, &control), &search, &mut all).unwrap();
     assert_eq!((found.n_stages, found.scores.len(), all.0.len()), (10, 20, 40));
     assert_eq!(all.0[20..22], [(1, 0), (1, 1)]);
-    let found = config.search(&data, &search, &mut Watching(Vec::new(), Some(4)), &control).unwrap();
+    let found = config.search((&data, &control), &search, &mut Watching(Vec::new(), Some(4))).unwrap();
     assert_eq!((found.train.len(), found.held_out.len(), found.n_stages), (4, 4, 4));
-    let none = config.search(&data, &StageSearch::default(), &mut Unobserved, &control).unwrap_err();
+    let none = config.search((&data, &control), &StageSearch::default(), &mut Unobserved).unwrap_err();
     assert!(matches!(none.kind(), ErrorKind::Invalid { what: "folds", .. }));
 }

@@ -149,11 +149,11 @@ fn config(choice: u64, kind: Kind) -> BoostConfig {
 
 /// Compares the fit of one worker with those of all workers.
 fn fits(config: &BoostConfig, kind: Kind, is_sparse: bool, samples: &Samples, n_workers: usize, cut: &[usize]) {
-    let control = Control::default();
-    let whole = samples.fit(kind, is_sparse, |data| config.fit_controlled(data, &control));
+    let whole = samples.fit(kind, is_sparse, |data| config.fit(data));
     let (parts, _) = on_reduces(n_workers, usize::MAX, |worker, reduce| {
-        let fit =
-            |data: &Dataset<'_>| config.fit_part(data, Arc::clone(&reduce), &Control::with_threads(1 + worker % 2));
+        let fit = |data: &Dataset<'_>| {
+            config.fitting().worker(Arc::clone(&reduce)).fit((data, &Control::with_threads(1 + worker % 2)))
+        };
         samples.of(worker, cut).fit(kind, is_sparse, fit)
     });
     for part in parts {
@@ -189,7 +189,7 @@ proptest! {
         let config = config(seed, kind);
         let run = |fails_at: usize| {
             on_reduces(3, fails_at, |worker, reduce| {
-                let fit = |data: &Dataset<'_>| config.fit_part(data, Arc::clone(&reduce), &Control::default());
+                let fit = |data: &Dataset<'_>| config.fitting().worker(Arc::clone(&reduce)).fit(data);
                 samples.of(worker, &cut).fit(kind, is_sparse, fit)
             })
         };
@@ -208,11 +208,10 @@ proptest! {
         let samples = Samples::drawn(seed, 30, 4, 3);
         let cut = |n: usize| -> Vec<usize> { (0..30).map(|row| row % n).collect() };
         let config = config(seed, kind).n_estimators(5);
-        let control = Control::default();
         let run = |fails_at: usize| {
             on_reduces(3, fails_at, |worker, reduce| {
                 let mut done = Done(None);
-                let fit = |data: &Dataset<'_>| config.fit_part_observed(None, data, Arc::clone(&reduce), &mut done, &control);
+                let fit = |data: &Dataset<'_>| config.fitting().observer(&mut done).worker(Arc::clone(&reduce)).fit(data);
                 let failed = samples.of(worker, &cut(3)).fit(kind, is_sparse, fit).is_err();
                 (failed, done.0)
             })
@@ -224,10 +223,10 @@ proptest! {
         let done = fewest.flatten();
         // Losses of weights that differ by many decades may not stay finite, which is the same error.
         let bytes = |fitted: crate::Result<Boosted>| fitted.and_then(|model| model.to_bytes());
-        let whole = bytes(samples.fit(kind, is_sparse, |data| config.fit_controlled(data, &control)));
+        let whole = bytes(samples.fit(kind, is_sparse, |data| config.fit(data)));
         let (parts, _) = on_reduces(2, usize::MAX, |worker, reduce| {
             let fit = |data: &Dataset<'_>| {
-                config.fit_part_observed(done.as_ref(), data, Arc::clone(&reduce), &mut Done(None), &control)
+                config.fitting().start_from(done.as_ref()).observer(&mut Done(None)).worker(Arc::clone(&reduce)).fit(data)
             };
             bytes(samples.of(worker, &cut(2)).fit(kind, is_sparse, fit))
         });
@@ -250,13 +249,12 @@ fn nine_values(n: usize, y: impl Fn(bool, u64) -> f64) -> Samples {
 /// as long as bins: whether they are floats, and the number of values. The other buffers, those of nodes and leaves, are
 /// shorter.
 fn calls_of_bins(config: &BoostConfig, is_sparse: bool, samples: &Samples, n_workers: usize) -> Vec<(bool, usize)> {
-    let control = Control::default();
     let cut: Vec<usize> = (0..samples.x.nrows()).map(|row| row % n_workers).collect();
     fits(config, Kind::Numbers, is_sparse, samples, n_workers, &cut);
     let calls = |n_stages: usize| {
         let config = config.clone().n_estimators(n_stages);
         let fit = |worker, reduce: Arc<dyn AllReduce>| {
-            let fit = |data: &Dataset<'_>| config.fit_part(data, Arc::clone(&reduce), &control);
+            let fit = |data: &Dataset<'_>| config.fitting().worker(Arc::clone(&reduce)).fit(data);
             samples.of(worker, &cut).fit(Kind::Numbers, is_sparse, fit).unwrap();
         };
         let (_, calls) = on_reduces(n_workers, usize::MAX, fit);
@@ -370,7 +368,7 @@ proptest! {
         let of = if labels { Kind::Labels } else { Kind::Numbers };
         let config = config(seed, of);
         let reduce: Arc<dyn AllReduce> = Arc::new(Wrong { kind, n_right: n_right.into() });
-        let fitted = samples.fit(of, is_sparse, |data| config.fit_part(data.view(), reduce, &Control::default()));
+        let fitted = samples.fit(of, is_sparse, |data| config.fitting().worker(reduce).fit(data.view()));
         let whole = samples.fit(of, is_sparse, |data| config.fit(data.view()));
         if let (Ok(fitted), Ok(whole)) = (fitted, whole) {
             // The fit has made fewer calls, or all buffers were ones.

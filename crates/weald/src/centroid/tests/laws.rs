@@ -18,18 +18,18 @@ fn bits(scores: &Array2<f64>) -> Vec<u64> {
 
 /// Checks that all kinds of predictions of a forest agree with each other, for any layout and number of threads.
 fn assert_readings_agree(forest: &CentroidForest, x: &Array2<f32>) -> Result<(), TestCaseError> {
-    let whole = forest.predict(x, &control()).unwrap();
+    let whole = forest.predict((x, &control())).unwrap();
     let csr = sparse(x);
     let csc = csr.transposed().unwrap();
     let fortran = x.t().as_standard_layout().into_owned();
     let width = whole.ncols();
-    let best = forest.predict_topk(x, width, &control()).unwrap();
+    let best = forest.predict_topk((x, &control()), width).unwrap();
     for x in [Matrix::Csr(csr), Matrix::Csc(csc), Matrix::Dense(fortran.t())] {
         for n_threads in [1, 3] {
             let control = Control::with_threads(n_threads);
-            prop_assert_eq!(bits(&forest.predict(&x, &control).unwrap()), bits(&whole));
-            prop_assert_eq!(&forest.predict_topk(&x, width, &control).unwrap(), &best);
-            let listed = forest.predict_at_least(&x, 0.1, &control).unwrap();
+            prop_assert_eq!(bits(&forest.predict((&x, &control)).unwrap()), bits(&whole));
+            prop_assert_eq!(&forest.predict_topk((&x, &control), width).unwrap(), &best);
+            let listed = forest.predict_at_least((&x, &control), 0.1).unwrap();
             for i in 0..whole.nrows() {
                 let row = listed.ptr[i]..listed.ptr[i + 1];
                 let expected = (0u32..).zip(whole.row(i)).filter(|(_, v)| **v >= 0.1);
@@ -45,7 +45,7 @@ fn assert_readings_agree(forest: &CentroidForest, x: &Array2<f32>) -> Result<(),
     }
     // A single sample takes another code path.
     for i in 0..whole.nrows() {
-        let alone = forest.predict(x.index_axis(Axis(0), i).insert_axis(Axis(0)), &control()).unwrap();
+        let alone = forest.predict((x.index_axis(Axis(0), i).insert_axis(Axis(0)), &control())).unwrap();
         prop_assert_eq!(bits(&alone), whole.row(i).iter().map(|v| v.to_bits()).collect::<Vec<_>>());
     }
     Ok(())
@@ -76,10 +76,7 @@ proptest! {
         let csc = csr.transposed().unwrap();
         let fortran = x.t().as_standard_layout().into_owned();
         for x in [Matrix::Csr(csr), Matrix::Csc(csc), Matrix::Dense(fortran.t())] {
-            let found = config.fit_controlled(
-                Dataset::new(x, y.view()).sample_weight(&weights[..]),
-                &Control::with_threads(2),
-            );
+            let found = config.fit(Dataset::new(x, y.view()).sample_weight(&weights[..]).control(&Control::with_threads(2)));
             prop_assert_eq!(&found.unwrap(), &forest);
         }
         assert_readings_agree(&forest, &x)?;
@@ -92,8 +89,8 @@ proptest! {
         }
         let values = config.clone().store_rows(!store_rows);
         prop_assert_eq!(
-            bits(&fit(&values, &data).predict(&x, &control()).unwrap()),
-            bits(&forest.predict(&x, &control()).unwrap())
+            bits(&fit(&values, &data).predict((&x, &control())).unwrap()),
+            bits(&forest.predict((&x, &control())).unwrap())
         );
     }
 
@@ -109,8 +106,8 @@ proptest! {
         let by_rows = fit(&config, &data.at(&repeated));
         // The sample with the largest label is in both data sets, because all weights are positive.
         prop_assert_eq!(
-            bits(&by_weight.predict(&x, &control()).unwrap()),
-            bits(&by_rows.predict(&x, &control()).unwrap())
+            bits(&by_weight.predict((&x, &control())).unwrap()),
+            bits(&by_rows.predict((&x, &control())).unwrap())
         );
         for (a, b) in by_weight.trees().iter().zip(by_rows.trees()) {
             prop_assert_eq!(&a.centroids, &b.centroids);
@@ -128,8 +125,8 @@ proptest! {
         with_zero.insert(data.n() / 2, 0.0);
         let x_more = more.x();
         let data_more = Dataset::new(&x_more, more.y()).sample_weight(&with_zero[..]);
-        let (with, without) = (config.fit_controlled(&data_more, &control()).unwrap(), fit(&config, &data));
-        prop_assert_eq!(bits(&with.predict(&x, &control()).unwrap()), bits(&without.predict(&x, &control()).unwrap()));
+        let (with, without) = (config.fit(data_more.view().control(&control())).unwrap(), fit(&config, &data));
+        prop_assert_eq!(bits(&with.predict((&x, &control())).unwrap()), bits(&without.predict((&x, &control())).unwrap()));
         prop_assert_eq!(with.trees(), without.trees());
     }
 
@@ -140,7 +137,7 @@ proptest! {
         let labels = data.y();
         let fit_trees = |trees| {
             let data = Dataset::new(&x, labels.view()).sample_weight(&weights[..]);
-            config.fit_trees(trees, &data, &control()).unwrap()
+            config.fit_trees(trees, data.view().control(&control())).unwrap()
         };
         let merged = CentroidForest::merge(&[&fit_trees(0..1), &fit_trees(1..3)]).unwrap();
         prop_assert_eq!(&merged, &fit(&config, &data));
@@ -179,7 +176,7 @@ proptest! {
             let weights = vec![0.5; width];
             let weights = if family == 1 && !matches!(y, Targets::Classes { .. }) { Some(weights) } else { None };
             let config = config.clone().output_projection(projection).output_weights(weights);
-            let forest = config.fit_controlled((&x, &y), &control()).unwrap();
+            let forest = config.fit((&x, &y, &control())).unwrap();
             assert_readings_agree(&forest, &x)?;
             for tree in forest.trees() {
                 prop_assert_eq!(tree.n_node_samples()[0] as usize, n);
@@ -206,11 +203,11 @@ fn samples_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
     let forest = fit(&config, &data);
     let weights = data.weights();
     let set = || Dataset::new(&x, data.y()).sample_weight(&weights[..]);
-    let oob = forest.oob_predict(&config, set(), &control()).unwrap();
+    let oob = forest.oob_predict(&config, (&set(), &control())).unwrap();
     let (matrix, y) = (Matrix::from(&x), Targets::Labels(data.y()));
     let population = crate::forest::bootstrap::Population::new(&matrix, Some(&y), None, Some(&weights));
     let urn = crate::forest::bootstrap::Urn::new(&population, config.sampling, &Control::default()).unwrap();
-    let of_trees: Vec<Array2<f64>> = (0..12).map(|t| forest.only(t).predict(&x, &control()).unwrap()).collect();
+    let of_trees: Vec<Array2<f64>> = (0..12).map(|t| forest.only(t).predict((&x, &control())).unwrap()).collect();
     let draws: Vec<Vec<u32>> = (0..12u64)
         .map(|t| {
             let key = crate::forest::bootstrap::tree_key(0, t as usize);
@@ -226,7 +223,7 @@ fn samples_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
             assert!(unseen.is_empty() || (oob.scores[[i, c]] - mean).abs() < 1e-12);
         }
     }
-    let listed = forest.oob_at_least(&config, set(), 0.0, &Control::with_threads(2)).unwrap();
+    let listed = forest.oob_at_least(&config, set().control(&Control::with_threads(2)), 0.0).unwrap();
     assert_eq!(listed.n_trees, oob.n_trees);
 }
 
@@ -244,7 +241,7 @@ fn one_leaf(x: Array2<f32>, labels: Vec<Vec<u32>>) {
         let forest = fit(&config.clone().refinement(refinement), &data);
         assert!(forest.trees().iter().all(|tree| tree.n_nodes() == 1));
         let share = |label: u32| data.labels.iter().filter(|l| l.contains(&label)).count() as f64 / n as f64;
-        let scores = forest.predict(&x, &control()).unwrap();
+        let scores = forest.predict((&x, &control())).unwrap();
         scores.indexed_iter().for_each(|((_, label), &score)| assert_eq!(score, share(label as u32)));
     }
 }
@@ -270,7 +267,7 @@ fn one_feature_divides_by_its_sign() {
     };
     let forest = fit(&CentroidForestConfig::plain().n_trees(1).max_leaf_samples(1), &data);
     assert_eq!(forest.tree(0).n_leaves(), 2);
-    assert_eq!(forest.predict(&x, &control()).unwrap()[[3, 1]], 1.0);
+    assert_eq!(forest.predict((&x, &control())).unwrap()[[3, 1]], 1.0);
     let heaviest = forest.tree(0).heaviest_features(0, 3).unwrap();
     assert_eq!(heaviest.iter().map(|child| child[0].1.abs()).collect::<Vec<_>>(), [1.0, 1.0]);
     assert!(forest.tree(0).heaviest_features(3, 3).is_err());
@@ -283,10 +280,10 @@ fn more_children_than_samples_and_very_many_labels() {
     let indices: Vec<u32> = (0..n).flat_map(|i| [i, 70_000 - 1 - i]).collect();
     let y = LabelView::try_new((0..=n as usize).map(|i| 2 * i).collect::<Vec<_>>(), indices, 70_000).unwrap();
     let config = CentroidForestConfig::plain().n_trees(2).n_children(1000).max_leaf_samples(1);
-    let forest = config.fit_controlled((&x, y), &Control::with_threads(2)).unwrap();
+    let forest = config.fit((&x, y, &Control::with_threads(2))).unwrap();
     // Each sample has its own leaf.
     assert_eq!(forest.tree(0).n_leaves(), 200);
-    let best: TopK = forest.predict_topk(&x, 2, &control()).unwrap();
+    let best: TopK = forest.predict_topk((&x, &control()), 2).unwrap();
     assert_eq!(best.indices.row(7).to_vec(), [7, 69_992]);
 }
 
@@ -301,7 +298,7 @@ fn samples_without_features_go_to_the_heaviest_cluster() {
         weights: vec![1; 5],
     };
     let forest = fit(&CentroidForestConfig::plain().n_trees(1).max_leaf_samples(1), &data);
-    let leaves = forest.apply(&x, &control()).unwrap();
+    let leaves = forest.apply((&x, &control())).unwrap();
     assert_eq!(leaves[[4, 0]], forest.tree(0).children(0).start as u32);
     assert_eq!(leaves[[4, 0]], leaves[[0, 0]]);
 }
@@ -312,7 +309,7 @@ fn bad_parameters_and_data_are_named() {
     let labels = LabelView::try_new(vec![0, 1, 2, 3, 4, 5, 6], vec![0, 1, 0, 1, 0, 1], 2).unwrap();
     let default = CentroidForestConfig::plain;
     let fault = |config: CentroidForestConfig, x: &Array2<f32>| match config
-        .fit_controlled((x, labels.view()), &control())
+        .fit((x, labels.view(), &control()))
         .unwrap_err()
         .kind()
     {
@@ -345,16 +342,16 @@ fn bad_parameters_and_data_are_named() {
         let mut x = x.clone();
         x[[2, 1]] = bad;
         assert_eq!(fault(default(), &x), "X");
-        let forest = default().n_trees(1).fit_controlled((&Array2::zeros((6, 2)), labels.view()), &control()).unwrap();
-        assert!(forest.predict(&x, &control()).is_err());
+        let forest = default().n_trees(1).fit((&Array2::zeros((6, 2)), labels.view(), &control())).unwrap();
+        assert!(forest.predict((&x, &control())).is_err());
     }
-    let forest = default().n_trees(1).fit_controlled((&x, labels.view()), &control()).unwrap();
+    let forest = default().n_trees(1).fit((&x, labels.view(), &control())).unwrap();
     let narrow = Array2::zeros((2, 1));
-    let error = forest.predict(&narrow, &control()).unwrap_err();
+    let error = forest.predict((&narrow, &control())).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::Shape { what: "each row of X", expected: 2, got: 1 });
     let stopped = control();
     stopped.stop();
-    assert_eq!(default().fit_controlled((&x, labels.view()), &stopped).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(default().fit((&x, labels.view(), &stopped)).unwrap_err().kind(), &ErrorKind::Interrupted);
 }
 
 #[test]
@@ -369,8 +366,8 @@ fn targets_of_any_size_do_not_overflow() {
         for refinement in [Refinement::None, Refinement::Logistic { scale: 5.0, rate: 1000.0 }] {
             let config = CentroidForestConfig::plain().n_trees(3).max_leaf_samples(1).idf(true);
             let config = config.normalize(normalize).center(center).clustering(clustering).refinement(refinement);
-            let forest = config.fit_controlled((&x, &y), &control()).unwrap();
-            assert!(forest.predict(&x, &control()).unwrap().iter().all(|v| v.is_finite()));
+            let forest = config.fit((&x, &y, &control())).unwrap();
+            assert!(forest.predict((&x, &control())).unwrap().iter().all(|v| v.is_finite()));
             assert!(
                 forest.trees().iter().all(|tree| tree
                     .centroid(tree.n_nodes() - 1)
@@ -409,7 +406,7 @@ fn no_byte_of_a_file_is_trusted() {
                 && model.n_features() <= 10_000
             {
                 let rows = Array2::from_shape_fn((3, model.n_features()), |(i, j)| (i + j) as f32);
-                let scores = model.predict(&rows, &control()).unwrap();
+                let scores = model.predict((&rows, &control())).unwrap();
                 assert!(scores.iter().all(|v| v.is_finite()));
             }
             assert!(CentroidForest::from_bytes(&bytes[..at]).is_err());
@@ -426,9 +423,9 @@ fn shrunk_leaves_are_finite_for_weights_and_y_of_any_size() {
     for unit in [2f64.powi(980), 1.0, 2f64.powi(-1000)] {
         let weights: Vec<f64> = (0..30).map(|i| f64::from(1 + i % 3) * unit).collect();
         let data = Dataset::new(&x, Targets::Real(y.view())).sample_weight(&weights[..]);
-        let forest = config.clone().leaf_shrinkage(0.5 * unit).fit_controlled(data, &control()).unwrap();
+        let forest = config.clone().leaf_shrinkage(0.5 * unit).fit((&data, &control())).unwrap();
         assert!(forest.trees().iter().any(|tree| tree.n_nodes() > 1));
-        assert!(forest.predict(&x, &control()).unwrap().iter().all(|v| (0.0..=4e100).contains(v)));
+        assert!(forest.predict((&x, &control())).unwrap().iter().all(|v| (0.0..=4e100).contains(v)));
         #[cfg(feature = "model-files")]
         assert_eq!(CentroidForest::from_bytes(&forest.to_bytes().unwrap()).unwrap(), forest);
     }

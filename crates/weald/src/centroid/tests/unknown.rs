@@ -112,13 +112,13 @@ proptest! {
             let of_outputs = (family != 1 && !is_of_classes).then(|| (1..=columns.ncols()).map(|j| j as f64).collect::<Vec<_>>());
             let config = config.clone().leaf_shrinkage(a).output_projection(projection).output_weights(of_outputs);
             let dataset = || Dataset::new(&x, &y).sample_weight(&weights[..]).y_weight(CellWeights::from(&mask));
-            let forest = config.fit_controlled(dataset(), &control()).unwrap();
+            let forest = config.fit(dataset().control(&control())).unwrap();
             // Samples without a known cell have no weight.
             let there: Vec<f64> = (0..data.n()).map(|i| if mask.row(i).iter().all(|masked| *masked) { 0.0 } else { weights[i] }).collect();
-            let leaves = forest.apply(&x, &control()).unwrap();
+            let leaves = forest.apply((&x, &control())).unwrap();
             for (t, tree) in forest.trees().iter().enumerate() {
                 let expected = by_hand(tree, &leaves.column(t).to_vec(), (&mask, &columns, &output_of), &there, a);
-                let found = forest.only(t).predict(&x, &control()).unwrap();
+                let found = forest.only(t).predict((&x, &control())).unwrap();
                 for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
                     // The sums of both are rounded in another order; values are below 8.
                     prop_assert!((found - expected).abs() < 1e-12, "{at}: {found} {expected}");
@@ -128,9 +128,9 @@ proptest! {
             let csr = sparse(&x);
             for (matrix, n_threads) in [(Matrix::Csc(csr.transposed().unwrap()), 1), (Matrix::Csr(csr), 2)] {
                 let other = Dataset::new(matrix, &y).sample_weight(&weights[..]).y_weight(CellWeights::from(&mask));
-                prop_assert_eq!(&config.fit_controlled(other, &Control::with_threads(n_threads)).unwrap(), &forest);
+                prop_assert_eq!(&config.fit(other.control(&Control::with_threads(n_threads))).unwrap(), &forest);
             }
-            let parts = [0..1, 1..3].map(|trees| config.fit_trees(trees, dataset(), &control()).unwrap());
+            let parts = [0..1, 1..3].map(|trees| config.fit_trees(trees, dataset().control(&control())).unwrap());
             prop_assert_eq!(&CentroidForest::merge(&[&parts[0], &parts[1]]).unwrap(), &forest);
             #[cfg(feature = "model-files")]
             {
@@ -142,7 +142,7 @@ proptest! {
             if let Targets::Real(numbers) = &y {
                 let hidden = Array2::from_shape_fn(numbers.dim(), |at| if mask[at] { f64::NAN } else { numbers[at] });
                 let other = Dataset::new(&x, &hidden).sample_weight(&weights[..]).y_weight(CellWeights::from(&mask));
-                prop_assert_eq!(&config.fit_controlled(other, &control()).unwrap(), &forest);
+                prop_assert_eq!(&config.fit((&other, &control())).unwrap(), &forest);
             }
         }
     }
@@ -167,8 +167,8 @@ proptest! {
             (0..data.n()).flat_map(|row| std::iter::repeat_n(row, data.weights[row] as usize)).collect();
         let (by_weight, by_rows) = (fit(&config, &data), fit(&config, &data.at(&repeated)));
         prop_assert_eq!(
-            bits(&by_weight.predict(&x, &control()).unwrap()),
-            bits(&by_rows.predict(&x, &control()).unwrap())
+            bits(&by_weight.predict((&x, &control())).unwrap()),
+            bits(&by_rows.predict((&x, &control())).unwrap())
         );
     }
 
@@ -219,14 +219,14 @@ fn leaves_that_know_little_share_values() {
                 if let Ok(model) = CentroidForest::from_bytes(&broken)
                     && model.n_features() == 12
                 {
-                    assert!(model.predict(&x, &control()).unwrap().iter().all(|v| v.is_finite()));
+                    assert!(model.predict((&x, &control())).unwrap().iter().all(|v| v.is_finite()));
                 }
             }
         }
     }
-    let scores = forest.predict(&x, &control()).unwrap();
+    let scores = forest.predict((&x, &control())).unwrap();
     assert!(scores.iter().all(|v| (0.0..=1.0 + 1e-12).contains(v)));
-    assert_ne!(bits(&scores), bits(&apart.predict(&x, &control()).unwrap()));
+    assert_ne!(bits(&scores), bits(&apart.predict((&x, &control())).unwrap()));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn what_is_known_of_no_sample_and_masks_of_other_shapes_are_named() {
     let config = CentroidForestConfig::plain().n_trees(1);
     for mask in [Array2::from_shape_fn((6, 2), |(_, j)| j == 1), Array2::from_elem((6, 3), true)] {
         let data = Dataset::new(&x, labels.view()).y_weight(CellWeights::from(&mask));
-        let error = config.fit_controlled(data, &control()).unwrap_err();
+        let error = config.fit((&data, &control())).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Invalid { what: "y_weight", .. }), "{error:?}");
     }
 }

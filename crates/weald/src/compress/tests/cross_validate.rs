@@ -38,9 +38,8 @@ fn folds_are_paths_of_forests_grown_on_their_samples_alone() {
                 config
                     .cross_validate(
                         &grow,
-                        Dataset::new(&x, p.y()).weights(RowWeights::from(Some(&p.weight[..]))),
+                        Dataset::new(&x, p.y()).weights(RowWeights::from(Some(&p.weight[..]))).control(&control),
                         &folds,
-                        &control,
                     )
                     .unwrap()
             };
@@ -55,16 +54,15 @@ fn folds_are_paths_of_forests_grown_on_their_samples_alone() {
                 };
                 let (train, test) = (of(&fold.train), of(&fold.held_out));
                 let forest = grow.fit(Dataset::new(&x, p.y()).sample_weight(&train[..])).unwrap();
-                let path = config
-                    .path(&forest, Dataset::new(&x, p.y()).sample_weight(&train[..]), Some(&test), &Control::default())
-                    .unwrap();
+                let path =
+                    config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&train[..]), Some(&test)).unwrap();
                 for s in 0..found.l1_norms.len() {
                     let last = s.min(path.n_steps());
                     assert_eq!(found.test_loss[[f, s]], path.test_loss()[last]);
                     assert_eq!(found.n_test_nodes[[f, s]], path.n_test_nodes()[last] as f64);
                 }
                 if kind == 0 {
-                    let predictions = forest.predict(&x, &Control::default()).unwrap();
+                    let predictions = forest.predict(&x).unwrap();
                     let y = p.columns();
                     let mut square = 0.0;
                     for (i, w) in test.iter().enumerate() {
@@ -84,11 +82,10 @@ fn errors_name_invalid_arguments() {
     let x: Array2<f32> = array![[0.0], [1.0], [2.0], [3.0]];
     let y = array![[0.0], [1.0], [0.0], [2.0]];
     let (x, y) = (Matrix::from(x.view()), Targets::Real(y.view()));
-    let control = Control::default();
     let grow = ForestConfig { n_trees: 2, ..ForestConfig::extra_trees(Criterion::Variance) };
-    let forest = grow.fit_controlled((&x, &y), &control).unwrap();
+    let forest = grow.fit((&x, &y)).unwrap();
     let good = CompressConfig::stagewise(0.01);
-    let path = |config: CompressConfig| config.path(&forest, (&x, &y), None, &control).map(|_| ()).unwrap_err();
+    let path = |config: CompressConfig| config.path(&forest, (&x, &y), None).map(|_| ()).unwrap_err();
     let named = |error: crate::Error, name: &str| {
         let (ErrorKind::Invalid { what, .. } | ErrorKind::Unsupported { what, .. }) = error.kind() else {
             panic!("{error}")
@@ -114,20 +111,20 @@ fn errors_name_invalid_arguments() {
 
     let other = array![[0u32], [1], [0], [1]];
     let other = Targets::Classes { codes: other.view(), n_classes: vec![2] };
-    named(good.path(&forest, (&x, &other), None, &control).map(|_| ()).unwrap_err(), "forest");
+    named(good.path(&forest, (&x, &other), None).map(|_| ()).unwrap_err(), "forest");
     let wide: Array2<f32> = Array2::zeros((4, 2));
-    let error = good.path(&forest, (&wide, &y), None, &control).map(|_| ()).unwrap_err();
+    let error = good.path(&forest, (&wide, &y), None).map(|_| ()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Shape { what: "each row of X", .. }));
     let held = [1.0; 4];
-    named(good.path(&forest, (&x, &y), Some(&held), &control).map(|_| ()).unwrap_err(), "held_out");
+    named(good.path(&forest, (&x, &y), Some(&held)).map(|_| ()).unwrap_err(), "held_out");
 
-    let path = good.path(&forest, (&x, &y), None, &control).unwrap();
+    let path = good.path(&forest, (&x, &y), None).unwrap();
     named(path.at(-1.0, &Control::default()).unwrap_err(), "l1_norm");
     named(path.at(f64::NAN, &Control::default()).unwrap_err(), "l1_norm");
     named(path.at_step(path.n_steps() + 1, &Control::default()).unwrap_err(), "step");
 
     let run = |folds: &[Split]| {
-        good.cross_validate(&grow, Dataset::new(&x, &y).weights(RowWeights::default()), folds, &control).unwrap_err()
+        good.cross_validate(&grow, Dataset::new(&x, &y).weights(RowWeights::default()), folds).unwrap_err()
     };
     let fold = |train: &[u32], test: &[u32]| Split { train: train.to_vec(), held_out: test.to_vec() };
     named(run(&[fold(&[0, 1], &[2])]), "folds");
@@ -137,7 +134,7 @@ fn errors_name_invalid_arguments() {
 
     let stopped = Control::default();
     stopped.stop();
-    let error = good.path(&forest, (&x, &y), None, &stopped).map(|_| ()).unwrap_err();
+    let error = good.path(&forest, (&x, &y, &stopped), None).map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::Interrupted);
 }
 
@@ -146,10 +143,9 @@ fn budgets_end_paths_one_step_later() {
     let p = problem(3, 60, 0);
     let forest = p.forest(3);
     let x = Matrix::from(p.x.view());
-    let control = Control::default();
     let config = CompressConfig::stagewise(0.01);
-    let whole = config.path(&forest, (&x, &p.y()), None, &control).unwrap();
-    let cut = config.max_test_nodes(5).path(&forest, (&x, &p.y()), None, &control).unwrap();
+    let whole = config.path(&forest, (&x, &p.y()), None).unwrap();
+    let cut = config.max_test_nodes(5).path(&forest, (&x, &p.y()), None).unwrap();
     let n = cut.n_test_nodes();
     assert_eq!(n, &whole.n_test_nodes()[..n.len()]);
     assert!(n[n.len() - 1] > 5 && n[n.len() - 2] <= 5);
@@ -162,9 +158,9 @@ fn chains_of_many_splits_are_compressed_by_loops() {
     let x = Array2::from_shape_fn((50, 1), |(i, _)| -(i as f32 * 1000.0) - 0.5);
     let y = Targets::Labels(crate::testing::labels::on((50, 2), |i, j| i % 2 == j));
     let method = CompressMethod::Stagewise { step_size: 0.2, max_steps: Some(40) };
-    let path = CompressConfig::new(method).path(&forest, (&x, &y), None, &Control::default()).unwrap();
+    let path = CompressConfig::new(method).path(&forest, (&x, &y), None).unwrap();
     let model = path.at_step(path.n_steps(), &Control::default()).unwrap();
     assert_eq!(model.n_test_nodes(), path.n_test_nodes()[path.n_steps()]);
-    let scores = model.predict_scores(&x, &Control::default()).unwrap();
+    let scores = model.predict_scores(&x).unwrap();
     assert!(scores.iter().all(|s| s.is_finite()));
 }

@@ -20,7 +20,7 @@ proptest! {
         let method = CompressMethod::Grow { learning_rate, max_nodes: 25, candidate_window: None };
         let loss = if kind % 6 >= 3 && !kind.is_multiple_of(3) { CompressLoss::LogLoss } else { CompressLoss::SquaredError };
         let config = CompressConfig { loss, ..CompressConfig::new(method) };
-        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
+        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None).unwrap();
 
         let (z, names) = indicators(&forest, &p.x);
         let w = Array1::from_vec(p.weight.clone());
@@ -73,7 +73,7 @@ proptest! {
         let method = CompressMethod::Grow { learning_rate: 0.5, max_nodes: 30, candidate_window: Some(window) };
         let config = CompressConfig { seed, ..CompressConfig::new(method) };
         let run = |config: &CompressConfig| {
-            config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap()
+            config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None).unwrap()
         };
         let path = run(&config);
         let again = run(&config);

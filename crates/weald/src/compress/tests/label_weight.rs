@@ -33,7 +33,7 @@ impl Labels {
         let forest = Forest { outputs: Outputs::Labels { n_labels: places.len() }, ..self.forest.clone() };
         let (w, held): (Vec<f64>, Vec<f64>) =
             (0..40).map(|i| if i % 5 == 0 { (0.0, 1.5) } else { (1.0 + f64::from(i % 2), 0.0) }).unzip();
-        config.path(&forest, Dataset::new(&self.x, y).sample_weight(&w[..]), Some(&held), &Control::default()).unwrap()
+        config.path(&forest, Dataset::new(&self.x, y).sample_weight(&w[..]), Some(&held)).unwrap()
     }
 }
 
@@ -127,7 +127,7 @@ fn errors_name_invalid_weights() {
     let forest = Forest { outputs: Outputs::Labels { n_labels: 3 }, ..labels.forest.clone() };
     for weights in [vec![1.0; 2], vec![1.0, -1.0, 1.0], vec![0.0; 3], vec![f64::NAN, 1.0, 1.0]] {
         let config = CompressConfig::stagewise(0.1).output_weights(weights);
-        let error = config.path(&forest, (&labels.x, &y), None, &Control::default()).map(|_| ()).unwrap_err();
+        let error = config.path(&forest, (&labels.x, &y), None).map(|_| ()).unwrap_err();
         let named = match error.kind() {
             ErrorKind::Invalid { what, .. } | ErrorKind::Shape { what, .. } => *what == "output_weights",
             _ => false,

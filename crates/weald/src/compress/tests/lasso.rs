@@ -42,8 +42,7 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
         if kind % 6 >= 3 && !kind.is_multiple_of(3) { CompressLoss::LogLoss } else { CompressLoss::SquaredError };
     let config = CompressConfig { loss, standardize: kind % 12 >= 6, ..CompressConfig::new(method) }
         .output_weights(p.label_weight.clone());
-    let path =
-        config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
+    let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None).unwrap();
 
     let (z, names) = indicators(&forest, &p.x);
     let w = Array1::from_vec(p.weight.clone());
@@ -136,7 +135,7 @@ fn norms_between_penalties_are_found() {
     let forest = p.forest(3);
     let x = Matrix::from(p.x.view());
     let method = CompressMethod::Lasso { n_alphas: 6, eps: 0.01, tol: 1e-9, max_iter: 50_000 };
-    let path = CompressConfig::new(method).path(&forest, (&x, &p.y()), None, &Control::default()).unwrap();
+    let path = CompressConfig::new(method).path(&forest, (&x, &p.y()), None).unwrap();
     let crate::compress::path::Steps::Knots(lasso) = &path.steps else { unreachable!() };
     for step in 0..path.n_steps() {
         let (a, b) = (path.l1_norm()[step], path.l1_norm()[step + 1]);

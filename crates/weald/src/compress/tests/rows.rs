@@ -13,9 +13,9 @@ fn intercept(y: &Targets<'_>) -> Vec<f64> {
     let x = Array2::from_shape_fn((y.n_samples(), 1), |(i, _)| i as f32);
     let (x, control) = (Matrix::from(x.view()), Control::default());
     let forest = ForestConfig { n_trees: 2, ..ForestConfig::extra_trees(Criterion::Gini) };
-    let forest = forest.fit_controlled((&x, y), &control).unwrap();
+    let forest = forest.fit((&x, y, &control)).unwrap();
     let config = CompressConfig { loss: CompressLoss::LogLoss, ..CompressConfig::stagewise(0.1) };
-    config.path(&forest, (&x, y), None, &control).unwrap().intercept(0, &control).unwrap()
+    config.path(&forest, (&x, y, &control), None).unwrap().intercept(0, &control).unwrap()
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Problem {
 
 /// Returns the indicators of all nodes, of shape (samples, nodes), and the tree and node of each column.
 pub(super) fn indicators(forest: &Forest, x: &Array2<f32>) -> (Array2<f64>, Vec<(u32, u32)>) {
-    let path = forest.decision_path(x, &Control::default()).unwrap();
+    let path = forest.decision_path(x).unwrap();
     let mut z = Array2::zeros((x.nrows(), path.tree_offsets[forest.n_trees()]));
     for i in 0..x.nrows() {
         path.nodes[path.ptr[i]..path.ptr[i + 1]].iter().for_each(|&j| z[[i, j as usize]] = 1.0);
@@ -388,7 +388,7 @@ fn path_differs_from_twin(p: &Problem, seed: u64, wide: bool, step_outputs: Opti
     let forest = p.forest(seed);
     let output_weights = p.label_weight.clone();
     let config = CompressConfig { step_outputs, output_weights, ..config(p.kind, if wide { 0.2 } else { 0.02 }, 60) };
-    let path = config.path(&forest, p.data(), None, &Control::default()).unwrap();
+    let path = config.path(&forest, p.data(), None).unwrap();
     differs(&config, p, &forest, &path.start, &moves_of(&path), 60)
 }
 
@@ -439,10 +439,10 @@ proptest! {
         let forest = p.forest(seed);
         let x = Matrix::from(p.x.view());
         let config = CompressConfig { step_outputs, ..config(kind, 0.05, 60) };
-        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
+        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None).unwrap();
         let step = step.min(path.n_steps());
         let model = path.at_step(step, &Control::default()).unwrap();
-        let scores = model.predict_scores(&x, &Control::default()).unwrap();
+        let scores = model.predict_scores(&x).unwrap();
         let expected = linear(&path, step, &p.x);
         let scale = expected.iter().fold(1.0f64, |a, b| a.max(b.abs()));
         // Sums over some dozen nodes, in another order.
@@ -451,7 +451,7 @@ proptest! {
         prop_assert_eq!(path.at(path.l1_norm()[step], &Control::default()).unwrap(), model.clone());
         prop_assert_eq!(path.coefficients(step, &Control::default()).unwrap().len(), path.n_nonzero()[step]);
         // Predictions have the width of the outputs, and those of classes and labels are probabilities.
-        let predictions = model.predict(&x, &Control::default()).unwrap();
+        let predictions = model.predict(&x).unwrap();
         prop_assert_eq!(predictions.ncols(), p.y().outputs().width());
         if kind % 3 != 0 {
             prop_assert!(predictions.iter().all(|p| (0.0..=1.0).contains(p)));
@@ -463,7 +463,7 @@ proptest! {
         let p = problem(seed, n, kind);
         let forest = p.forest(seed);
         let x = Matrix::from(p.x.view());
-        let path = config(kind, 0.05, 80).path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &Control::default()).unwrap();
+        let path = config(kind, 0.05, 80).path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None).unwrap();
         let mut before: Vec<crate::compress::Coefficient> = Vec::new();
         for step in 1..=path.n_steps() {
             let now = path.coefficients(step, &Control::default()).unwrap();
@@ -488,7 +488,7 @@ proptest! {
         prop_assert!(path.n_test_nodes().windows(2).all(|n| n[0] <= n[1]));
         let constant = path.at_step(0, &Control::default()).unwrap();
         prop_assert_eq!((constant.n_test_nodes(), constant.forest().n_trees()), (0, 1));
-        let scores = constant.predict_scores(&x, &Control::default()).unwrap();
+        let scores = constant.predict_scores(&x).unwrap();
         let expected = path.intercept(0, &Control::default()).unwrap();
         prop_assert!(scores.rows().into_iter().all(|row| row.to_vec() == expected));
     }
@@ -500,9 +500,8 @@ proptest! {
         let x = Matrix::from(p.x.view());
         let held: Vec<f64> = p.weight.iter().map(|&w| if w == 0.0 { 1.5 } else { 0.0 }).collect();
         let config = config(kind, 0.05, 40);
-        let control = Control::default();
-        let alone = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None, &control).unwrap();
-        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), Some(&held), &control).unwrap();
+        let alone = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), None).unwrap();
+        let path = config.path(&forest, Dataset::new(&x, p.y()).sample_weight(&p.weight[..]), Some(&held)).unwrap();
         prop_assert_eq!(moves_of(&alone), moves_of(&path));
         prop_assert_eq!(alone.train_loss(), path.train_loss());
         if held.iter().all(|&v| v == 0.0) {

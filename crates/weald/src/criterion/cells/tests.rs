@@ -47,7 +47,7 @@ impl Problem {
 
     fn fit_on<'a>(&'a self, x: Matrix<'a>, n_threads: usize) -> Tree {
         let data = Dataset::new(x, &self.y).y_weight(CellWeights::from(&self.mask)).sample_weight(&self.weights[..]);
-        self.config.fit_controlled(data, &Control::with_threads(n_threads)).unwrap()
+        self.config.fit((&data, &Control::with_threads(n_threads))).unwrap()
     }
 
     fn fit(&self) -> Tree {

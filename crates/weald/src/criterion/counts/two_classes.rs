@@ -12,14 +12,9 @@ use crate::exact::reduce::Workers;
 pub(crate) struct GiniOfTwo<U: Units>(Gini<U, OneSlot<U>>);
 
 impl<U: Units> GiniOfTwo<U> {
-    pub(crate) fn new(slots: &Slots<'_>, weights: &[U]) -> Result<Self> {
+    pub(crate) fn new(slots: &Slots<'_>, weights: &[U], workers: &Workers) -> Result<Self> {
         debug_assert_eq!(slots.width, 2);
-        Ok(GiniOfTwo(Gini::new(OneSlot::new(slots, weights)?, slots)?))
-    }
-
-    /// Returns the criterion with the samples of `workers`.
-    pub(crate) fn with_workers(self, workers: &Workers) -> Self {
-        GiniOfTwo(self.0.with_workers(workers))
+        Ok(GiniOfTwo(Gini::new(OneSlot::new(slots, weights)?, slots, workers)?))
     }
 
     /// Returns the sums of squares of both sides, and their weights.

@@ -7,7 +7,7 @@ use crate::rng::{Key, Stream};
 
 /// Returns the bits of what is found in some nodes for some moves of samples, and checks the bounds on scores.
 fn found<S: SlotTerm>(y: &MaskedSlots<'_>, weights: &[u32], seed: u64) -> Vec<u64> {
-    let mut counts = MaskedCounts::<u32, S>::new(y, weights).unwrap();
+    let mut counts = MaskedCounts::<u32, S>::new(y, weights, &Workers::One).unwrap();
     let mut stream = Stream::new(Key::from_seed(seed));
     let mut all = Vec::new();
     let n = weights.len() as u32;

@@ -14,9 +14,9 @@ fn results(forest: &Forest, seed: u64, n_threads: usize) -> Vec<Vec<u64>> {
     let bits = |values: ndarray::Array2<f64>| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     let k = forest.outputs.width().min(3);
     let all = rows.layouts().into_iter().flat_map(|x| {
-        let best = forest.predict_topk(&x, k, &control).unwrap();
+        let best = forest.predict_topk((&x, &control), k).unwrap();
         let places = best.indices.iter().map(|&c| c.into()).collect();
-        [bits(forest.predict(&x, &control).unwrap()), bits(best.scores), places]
+        [bits(forest.predict((&x, &control)).unwrap()), bits(best.scores), places]
     });
     all.collect()
 }
@@ -92,7 +92,7 @@ proptest! {
             let expected = changes.iter().sum::<f64>() / changes.len() as f64;
             prop_assert_eq!(forest.largest_change(&compact, &control).unwrap(), expected);
             let x = &problem.x;
-            let (a, b) = (forest.predict(x, &control).unwrap(), compact.predict(x, &control).unwrap());
+            let (a, b) = (forest.predict(x).unwrap(), compact.predict(x).unwrap());
             for (a, b) in a.iter().zip(&b) {
                 // Means over the trees are rounded, at least to the smallest positive number.
                 prop_assert!((a - b).abs() <= expected + 1e-14 * a.abs() + 5e-323);
@@ -127,7 +127,7 @@ proptest! {
             prop_assert!(rows || new.leaves.n_bytes() <= old.leaves.n_bytes() + 8 * old.n_leaves());
         }
         let change = forest.largest_change(&compact, &control).unwrap();
-        let (a, b) = (forest.predict(&problem.x, &control).unwrap(), compact.predict(&problem.x, &control).unwrap());
+        let (a, b) = (forest.predict(&problem.x).unwrap(), compact.predict(&problem.x).unwrap());
         for (a, b) in a.iter().zip(&b) {
             // The tolerance is the same as above.
             prop_assert!((a - b).abs() <= change + 1e-14 * a.abs() + 5e-323);

@@ -104,16 +104,13 @@ impl LinearConfig {
     /// Time is that of `n_folds` fits. [`Choice::fold_models`](super::Choice::fold_models) uses those of a choice again.
     ///
     /// # Errors
-    /// The same as for [`LinearConfig::fit_controlled`], and [`crate::ErrorKind::Invalid`] if there are fewer than two
+    /// The same as for [`LinearConfig::fit`], and [`crate::ErrorKind::Invalid`] if there are fewer than two
     /// folds.
-    pub fn fold_models<'d>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        n_folds: usize,
-        control: &Control,
-    ) -> Result<FoldModels> {
+    pub fn fold_models<'d>(&self, data: impl Into<Dataset<'d>>, n_folds: usize) -> Result<FoldModels> {
+        let data = data.into();
+        let control = &data.under();
         self.check()?;
-        Source::with(&data.into(), control, |source| {
+        Source::with(&data, control, |source| {
             let folds = self.folds(source, n_folds, control)?;
             self.fit_others(source, folds.of, n_folds, Vec::new(), control)
         })

@@ -22,7 +22,7 @@ impl Data {
         let data = data.y_weight(CellWeights::from(&self.unknown));
         let of_log_loss = *grid == Grid::of(LinearLoss::LogLoss);
         let loss = if of_log_loss { LinearLoss::LogLoss } else { LinearLoss::SquaredHinge };
-        config().loss(loss).choose(&data, grid, &Control::with_threads(n_threads)).unwrap()
+        config().loss(loss).choose(data.view().control(&Control::with_threads(n_threads)), grid).unwrap()
     }
 
     fn choose_by(&self, loss: LinearLoss) -> Choice {
@@ -130,7 +130,7 @@ proptest! {
                 let mut rest = data.clone();
                 rest.weights.iter_mut().zip(&folds).filter(|(_, of)| **of == fold).for_each(|(w, _)| *w = 0.0);
                 let expected = match rest.weights.iter().any(|w| *w > 0.0) {
-                    true => rest.fit(&config).decision_function(&data.x, &Control::default()).unwrap(),
+                    true => rest.fit(&config).decision_function(&data.x).unwrap(),
                     false => Array2::from_elem(data.y.dim(), -1.0),
                 };
                 // Columns without samples are what they were before the fit, and not below all others as in a model.
@@ -149,24 +149,23 @@ proptest! {
     fn models_of_the_folds_of_a_choice_are_fits_without_the_fold(mut data in data(), chooses in any::<bool>(), calibrates in any::<bool>()) {
         data.unknown.fill(false);
         (data, _) = data.with_copies();
-        let control = Control::default();
         let config = config().features(Features::TfIdf).calibration(calibrates);
         let pairs = Dataset::new(&data.x, label_view(&data.y)).sample_weight(&data.weights[..]);
         let grid = if chooses { Grid::default() } else { Grid::only(&config) };
-        let choice = config.choose(&pairs, &grid, &control).unwrap();
-        let model = choice.fit_controlled(&pairs, &control).unwrap();
+        let choice = config.choose(&pairs, &grid).unwrap();
+        let model = choice.fit(&pairs).unwrap();
         if !chooses {
-            prop_assert_eq!(&model, &config.fit_controlled(&pairs, &control).unwrap());
+            prop_assert_eq!(&model, &config.fit(&pairs).unwrap());
         }
-        let found = choice.fold_models(&pairs, &control).unwrap();
+        let found = choice.fold_models(&pairs).unwrap();
         prop_assert_eq!(&found.folds, &data.folds(3));
         prop_assert_eq!(found.models.len(), 3);
-        let expected = choice.config.fold_models(&pairs, 3, &control).unwrap().calibrated_as(&model);
+        let expected = choice.config.fold_models(&pairs, 3).unwrap().calibrated_as(&model);
         prop_assert_eq!(&found, &expected);
         let expected = data.held_out(&choice.config, 3);
         for (fold, of_fold) in (0u32..).zip(&found.models) {
             prop_assert_eq!(&of_fold.calibration, &model.calibration);
-            let margins = of_fold.decision_function(&data.x, &control).unwrap();
+            let margins = of_fold.decision_function(&data.x).unwrap();
             for i in (0..data.y.nrows()).filter(|&i| found.folds[i] == fold) {
                 prop_assert_eq!(margins.row(i), expected.row(i));
             }
@@ -179,9 +178,8 @@ proptest! {
             if data.unknown[[i, j]] { 0.0 } else { [0.5, 1.0, 3.0][(i + j + turn) % 3] }
         });
         let config = super::config().loss(LinearLoss::LogLoss).features(Features::Given);
-        let control = Control::default();
         let pairs = Dataset::new(&data.x, label_view(&data.y)).y_weight(CellWeights::Dense(factors.view()));
-        let found = config.fold_models(pairs.view().sample_weight(&data.weights[..]), 3, &control);
+        let found = config.fold_models(pairs.view().sample_weight(&data.weights[..]), 3);
         // An output may have no known cell.
         let Ok(found) = found else { return Ok(()) };
         prop_assert_eq!(found.folds.len(), data.y.nrows());
@@ -189,7 +187,7 @@ proptest! {
             let weight = |i: usize| if found.folds[i] == fold { 0.0 } else { data.weights[i] };
             let others: Vec<f64> = (0..data.y.nrows()).map(weight).collect();
             if let Ok(alone) = config.fit(pairs.view().sample_weight(&others[..])) {
-                let margins = [of_fold, &alone].map(|model| model.decision_function(&data.x, &control).unwrap());
+                let margins = [of_fold, &alone].map(|model| model.decision_function(&data.x).unwrap());
                 // Either fit ends within the tolerance of the solver.
                 let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 0.05 * (1.0 + b.abs());
                 // A fit lowers the margins of labels without samples, which models of folds do not.
@@ -284,11 +282,11 @@ proptest! {
         prop_assert!(intercepts.iter().all(|intercept| intercept.is_finite()));
         let weighed = Dataset::new(&data.x, label_view(&data.y)).sample_weight(&data.weights[..]);
         let weighed = weighed.y_weight(CellWeights::from(&data.unknown));
-        let model = choice.fit_controlled(&weighed, &Control::default()).unwrap();
+        let model = choice.fit(&weighed).unwrap();
         prop_assert_eq!(model.calibration(), choice.calibration.as_ref());
         let expected = data.fit(&choice.config);
         prop_assert_eq!(model.intercepts(), expected.intercepts());
-        let proba = model.predict_proba(&data.x, &Control::default()).unwrap();
+        let proba = model.predict(&data.x).unwrap();
         prop_assert!(proba.iter().all(|p| (0.0..=1.0).contains(p)));
     }
 }
@@ -324,7 +322,7 @@ fn rare_columns_of_very_many_share_a_calibration() {
     let y =
         Array2::from_shape_fn((180, n_columns), |(i, j)| if j % 350 == 0 { few[[i, j / 350]] } else { i == j % 97 });
     let choose = |y: &Array2<bool>| {
-        let choice = config().choose((&x, label_view(y)), &Grid::default(), &Control::default()).unwrap();
+        let choice = config().choose((&x, label_view(y)), &Grid::default()).unwrap();
         let calibration = choice.calibration.clone().unwrap();
         (choice, calibration)
     };
@@ -345,7 +343,7 @@ fn rare_columns_of_very_many_share_a_calibration() {
 fn kinds_of_features_that_do_not_suit_x_are_not_tried() {
     let (x, y) = groups(60, 5);
     let kinds = |x: &Array2<f32>| {
-        let choice = config().choose((x, label_view(&y)), &Grid::default(), &Control::default()).unwrap();
+        let choice = config().choose((x, label_view(&y)), &Grid::default()).unwrap();
         let mut kinds: Vec<Features> = choice.candidates.iter().map(|tried| tried.features).collect();
         kinds.dedup();
         kinds[..kinds.len().min(4)].to_vec()
@@ -361,7 +359,7 @@ fn kinds_of_features_that_do_not_suit_x_are_not_tried() {
     assert!(!kinds(&large).contains(&Features::Given));
     // One kind is taken whatever X is like.
     let grid = Grid { features: vec![Features::TfIdf], ..Grid::default() };
-    let choice = config().choose((&dense, label_view(&y)), &grid, &Control::default()).unwrap();
+    let choice = config().choose((&dense, label_view(&y)), &grid).unwrap();
     assert_eq!(choice.config.features, Features::TfIdf);
 }
 
@@ -371,9 +369,9 @@ fn classes_are_chosen_and_calibrated_as_well() {
     for (n_classes, width) in [(2, 1), (3, 3)] {
         let codes = Array2::from_shape_fn((90, 1), |(i, _)| (i % 3).min(n_classes as usize - 1) as u32);
         let y = Targets::classes(codes.view(), vec![n_classes]);
-        let choice = config().choose((&x, &y), &Grid::default(), &Control::default()).unwrap();
-        let model = choice.fit_controlled((&x, &y), &Control::default()).unwrap();
-        let proba = model.predict_proba(&x, &Control::default()).unwrap();
+        let choice = config().choose((&x, &y), &Grid::default()).unwrap();
+        let model = choice.fit((&x, &y)).unwrap();
+        let proba = model.predict(&x).unwrap();
         let n_classes = n_classes as usize;
         assert_eq!((proba.dim(), model.calibration().unwrap().slopes().len()), ((90, n_classes), width));
         let is_right = |i: usize| (0..n_classes).all(|j| proba[[i, j]] <= proba[[i, codes[[i, 0]] as usize]]);
@@ -385,8 +383,7 @@ fn classes_are_chosen_and_calibrated_as_well() {
 #[test]
 fn bad_grids_are_errors() {
     let (x, y) = groups(9, 3);
-    let what = |grid: Grid| match config().choose((&x, label_view(&y)), &grid, &Control::default()).unwrap_err().kind()
-    {
+    let what = |grid: Grid| match config().choose((&x, label_view(&y)), &grid).unwrap_err().kind() {
         ErrorKind::Invalid { what, .. } => *what,
         other => panic!("{other:?}"),
     };
@@ -394,16 +391,16 @@ fn bad_grids_are_errors() {
     assert_eq!(what(Grid { c: vec![], ..Grid::default() }), "C");
     assert_eq!(what(Grid { c: vec![1.0, -1.0], ..Grid::default() }), "C");
     assert_eq!(what(Grid { n_folds: 1, ..Grid::default() }), "n_folds");
-    let held_out = config().fold_models((&x, label_view(&y)), 0, &Control::default());
+    let held_out = config().fold_models((&x, label_view(&y)), 0);
     assert!(matches!(held_out.unwrap_err().kind(), ErrorKind::Invalid { what: "n_folds", .. }));
     let control = Control::default();
     control.stop();
-    let stopped = config().choose((&x, label_view(&y)), &Grid::default(), &control);
+    let stopped = config().choose((&x, label_view(&y), &control), &Grid::default());
     assert_eq!(stopped.unwrap_err().kind(), &ErrorKind::Interrupted);
     let one = LabelView::try_new(vec![0, 1], vec![0], 1).unwrap();
     let alone = ndarray::array![[1.0f32, 2.0]];
-    let choice = config().choose((&x, label_view(&y)), &Grid::default(), &Control::default()).unwrap();
-    let fewer = choice.fold_models((&alone, one.clone()), &Control::default());
+    let choice = config().choose((&x, label_view(&y)), &Grid::default()).unwrap();
+    let fewer = choice.fold_models((&alone, one.clone()));
     assert!(matches!(fewer.unwrap_err().kind(), ErrorKind::Shape { what: "X", .. }));
-    assert!(config().choose((&alone, one), &Grid::default(), &Control::default()).is_ok());
+    assert!(config().choose((&alone, one), &Grid::default()).is_ok());
 }

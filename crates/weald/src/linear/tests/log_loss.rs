@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use super::super::log_loss::{FAR, exp, sides, solved};
 use super::super::{Features, LinearConfig, LinearLoss};
 use super::{Data, column, data};
-use crate::control::Control;
 use crate::data::{Dataset, Matrix};
 
 fn config() -> LinearConfig {
@@ -204,7 +203,7 @@ fn weights_of_any_size_fit_as_well() {
         let data = Dataset::new(&x, y.clone()).sample_weight(&weights[..]);
         let model = config.fit(&data).unwrap();
         assert!(model.intercepts().iter().all(|intercept| intercept.is_finite()));
-        model.predict_proba(Matrix::from(&x), &Control::default()).unwrap()
+        model.predict(Matrix::from(&x)).unwrap()
     };
     for config in [config(), config().calibration(true)] {
         // Where samples contradict each other, weights that leave little of the penalty say as much as larger ones.

@@ -33,7 +33,7 @@ fn config() -> LinearConfig {
 
 impl Data {
     fn fit_as(&self, config: &LinearConfig, x: &Matrix<'_>, n_threads: usize) -> LinearModel {
-        config.fit_controlled(self.data(x), &Control::with_threads(n_threads)).unwrap()
+        config.fit(self.data(x).control(&Control::with_threads(n_threads))).unwrap()
     }
 
     fn fit(&self, config: &LinearConfig) -> LinearModel {
@@ -209,9 +209,9 @@ proptest! {
         let config = config().tol(1e-4);
         let by_hand = Data { x: data.standardized().mapv(|v| v as f32), ..data.clone() };
         let expected = by_hand.fit(&config.clone().features(Features::Given));
-        let expected = expected.decision_function(&by_hand.x, &Control::default()).unwrap();
+        let expected = expected.decision_function(&by_hand.x).unwrap();
         let found = data.fit(&config.features(Features::Standardized));
-        let found = found.decision_function(&data.x, &Control::default()).unwrap();
+        let found = found.decision_function(&data.x).unwrap();
         for (found, expected) in found.iter().zip(&expected) {
             // Both objectives are within a thousandth of the best one, and they bend by at least 1.
             prop_assert!((found - expected).abs() < 5e-2, "{} {}", found, expected);
@@ -243,7 +243,7 @@ proptest! {
     fn columns_without_samples_have_the_lowest_scores(data in data(), loss in loss(), calibrates in any::<bool>(), kind in 0usize..4) {
         let features = [Features::Given, Features::Normalized, Features::TfIdf, Features::Standardized][kind];
         let model = data.fit(&config().loss(loss).features(features).calibration(calibrates));
-        let scores = model.predict_scores(&data.x, &Control::default()).unwrap();
+        let scores = model.predict_scores(&data.x).unwrap();
         for (i, scores) in scores.rows().into_iter().enumerate().filter(|(i, _)| data.weights[*i] > 0.0) {
             let data = &data;
             let of = |asked: bool| (0..scores.len()).filter(move |&j| data.has(j) == asked).map(|j| scores[j]);
@@ -289,7 +289,7 @@ proptest! {
         let d = data.y.ncols();
         let (a, b) = (cuts.0.min(cuts.1).min(d), cuts.0.max(cuts.1).min(d));
         let ranges = [0..a, a..b, b..d];
-        let parts = ranges.clone().map(|range| config.fit_columns(&all, range, &Control::default()).unwrap());
+        let parts = ranges.clone().map(|range| config.fit_columns(&all, range).unwrap());
         let merged = LinearModel::merge(&[(&parts[0], 0..a), (&parts[1], a..b), (&parts[2], b..d)]).unwrap();
         prop_assert_eq!(&merged, &data.fit(&config));
         for (part, range) in parts.iter().zip(&ranges) {
@@ -362,10 +362,10 @@ fn probabilities_grow_with_margins_and_those_of_classes_have_the_sum_one() {
     let codes = ndarray::array![[0u32, 1], [1, 0], [2, 1]];
     let y = Targets::classes(codes.view(), vec![3, 2]);
     let mut model = LinearConfig::default().c(10.0).fit((&x, &y)).unwrap();
-    let margins = model.decision_function(&x, &Control::default()).unwrap();
+    let margins = model.decision_function(&x).unwrap();
     for calibration in [None, Some(Calibration { slopes: vec![3.0; 5], intercepts: vec![-0.5; 5] })] {
         model.calibration = calibration;
-        let proba = model.predict_proba(&x, &Control::default()).unwrap();
+        let proba = model.predict(&x).unwrap();
         for (margins, proba) in margins.rows().into_iter().zip(proba.rows()) {
             for output in [0..3, 3..5] {
                 let (margins, proba) = (&margins.to_vec()[output.clone()], &proba.to_vec()[output]);
@@ -379,8 +379,8 @@ fn probabilities_grow_with_margins_and_those_of_classes_have_the_sum_one() {
     let labels = LinearConfig::default().fit((&x, label_view(&ndarray::array![[true], [false], [true]]))).unwrap();
     let calibration = labels.calibration().unwrap();
     let (slope, intercept) = (f64::from(calibration.slopes()[0]), f64::from(calibration.intercepts()[0]));
-    let margins = labels.decision_function(&x, &Control::default()).unwrap();
-    let proba = labels.predict_proba(&x, &Control::default()).unwrap();
+    let margins = labels.decision_function(&x).unwrap();
+    let proba = labels.predict(&x).unwrap();
     let expected = |margin: f32| 1.0 / (1.0 + (-slope * f64::from(margin) - intercept).exp());
     // Margins are sums in single precision.
     assert!(margins.iter().zip(&proba).all(|(m, p)| (expected(*m) - p).abs() < 1e-5));
@@ -406,7 +406,7 @@ fn bad_input_is_an_error() {
     let labels = LabelView::try_new(vec![0, 1, 1], vec![0], 1).unwrap();
     let model = config().fit((&x, labels)).unwrap();
     let wide = ndarray::array![[1.0f32, 2.0]];
-    assert!(model.decision_function(&wide, &Control::default()).is_err());
+    assert!(model.decision_function(&wide).is_err());
 }
 
 #[test]
@@ -414,6 +414,6 @@ fn a_stopped_fit_is_interrupted() {
     let (x, y) = (ndarray::array![[1.0f32], [2.0]], ndarray::array![[true], [false]]);
     let control = Control::with_threads(2);
     control.stop();
-    let stopped = LinearConfig::default().fit_controlled((&x, label_view(&y)), &control);
+    let stopped = LinearConfig::default().fit((&x, label_view(&y), &control));
     assert_eq!(stopped.unwrap_err().kind(), &ErrorKind::Interrupted);
 }

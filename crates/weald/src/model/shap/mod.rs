@@ -9,7 +9,7 @@ mod tests;
 
 use super::{Additive, SparseScores};
 use crate::control::Control;
-use crate::data::Matrix;
+use crate::data::{Matrix, Query};
 use crate::error::{Error, Purpose, Result};
 use crate::pool;
 use crate::tree::shap::LANES;
@@ -33,7 +33,7 @@ impl Additive<'_> {
     /// let y = array![[0.0], [1.0], [3.0], [4.0]]; // three times the first feature and once the second
     /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y))?;
     /// let model = tree.additive();
-    /// let values = model.shap_values(&x, None, None, &Control::default())?;
+    /// let values = model.shap_values(&x, None, None)?;
     /// assert!((values[[3, 0, 0]] - 1.5).abs() < 1e-12 && (values[[3, 1, 0]] - 0.5).abs() < 1e-12);
     /// assert_eq!(model.shap_base_values(None, None, &Control::default())?, [2.0]);
     /// # Ok::<(), weald::Error>(())
@@ -50,11 +50,11 @@ impl Additive<'_> {
     /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn shap_values<'x>(
         &self,
-        x: impl Into<Matrix<'x>>,
+        x: impl Into<Query<'x>>,
         background: Option<Matrix<'_>>,
         outputs: Option<&[usize]>,
-        control: &Control,
     ) -> Result<Array3<f64>> {
+        let Query { x, control } = &x.into();
         let columns = self.checked_outputs(outputs)?;
         let plan = Plan::new(self, x, background, control)?;
         let (n, p, width) = (plan.rows.n_samples(), self.n_features, columns.len());
@@ -92,11 +92,11 @@ impl Additive<'_> {
     /// As [`Additive::shap_values`].
     pub fn shap_values_sparse<'x>(
         &self,
-        x: impl Into<Matrix<'x>>,
+        x: impl Into<Query<'x>>,
         background: Option<Matrix<'_>>,
         outputs: Option<&[usize]>,
-        control: &Control,
     ) -> Result<Vec<SparseScores>> {
+        let Query { x, control } = &x.into();
         let columns = self.checked_outputs(outputs)?;
         let plan = Plan::new(self, x, background, control)?;
         let mut all = PURPOSE.with_capacity(columns.len())?;
@@ -154,11 +154,11 @@ impl Additive<'_> {
     /// As [`Additive::shap_values`].
     pub fn shap_interaction_values<'x>(
         &self,
-        x: impl Into<Matrix<'x>>,
+        x: impl Into<Query<'x>>,
         background: Option<Matrix<'_>>,
         output: usize,
-        control: &Control,
     ) -> Result<Array3<f64>> {
+        let Query { x, control } = &x.into();
         let columns = self.checked_outputs(Some(&[output]))?;
         let plan = Plan::new(self, x, background, control)?;
         let (n, p) = (plan.rows.n_samples(), self.n_features);

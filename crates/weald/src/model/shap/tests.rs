@@ -157,7 +157,7 @@ fn assert_is_shapley(model: &Additive<'_>, rows: &models::Rows, background: Opti
     let (x, p, control) = (&rows.c_order, model.n_features(), Control::default());
     let scale = scale(model);
     let background_of = || background.map(|b| Matrix::from(b.view()));
-    let found = model.shap_values(x, background_of(), None, &control).unwrap();
+    let found = model.shap_values((x, &control), background_of(), None).unwrap();
     let base = model.shap_base_values(background_of(), None, &control).unwrap();
     for (i, row) in x.rows().into_iter().enumerate() {
         let game = |set| match background {
@@ -175,7 +175,7 @@ fn assert_is_shapley(model: &Additive<'_>, rows: &models::Rows, background: Opti
             assert!(zero_cover || (base[o] - nothing[o]).abs() <= 1e-12 * scale.max(1.0));
         }
         let o = i % model.n_scores();
-        let of_row = model.shap_interaction_values(some_rows(x, i, i + 1), background_of(), o, &control).unwrap();
+        let of_row = model.shap_interaction_values((some_rows(x, i, i + 1), &control), background_of(), o).unwrap();
         assert!(near(&of_row.index_axis(Axis(0), 0).to_owned(), &interactions(&game, p, o), scale), "row {i}");
     }
 }
@@ -214,7 +214,7 @@ proptest! {
         // Values alone: sums to the mean are only those of weights that add up.
         let model = forest.additive().unwrap();
         let rows = models::rows_with_missing(seed, 3, forest.n_features());
-        let found = model.shap_values(&rows.c_order, None, None, &Control::default()).unwrap();
+        let found = model.shap_values(&rows.c_order, None, None).unwrap();
         for (i, row) in rows.c_order.rows().into_iter().enumerate() {
             let expected = shapley(&|set| path_game(&model, row, set), forest.n_features());
             prop_assert!(near(&found.index_axis(Axis(0), i).to_owned(), &expected, scale(&model)));
@@ -240,24 +240,24 @@ proptest! {
         let background = |layout: usize| against.then(|| others.layouts().swap_remove(layout));
         let some: Vec<usize> = (0..width).rev().step_by(2).take(1 + seed as usize % 7).collect();
         let find = |x: &Matrix<'_>, layout, threads| {
-            model.shap_values(x.clone(), background(layout), Some(&some), &Control::with_threads(threads)).unwrap()
+            model.shap_values((x.clone(), &Control::with_threads(threads)), background(layout), Some(&some)).unwrap()
         };
         let found = find(&rows.layouts()[0], 0, 1);
         prop_assert_eq!(found.dim(), (n, p, some.len()));
-        let all = model.shap_values(&rows.c_order, background(0), None, &Control::default()).unwrap();
+        let all = model.shap_values(&rows.c_order, background(0), None).unwrap();
         prop_assert!(near(&found, &all.select(Axis(2), &some), scale(&model)));
         for (layout, x) in rows.layouts().iter().enumerate() {
             for threads in [1, 3] {
                 prop_assert_eq!(&find(x, layout, threads), &found);
                 let control = Control::with_threads(threads);
-                let sparse = model.shap_values_sparse(x.clone(), background(layout), Some(&some), &control).unwrap();
+                let sparse = model.shap_values_sparse((x.clone(), &control), background(layout), Some(&some)).unwrap();
                 prop_assert_eq!(&dense(&sparse, n, p), &found);
             }
         }
         // A row on its own has the same values.
         for i in 0..n.min(3) {
             let one = some_rows(&rows.c_order, i, i + 1);
-            let one = model.shap_values(one, background(0), Some(&some), &Control::default()).unwrap();
+            let one = model.shap_values(one, background(0), Some(&some)).unwrap();
             prop_assert_eq!(one.index_axis(Axis(0), 0), found.index_axis(Axis(0), i));
         }
     }
@@ -282,15 +282,15 @@ fn boosted_and_compressed_models_have_shapley_values_of_their_scores() {
     };
     for strategy in [OutputStrategy::SingleTarget, OutputStrategy::Joint, rank_one] {
         let config = BoostConfig { strategy, n_estimators: 3, ..BoostConfig::new(LossKind::LogLoss) };
-        let model = config.fit_controlled((&x, &y), &control).unwrap();
+        let model = config.fit((&x, &y)).unwrap();
         assert_is_shapley(&model.additive().unwrap(), &few, None);
         assert_is_shapley(&model.additive().unwrap(), &few, Some(&models::rows(6, 3, 4).c_order));
     }
     let forest = crate::ForestConfig { n_trees: 4, ..crate::ForestConfig::extra_trees(crate::Criterion::Gini) };
-    let forest = forest.fit_controlled((&x, &y), &control).unwrap();
+    let forest = forest.fit((&x, &y)).unwrap();
     let method = CompressMethod::Stagewise { step_size: 0.1, max_steps: Some(20) };
     let config = CompressConfig { loss: CompressLoss::LogLoss, method, ..CompressConfig::stagewise(0.1) };
-    let path = config.path(&forest, (&x, &y), None, &control).unwrap();
+    let path = config.path(&forest, (&x, &y), None).unwrap();
     let model = path.at_step(path.n_steps(), &control).unwrap();
     assert_is_shapley(&model.additive().unwrap(), &few, None);
 }
@@ -335,10 +335,10 @@ fn values_add_up_three_hundred_splits_deep() {
             }
         });
         let control = Control::default();
-        let found = model.shap_values(&x, None, None, &control).unwrap();
+        let found = model.shap_values(&x, None, None).unwrap();
         let base = model.shap_base_values(None, None, &control).unwrap();
-        let scores = forest.predict(&x, &control).unwrap();
-        let against = model.shap_values(&x, Some(some_rows(&x, 0, 5).into()), None, &control).unwrap();
+        let scores = forest.predict(&x).unwrap();
+        let against = model.shap_values(&x, Some(some_rows(&x, 0, 5).into()), None).unwrap();
         let of_background = scores.slice_axis(Axis(0), Slice::from(..5)).mean_axis(Axis(0)).unwrap();
         for ((i, o), score) in scores.indexed_iter() {
             let sum = base[o] + of_output(&found, i, o).sum();
@@ -359,7 +359,7 @@ fn inputs_that_do_not_fit_are_errors() {
     let control = Control::default();
     let x = Array2::<f32>::zeros((2, 3));
     let kind = |x: &Array2<f32>, background: Option<Matrix<'_>>, outputs: Option<&[usize]>| {
-        model.shap_values(x, background, outputs, &control).unwrap_err().to_string()
+        model.shap_values(x, background, outputs).unwrap_err().to_string()
     };
     let (narrow, none) = (Array2::zeros((2, 2)), Array2::<f32>::zeros((0, 3)));
     assert_eq!(kind(&narrow, None, None), "each row of X must have length 3, got 2");
@@ -367,14 +367,14 @@ fn inputs_that_do_not_fit_are_errors() {
     assert_eq!(kind(&x, Some(none.view().into()), None), "background must have at least one sample, got 0 samples");
     assert_eq!(kind(&x, None, Some(&[2])), "outputs must be below the number of scores, got 2");
     assert_eq!(kind(&x, None, Some(&[1, 1])), "outputs must name each score once, got 1, twice");
-    assert_eq!(model.shap_values(&x, None, Some(&[]), &control).unwrap().dim(), (2, 3, 0));
-    assert!(model.shap_interaction_values(&x, None, 2, &control).is_err());
+    assert_eq!(model.shap_values(&x, None, Some(&[])).unwrap().dim(), (2, 3, 0));
+    assert!(model.shap_interaction_values(&x, None, 2).is_err());
     control.stop();
-    assert_eq!(model.shap_values(&x, None, None, &control).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(model.shap_values((&x, &control), None, None).unwrap_err().kind(), &ErrorKind::Interrupted);
     let wide = crate::Outputs::Labels { n_labels: usize::MAX / 4 };
     let mut tree = models::chain(1);
     (tree.outputs, tree.leaves.width) = (wide.into(), usize::MAX / 4);
     let forest = Forest::from(tree);
-    let error = forest.additive().unwrap().shap_values(Array2::zeros((9, 1)).view(), None, None, &Control::default());
+    let error = forest.additive().unwrap().shap_values(Array2::zeros((9, 1)).view(), None, None);
     assert!(matches!(error.unwrap_err().kind(), ErrorKind::OutOfMemory { .. }));
 }

@@ -99,7 +99,7 @@ mod tests {
             };
             let bytes = check_bytes(&model, |model, _| {
                 let rows = models::rows(seed, 5, model.forest.n_features.min(10_000));
-                let _ = model.predict(&rows.c_order, &Control::default());
+                let _ = model.predict(&rows.c_order);
             });
             assert!(Forest::from_bytes(&bytes).is_err());
             assert!(crate::boost::Boosted::from_bytes(&bytes).is_err());
@@ -120,7 +120,7 @@ mod tests {
         let y = ndarray::Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
         let forest = crate::ForestConfig { n_trees: 5, ..crate::ForestConfig::extra_trees(Criterion::Variance) };
         let forest = forest.fit((&x, &y)).unwrap();
-        let path = CompressConfig::stagewise(0.1).path(&forest, (&x, &y), None, &Control::default()).unwrap();
+        let path = CompressConfig::stagewise(0.1).path(&forest, (&x, &y), None).unwrap();
         let last = path.at_step(path.n_steps(), &Control::default()).unwrap();
         assert_eq!(Compressed::from_bytes(&last.to_bytes().unwrap()).unwrap(), last);
     }

@@ -186,7 +186,6 @@ fn offsets(sizes: &mut TensorReader<'_>, n: usize) -> Result<Vec<usize>> {
 mod tests {
     use super::super::tests::check_bytes;
     use super::*;
-    use crate::control::Control;
     use crate::data::Targets;
     use crate::label_tree::LabelTreeConfig;
     use crate::testing::{labels, models};
@@ -216,7 +215,7 @@ mod tests {
             let bytes = check_bytes(&model, |model, at| {
                 if model.n_features() < 10_000 && model.n_labels() < 10_000 {
                     let rows = models::rows(at as u64, 3, model.n_features()).c_order.mapv(|x| x.clamp(-9.0, 9.0));
-                    let scores = model.predict_scores(&rows, &Control::default()).unwrap();
+                    let scores = model.predict_scores(&rows).unwrap();
                     assert!(scores.values.iter().all(|score| score.is_finite()));
                 }
             });

@@ -153,7 +153,6 @@ fn weights(file: &File<'_>, n_features: usize) -> Result<Weights> {
 mod tests {
     use super::super::tests::check_bytes;
     use super::*;
-    use crate::control::Control;
     use crate::data::Targets;
     use crate::linear::LinearConfig;
     use crate::testing::{labels, models};
@@ -187,7 +186,7 @@ mod tests {
             let bytes = check_bytes(&model, |model, at| {
                 if model.n_features() < 10_000 {
                     let rows = models::rows(at as u64, 5, model.n_features()).c_order.mapv(|x| x.clamp(-9.0, 9.0));
-                    let scores = model.predict_scores(&rows, &Control::default()).unwrap();
+                    let scores = model.predict_scores(&rows).unwrap();
                     assert!(scores.iter().all(|score| score.is_finite()));
                 }
             });

@@ -180,7 +180,7 @@ fn values_that_are_finite_but_add_up_to_infinity() {
             Ok(forest) => {
                 assert!(loads);
                 let rows = models::rows(1, 8, 3);
-                let found = forest.predict(&rows.c_order, &Control::default()).unwrap();
+                let found = forest.predict(&rows.c_order).unwrap();
                 assert!(found.iter().all(|v| v.is_finite()));
             }
             Err(error) => assert!(!loads && error.to_string().contains("add up"), "{error}"),

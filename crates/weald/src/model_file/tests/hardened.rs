@@ -322,7 +322,7 @@ fn files_whose_l1_norm_is_not_one_non_negative_number_are_refused() {
     let forest = models::forest(1, 1, &shape);
     let x = ndarray::array![[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     let y = ndarray::array![[0.0], [1.0], [3.0]];
-    let path = crate::CompressConfig::stagewise(0.5).path(&forest, (&x, &y), None, &Control::default()).unwrap();
+    let path = crate::CompressConfig::stagewise(0.5).path(&forest, (&x, &y), None).unwrap();
     let file = path.at_step(0, &Control::default()).unwrap().to_bytes().unwrap();
     assert!(Compressed::from_bytes(&file).is_ok());
     for norms in [vec![], vec![1.0, 2.0], vec![-1.0], vec![f64::NAN]] {

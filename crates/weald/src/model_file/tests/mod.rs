@@ -23,7 +23,7 @@ fn loaded_models_are_equal_and_are_saved_as_the_same_bytes() {
         assert_eq!(loaded.to_bytes().unwrap(), bytes);
         let rows = models::rows(seed, 10, forest.n_features);
         let x = &rows.c_order;
-        assert_eq!(loaded.predict(x, &Control::default()), forest.predict(x, &Control::default()));
+        assert_eq!(loaded.predict(x), forest.predict(x));
     }
 }
 
@@ -50,8 +50,7 @@ fn survives(bytes: &[u8]) -> bool {
     }
     let rows = models::rows(1, 8, forest.n_features());
     for x in rows.layouts() {
-        let control = Control::default();
-        let scores = forest.predict(&x, &control).unwrap();
+        let scores = forest.predict(&x).unwrap();
         assert!(scores.iter().all(|v| v.is_finite()));
         if let Outputs::Classes { n_classes } = forest.outputs() {
             assert!(scores.rows().into_iter().all(|row| {
@@ -60,8 +59,8 @@ fn survives(bytes: &[u8]) -> bool {
                 n_classes.iter().all(|&k| (columns.by_ref().take(k as usize).sum::<f64>() - 1.0).abs() < 0.003)
             }));
         }
-        forest.predict_topk(&x, 1, &control).unwrap();
-        forest.decision_path(&x, &control).unwrap();
+        forest.predict_topk(&x, 1).unwrap();
+        forest.decision_path(&x).unwrap();
     }
     for tree in forest.trees() {
         tree.value().unwrap();

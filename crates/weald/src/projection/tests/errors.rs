@@ -135,6 +135,6 @@ fn fits_refuse_what_does_not_go_together() {
     config.tree.output_projection = Some(OutputProjection::new(Projection::Given(vec![matrix; 2])));
     let forest = config.fit((&x, &targets.labels()));
     assert_eq!(at_fault(forest), "matrices of output_projection");
-    let two = config.fit_trees(4..6, (&x, &targets.labels()), &Control::default());
+    let two = config.fit_trees(4..6, (&x, &targets.labels()));
     assert_eq!(two.unwrap().n_trees(), 2);
 }

@@ -182,7 +182,7 @@ fn given_matrices_go_to_their_trees() {
     for (i, matrix) in matrices.iter().enumerate() {
         let mut one = each.clone();
         one.tree.output_projection = projected(given(matrix), 2 + i);
-        let alone = one.fit_trees(i..i + 1, (&x, &y), &Control::default()).unwrap();
+        let alone = one.fit_trees(i..i + 1, (&x, &y)).unwrap();
         assert_eq!(alone.tree(0), whole.tree(i));
     }
 }
@@ -199,10 +199,10 @@ fn results_do_not_depend_on_threads_layouts_or_parts() {
                 for x in rows.layouts() {
                     for n_threads in [1, 2] {
                         let control = Control::with_threads(n_threads);
-                        assert_eq!(config.fit_controlled((&x, &y), &control).unwrap(), whole, "{family:?}");
+                        assert_eq!(config.fit((&x, &y, &control)).unwrap(), whole, "{family:?}");
                     }
                 }
-                let part = |trees| config.fit_trees(trees, (&rows.c_order, &y), &Control::default()).unwrap();
+                let part = |trees| config.fit_trees(trees, (&rows.c_order, &y)).unwrap();
                 assert_eq!(Forest::merge(&[&part(0..2), &part(2..5)]).unwrap(), whole);
             }
         }

@@ -220,7 +220,9 @@ fn check_histograms<U: Units, M: BinnedSums>(
         [(0, MOST_BYTES, 1), (5, MOST_BYTES, 3), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)]
     {
         let control = Control::with_threads(n_threads);
-        let criterion = Variance::new(&data.y, units, data.exact, sums(), &control).unwrap().with_blocks_of(n_threads);
+        let criterion = Variance::new(&data.y, units, data.exact, sums(), &control, &Workers::One)
+            .unwrap()
+            .with_blocks_of(n_threads);
         let rules = problem.rules(data);
         let store = Histograms::new(codes, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
         let mut store = Histograms { few_samples: few, ..store.with_limit(limit) };
@@ -244,7 +246,7 @@ proptest! {
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view(), &Control::default()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &control).unwrap();
-        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default()).unwrap();
+        let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default(), &Workers::One).unwrap();
         let rules = problem.rules(&data);
 
         let values = problem.codes(&codes);
@@ -264,7 +266,7 @@ proptest! {
         }
         macro_rules! coded {
             ($sums:expr) => {{
-                let criterion = Variance::new(&data.y, &data.units, data.exact, $sums, &control).unwrap();
+                let criterion = Variance::new(&data.y, &data.units, data.exact, $sums, &control, &Workers::One).unwrap();
                 let store = CodedNodes::new(&codes, &data.rows, &control).unwrap();
                 let mut search = NodeSearch::new(store, criterion, rules.clone(), control.clone()).unwrap();
                 fingerprint(&problem.grown(&mut search, Some(&bins)))
@@ -283,7 +285,7 @@ proptest! {
             let spare = Spare::default();
             macro_rules! grown {
                 ($units:expr, $sums:expr) => {{
-                    let criterion = Variance::new(&data.y, $units, data.exact, $sums, &Control::default()).unwrap();
+                    let criterion = Variance::new(&data.y, $units, data.exact, $sums, &Control::default(), &Workers::One).unwrap();
                     let (rules, control) = (rules.clone(), Control::with_threads(n_threads));
                     let store =
                         SparseHistograms::new(&cells, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
@@ -340,8 +342,7 @@ proptest! {
             is_own: impl Fn(u32) -> bool,
         ) -> (Vec<f64>, Vec<u32>) {
             let rows: Vec<u32> = data.rows.iter().copied().filter(|&row| is_own(row)).collect();
-            let criterion = Variance::new(&data.y, &data.units, data.exact, sums, &Control::default()).unwrap();
-            let mut criterion = criterion.with_workers(workers);
+            let mut criterion = Variance::new(&data.y, &data.units, data.exact, sums, &Control::default(), workers).unwrap();
             criterion.enter(&rows).unwrap();
             let (spare, rules, control) = (Spare::default(), problem.rules(data), Control::default());
             let mut store = Histograms::new(codes, &spare, &rows, &criterion, &rules, control.clone()).unwrap();
@@ -376,7 +377,7 @@ proptest! {
     fn sums_of_nodes_are_within_their_bounds(problem in problem(), parts in 2u32..5) {
         let (data, q) = (problem.data(), problem.q);
         let many = variance::Many::new(q).unwrap();
-        let mut criterion = Variance::new(&data.y, &data.units, data.exact, many, &Control::default()).unwrap();
+        let mut criterion = Variance::new(&data.y, &data.units, data.exact, many, &Control::default(), &Workers::One).unwrap();
         // Samples of equal targets are not rounded.
         let check = |criterion: &Variance<'_, u64, variance::Many>, rows: &[u32], is_pure: bool| {
             let samples = || rows.iter().map(|&row| criterion.sums(criterion.samples(), row as usize)).filter(|_| !is_pure);
@@ -408,7 +409,7 @@ proptest! {
         let units = |row: usize| data.units[row];
         let raw = DenseColumns::new(problem.x.view(), &Control::default()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &Control::default()).unwrap();
-        let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap(), &Control::default()).unwrap();
+        let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap(), &Control::default(), &Workers::One).unwrap();
         let rules = problem.rules(&data);
         let spare = Spare::default();
         let control = Control::default();
@@ -484,8 +485,15 @@ fn subtracting_and_new_frames_change_nothing() {
         let values = problem.codes(&codes);
         let columns = DenseColumns::new(values.view(), &Control::default()).unwrap();
         let variance = || {
-            Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default())
-                .unwrap()
+            Variance::new(
+                &data.y,
+                &data.units,
+                data.exact,
+                variance::Many::new(q).unwrap(),
+                &Control::default(),
+                &Workers::One,
+            )
+            .unwrap()
         };
         let rules = problem.rules(&data);
         let mut exact = NodeSearch::new(

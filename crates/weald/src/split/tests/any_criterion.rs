@@ -18,6 +18,7 @@ use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
 use crate::data::{CellWeights, Dataset, SparseTargets};
 use crate::error::Result;
+use crate::exact::reduce::Workers;
 
 /// Makes a criterion from data that it borrows.
 pub(super) type Make<'a> = dyn FnMut() -> Box<dyn AnyCriterion + 'a> + 'a;
@@ -33,12 +34,16 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
         let dataset = dataset.with_observed(observed.as_ref());
         match dataset.train_y(None).unwrap() {
             TrainY::MaskedSlots(y) if y.n_class_outputs().is_some() => {
-                body("gini", &mut || boxed(MaskedCounts::<U, GiniOfClasses>::new(&y, units).unwrap()));
-                body("entropy", &mut || boxed(MaskedCounts::<U, EntropyOfClasses>::new(&y, units).unwrap()));
+                body("gini", &mut || boxed(MaskedCounts::<U, GiniOfClasses>::new(&y, units, &Workers::One).unwrap()));
+                body("entropy", &mut || {
+                    boxed(MaskedCounts::<U, EntropyOfClasses>::new(&y, units, &Workers::One).unwrap())
+                });
             }
             TrainY::MaskedSlots(y) => {
-                body("gini", &mut || boxed(MaskedCounts::<U, GiniOfLabels>::new(&y, units).unwrap()));
-                body("entropy", &mut || boxed(MaskedCounts::<U, EntropyOfLabels>::new(&y, units).unwrap()));
+                body("gini", &mut || boxed(MaskedCounts::<U, GiniOfLabels>::new(&y, units, &Workers::One).unwrap()));
+                body("entropy", &mut || {
+                    boxed(MaskedCounts::<U, EntropyOfLabels>::new(&y, units, &Workers::One).unwrap())
+                });
             }
             TrainY::MaskedReal(y) => {
                 let exact = data.exact;
@@ -47,15 +52,15 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
             }
             TrainY::Slots(slots) => {
                 let slots = &slots;
-                body("gini", &mut || boxed(Gini::new(ManySlots::new(slots, units), slots).unwrap()));
+                body("gini", &mut || boxed(Gini::new(ManySlots::new(slots, units), slots, &Workers::One).unwrap()));
                 if slots.n_class_outputs == Some(1) {
                     let one = || OneSlot::new(slots, units).unwrap();
-                    body("gini of one", &mut || boxed(Gini::new(one(), slots).unwrap()));
+                    body("gini of one", &mut || boxed(Gini::new(one(), slots, &Workers::One).unwrap()));
                     if slots.width == 2 {
-                        body("gini of two", &mut || boxed(GiniOfTwo::new(slots, units).unwrap()));
+                        body("gini of two", &mut || boxed(GiniOfTwo::new(slots, units, &Workers::One).unwrap()));
                     }
                 }
-                body("entropy", &mut || boxed(Entropy::new(slots, units, total).unwrap()));
+                body("entropy", &mut || boxed(Entropy::new(slots, units, total, &Workers::One).unwrap()));
             }
             TrainY::SparseReal(_) => panic!("numbers are held row after row"),
             TrainY::Real(y) => {
@@ -66,19 +71,31 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
                 let (outputs, values): (Vec<u32>, Vec<f64>) = (0..n).flat_map(entries).unzip();
                 let entries = &SparseNumbers::new(SparseTargets::try_new(ptr, outputs, values, q).unwrap());
                 body("variance-of-entries", &mut || {
-                    boxed(SparseVariance::new(entries, units, exact, &Control::default()).unwrap())
+                    boxed(SparseVariance::new(entries, units, exact, &Control::default(), &Workers::One).unwrap())
                 });
                 body("variance", &mut || {
-                    boxed(Variance::new(y, units, exact, variance::Many::new(q).unwrap(), &Control::default()).unwrap())
+                    boxed(
+                        Variance::new(
+                            y,
+                            units,
+                            exact,
+                            variance::Many::new(q).unwrap(),
+                            &Control::default(),
+                            &Workers::One,
+                        )
+                        .unwrap(),
+                    )
                 });
                 let values = || data.rows.iter().flat_map(|&row| y.of(row));
                 if values().all(|&y| y >= 0.0) && values().any(|&y| y > 0.0) {
-                    body("poisson", &mut || boxed(Poisson::new(y, units, total).unwrap()));
+                    body("poisson", &mut || boxed(Poisson::new(y, units, total, &Workers::One).unwrap()));
                 }
                 body("absolute-error", &mut || boxed(AbsoluteError::new(y, units, &Control::default()).unwrap()));
                 if q == 1 {
                     body("variance of one", &mut || {
-                        boxed(Variance::new(y, units, exact, variance::One, &Control::default()).unwrap())
+                        boxed(
+                            Variance::new(y, units, exact, variance::One, &Control::default(), &Workers::One).unwrap(),
+                        )
                     });
                 }
             }

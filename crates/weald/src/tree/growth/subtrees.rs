@@ -160,7 +160,7 @@ mod tests {
                 let fit = |n_threads| {
                     let schema = Schema::new(kinds.clone());
                     let data = Dataset::new(x.view(), problem.targets()).weights(problem.weights()).schema(schema);
-                    config.fit_controlled(data, &Control::with_threads(n_threads)).unwrap()
+                    config.fit(data.control(&Control::with_threads(n_threads))).unwrap()
                 };
                 let one = fit(1);
                 for n_threads in [2, 3, 8] {

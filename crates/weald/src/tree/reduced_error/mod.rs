@@ -51,8 +51,9 @@ impl Tree {
     /// if there are no samples, if the outputs or classes differ from those of the tree, if weights are invalid, if
     /// values are not finite, and if leaves are medians; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
-    pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
+    pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>) -> Result<Tree> {
         let data = data.into();
+        let control = &data.under();
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
         HeldOut::new(self.n_features, &self.outputs, &data, control)?.prune(self, control)

@@ -131,12 +131,12 @@ proptest! {
         let control = Control::default();
         let expected = tree.collapsed(|i| expected.contains(&i), &control).unwrap();
         for x in rows.layouts() {
-            prop_assert_eq!(&tree.prune_reduced_error(data(x), &control).unwrap(), &expected);
+            prop_assert_eq!(&tree.prune_reduced_error(data(x)).unwrap(), &expected);
         }
         let x = Matrix::from(&rows.c_order);
-        let one = forest.prune_reduced_error(data(x.view()), &control).unwrap();
+        let one = forest.prune_reduced_error(data(x.view())).unwrap();
         prop_assert_eq!(one.tree(0).as_ref(), &expected);
-        prop_assert_eq!(&forest.prune_reduced_error(data(x.view()), &Control::with_threads(3)).unwrap(), &one);
+        prop_assert_eq!(&forest.prune_reduced_error(data(x.view()).control(&Control::with_threads(3))).unwrap(), &one);
     }
 }
 
@@ -147,8 +147,8 @@ fn pruning_again_changes_nothing() {
         let rows = models::rows(seed, 50, forest.n_features);
         let y = OwnedTargets::new(seed, &forest.outputs, 50);
         let (x, control) = (Matrix::from(&rows.c_order), Control::default());
-        let once = forest.prune_reduced_error((&x, y.view()), &control).unwrap();
-        assert_eq!(once.prune_reduced_error((&x, y.view()), &control).unwrap(), once);
+        let once = forest.prune_reduced_error((&x, y.view(), &control)).unwrap();
+        assert_eq!(once.prune_reduced_error((&x, y.view(), &control)).unwrap(), once);
         let loss = |forest: &Forest| -> f64 {
             let (tree, value) = (forest.tree(0), forest.tree(0).value().unwrap());
             let at = |row: usize| naive::apply(tree, rows.c_order.row(row));
@@ -164,11 +164,10 @@ fn numbers_far_from_zero_lose_no_digits() {
     // Two leaves whose values differ by a millionth, far from zero: the split reduces the loss.
     let y = ndarray::array![[1e9], [1e9], [1e9 + 1e-6], [1e9 + 1e-6]];
     let x = ndarray::array![[0.0f32], [0.0], [1.0], [1.0]];
-    let control = Control::default();
     let config = crate::TreeConfig::new(crate::Criterion::Variance);
-    let tree = config.fit_controlled((&x, &y), &control).unwrap();
+    let tree = config.fit((&x, &y)).unwrap();
     assert_eq!(tree.n_leaves(), 2);
-    assert_eq!(tree.prune_reduced_error((&x, y.view()), &control).unwrap(), tree);
+    assert_eq!(tree.prune_reduced_error((&x, y.view())).unwrap(), tree);
 }
 
 #[test]
@@ -176,8 +175,7 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
     let chain = models::chain(100_000);
     let x = Array2::from_shape_fn((500, 1), |(i, _)| -(i as f32 * 190.0));
     let y = OwnedTargets::new(1, &chain.outputs, 500);
-    let control = Control::default();
-    let pruned = chain.prune_reduced_error((&x, y.view()), &control).unwrap();
+    let pruned = chain.prune_reduced_error((&x, y.view())).unwrap();
     assert!(pruned.n_nodes() < chain.n_nodes());
 
     let mut tree = chain;
@@ -191,18 +189,17 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
         builder.finish().unwrap()
     };
     let y = OwnedTargets::new(2, &tree.outputs, 500);
-    let pruned = tree.prune_reduced_error((&x, y.view()), &control).unwrap();
+    let pruned = tree.prune_reduced_error((&x, y.view())).unwrap();
     assert!(pruned.n_nodes() < tree.n_nodes());
 }
 
 #[test]
 fn data_that_do_not_match_the_tree_are_refused() {
     let tree = models::chain(4);
-    let control = Control::default();
     let x = Array2::<f32>::zeros((2, 1));
     let labels = OwnedTargets::new(0, &tree.outputs, 2);
     let what = |x: &Array2<f32>, y: &OwnedTargets, w: Option<&[f64]>| match tree
-        .prune_reduced_error(Dataset::new(x, y.view()).sample_weight(w), &control)
+        .prune_reduced_error(Dataset::new(x, y.view()).sample_weight(w))
         .unwrap_err()
         .kind()
     {

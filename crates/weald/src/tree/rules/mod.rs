@@ -77,7 +77,7 @@ impl Tree {
     ///
     /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
     /// let control = Control::default();
-    /// let tree = TreeConfig::new(Criterion::Variance).fit_controlled((&x, &y), &control)?;
+    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y))?;
     /// let style = RuleStyle::default().decimals(1);
     /// assert_eq!(
     ///     tree.rules(&style, &control)?,

@@ -59,7 +59,7 @@ fn categories_are_listed_by_their_names() {
     );
     let kinds = [crate::FeatureKind::Category { n_categories: 4 }];
     let data = crate::Dataset::new(&x, &y).schema(crate::Schema::new(&kinds[..]));
-    let tree = crate::TreeConfig::new(crate::Criterion::Variance).fit_controlled(&data, &control).unwrap();
+    let tree = crate::TreeConfig::new(crate::Criterion::Variance).fit(&data).unwrap();
     let rules = tree.rules(&RuleStyle::default().decimals(0), &control).unwrap();
     assert_eq!(
         rules,
@@ -80,7 +80,7 @@ fn missing_values_are_named_where_they_were_seen() {
     let x = ndarray::array![[1.0f32, 5.0], [2.0, 3.0], [nan, 12.0], [3.0, 2.0], [3.5, nan], [4.0, 9.0]];
     let y = ndarray::array![[0.0], [0.0], [0.0], [5.0], [9.0], [5.0]];
     let control = Control::default();
-    let tree = crate::TreeConfig::new(crate::Criterion::Variance).fit_controlled((&x, &y), &control).unwrap();
+    let tree = crate::TreeConfig::new(crate::Criterion::Variance).fit((&x, &y)).unwrap();
     assert_eq!(
         tree.rules(&RuleStyle::default().decimals(1), &control).unwrap(),
         "if (feature_0 <= 2.5 or missing): 0.0 (3 samples)\n\
