@@ -582,6 +582,8 @@ def fit_boosting_part(
     n_threads: int = 1,
     grown: Boosted | None = None,
     kept: list[Boosted] | None = None,
+    every: int = 1,
+    observer: Callable[[Boosted], object] | None = None,
 ) -> Boosted: ...
 def mean_loss(
     y: _Targets,

@@ -67,7 +67,7 @@ def fit_part(
     n_samples: int,
     sample_weight: SampleWeight = None,
     checkpoint: object = None,
-    every: int = 200,
+    every: int = 20,
 ) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over several workers.
 
@@ -104,9 +104,8 @@ def fit_part(
     checkpoint : str, path-like or None, default=None
         A file, or a URL of fsspec, to which the first worker writes the model of the stages so far, as `weald.save`
         does. If there is one, the fit goes on from it, with any number of workers.
-    every : int, default=200
-        Number of stages after which the checkpoint is written, and after a failure. Each time costs what is done before
-        the first stage.
+    every : int, default=20
+        Number of stages after which the checkpoint is written, and after a failure. Each time copies the model.
 
     Returns
     -------
@@ -164,8 +163,6 @@ def fit_part(
             )
         config = new._boost_config(n_there, checked.target, checked.of_labels)
         data = checked.X, checked.target.engine, (checked.weights, None), None
-        n_stages, n_before = config["n_estimators"], 0 if grown is None else grown.n_stages
-        stops = [*range((n_before // every + 1) * every, n_stages, every)] if file is not None else []
         kept: list[_weald.Boosted] = []
 
         def save() -> None:
@@ -175,13 +172,14 @@ def fit_part(
                 done._checkpoint = _weald.__version__, f"{digest:016x}"
                 file.write(model_file.dumps(done))
 
+        def reached(stages: _weald.Boosted) -> None:
+            kept[:] = [stages]
+            if stages.n_stages < config["n_estimators"]:
+                workers.agree(save, lambda _: _Told(0, {}))
+
+        observer = None if file is None else reached
         try:
-            for stop in (*stops, n_stages):
-                config["n_estimators"] = stop
-                grown = _weald.fit_boosting_part(data, config, timed, new._n_threads(), grown, kept)
-                kept[:] = [grown]
-                if stop < n_stages:
-                    workers.agree(save, lambda _: _Told(0, {}))
+            kept[:] = [_weald.fit_boosting_part(data, config, timed, new._n_threads(), grown, kept, every, observer)]
             rows = workers._gathered(json.dumps(timed.row(part.n_given)).encode())
         except BaseException:
             # The error of the fit is raised, not one that occurs while stages are saved.

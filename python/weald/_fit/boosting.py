@@ -1384,7 +1384,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             The samples of the fit, or others with its features, outputs and classes.
         max_loss_increase : float or None, default=None
             Choose the smallest model whose loss is at most (1 + `max_loss_increase`) times that of all trees, at least
-            0. A quarter of the samples measures it, for a model of the others. None: no limit, or 0.01 if no other is set.
+            0, by three folds, each with a fit and steps of its own. None: no limit, or 0.01 if no other is set.
         max_test_nodes : int or None, default=None
             Maximum number of splits, at least 1. None: no limit.
         max_bytes : int or None, default=None

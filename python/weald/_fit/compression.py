@@ -46,6 +46,8 @@ from weald._parameters.types import (
 from weald._rounds import held_out as _held_out
 from weald._rounds.rounds import Progress
 
+_PRUNES = "fit it and call its method prune(X, y), which has the limits of size and loss of this class"
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -392,6 +394,8 @@ class BaseCompressed(WithPaths):
             fits = isinstance(given, BaseForest | BaseTree) and is_classifier(given) == is_classifier(self)
         if not fits:
             kind = "classifier" if is_classifier(self) else "regressor"
+            if type(given).__name__.startswith("GradientBoosting"):
+                raise ValueError(f"estimator must be a tree or forest, got a {type(given).__name__}: {_PRUNES}")
             raise ValueError(
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
                 f"{self._default_estimator.__name__}(), got {type(given).__name__}"

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
 
 # A step keeps this share of the splits; the search ends after some steps whose loss is above the limit.
-_KEPT, _PATIENCE = 0.8, 3
-# The share of the samples that measure the loss.
-_HELD_OUT = 0.25
+_KEPT, _PATIENCE = 0.8, 2
+# The folds that measure the loss.
+_N_FOLDS = 3
 # The limit of the loss if no limit is given.
 _LOSS_INCREASE = 0.01
 
@@ -80,11 +80,10 @@ class Refit:
         data = self.X, target.engine, rows, target.known_in_engine
         return _weald.fit_boosting(data, config, n_threads=boosting._n_threads(), base_margin=self.margins)
 
-    def held_out(self) -> tuple[Float, Callable[[_weald.Boosted], float]]:
-        """The weights of the other samples, and the loss of a model of some samples."""
-        rows = held_out.samples_held_out(self.X, self.target, self.weights, _HELD_OUT, self.boosting._seed)
-        kept, X, y, known = held_out.set_aside(self.X, self.target, self.weights, rows)
-        weights, margins = (None if values is None else values[rows] for values in (self.weights, self.margins))
+    def fold(self, split: tuple[Any, Any]) -> tuple[Float, Callable[[_weald.Boosted], float]]:
+        """The weights of the training samples of a fold, and the loss of a model of them on the others."""
+        kept, X, y, known = held_out.set_aside(self.X, self.target, self.weights, split[1])
+        weights, margins = (None if values is None else values[split[1]] for values in (self.weights, self.margins))
         n_threads, of_known = self.boosting._n_threads(), self.target.in_engine(known)
 
         def loss(model: _weald.Boosted) -> float:
@@ -116,15 +115,21 @@ def pruned(boosting: BaseBoosting, refit: Refit, limits: Limits) -> Any:
         while (problem := exceeds(found)) is not None and found.n_test_nodes > 1:
             found = refit(found, None, _fewer(found, limits))
     else:
-        # Held-out samples must be new to the splits, too.
-        kept, loss = refit.held_out()
-        smaller = refit.grown(kept)
-        limit, n_steps, n_above = loss(smaller), 0, 0
+        # Held-out samples must be new to the splits, too: each fold has a model of its own.
+        folds = held_out.folds_of(_N_FOLDS, refit.X, refit.target, refit.weights, boosting._seed)
+        of_folds = [refit.fold(split) for split in folds]
+        models = [refit.grown(kept) for kept, _ in of_folds]
+
+        def mean_loss() -> float:
+            return float(np.mean([loss(model) for (_, loss), model in zip(of_folds, models, strict=True)]))
+
+        limit, n_steps, n_above = mean_loss(), 0, 0
         limit += limits.loss_increase * abs(limit)
-        while n_above < _PATIENCE and smaller.n_test_nodes > 1:
-            smaller = refit(smaller, kept, _fewer(smaller, limits))
-            within = loss(smaller) <= limit
-            n_steps, n_above = (n_steps + n_above + 1, 0) if within else (n_steps, n_above + 1)
+        while n_above < _PATIENCE and any(model.n_test_nodes > 1 for model in models):
+            models = [
+                refit(model, kept, _fewer(model, limits)) for (kept, _), model in zip(of_folds, models, strict=True)
+            ]
+            n_steps, n_above = (n_steps + n_above + 1, 0) if mean_loss() <= limit else (n_steps, n_above + 1)
         for _ in range(n_steps):
             found = refit(found, None, _fewer(found, limits))
         problem = exceeds(found)

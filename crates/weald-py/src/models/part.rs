@@ -12,6 +12,7 @@ use weald::{AllReduce, Boosted, ReduceBuffer, ReduceOp, StageObserver, StageRepo
 
 use crate::config::PyBoostConfig;
 use crate::enter::Entry;
+use crate::error::raise;
 use crate::input::PyData;
 use crate::models::boost::PyBoosted;
 
@@ -21,9 +22,11 @@ use crate::models::boost::PyBoosted;
 /// `all_reduce` is called with a one-dimensional float64 or int64 array and "sum" or "max". It must replace the
 /// elements of the array by their sums or maxima over all workers. It runs on the calling thread. An exception that it
 /// raises, such as that of Ctrl-C, ends the fit. In that case the model of the finished stages, if there are any, is
-/// appended to the list `kept`.
+/// appended to the list `kept`. `observer` is called with the model of the stages so far after every `every` stages, on
+/// the same thread and on all workers after the same stage; its exceptions end the fit, too.
 #[pyfunction]
-#[pyo3(signature = (data, config, all_reduce, n_threads=1, grown=None, kept=None))]
+#[pyo3(signature = (data, config, all_reduce, n_threads=1, grown=None, kept=None, every=1, observer=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn fit_boosting_part<'py>(
     py: Python<'py>,
     data: PyData<'py>,
@@ -32,21 +35,23 @@ pub(crate) fn fit_boosting_part<'py>(
     n_threads: usize,
     grown: Option<Py<PyBoosted>>,
     kept: Option<Bound<'py, PyList>>,
+    every: usize,
+    observer: Option<Py<PyAny>>,
 ) -> PyResult<PyBoosted> {
     let (data, weights) = data.views()?;
     let data = weights.of(&data)?.schema(config.schema());
     let (config, loss) = config.into_config()?;
-    let raised = Arc::default();
+    let raised: Raised = Arc::default();
     let reduce = Arc::new(PyReduce { all_reduce, raised: Arc::clone(&raised) });
     // With a cost of 0, the work stays on this thread, and signals are checked before each call of `all_reduce`.
     let entry = Entry { n_threads, cost: 0, progress: None };
     let grown = grown.as_ref().map(|model| &*model.get().0);
-    let mut done = Done::default();
+    let mut done = Done { kept: None, every, observer, raised: Arc::clone(&raised) };
     let grown = entry.run(py, |control| {
         loss.stops(control);
         config.fitting().start_from(grown).observer(&mut done).worker(reduce).fit((&data, control))
     });
-    if let (Some(kept), Some(model)) = (kept, done.0) {
+    if let (Some(kept), Some(model)) = (kept, done.kept) {
         kept.append(Bound::new(py, PyBoosted::from(model))?)?;
     }
     match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -55,18 +60,37 @@ pub(crate) fn fit_boosting_part<'py>(
     }
 }
 
-/// The stages that were finished when a fit failed.
-#[derive(Debug, Default)]
-struct Done(Option<Boosted>);
+/// The exception that a Python function raised. The engine gets its message, and Python gets the exception.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// The stages that are finished: when a fit fails, and for an observer in between.
+#[derive(Debug)]
+struct Done {
+    kept: Option<Boosted>,
+    every: usize,
+    observer: Option<Py<PyAny>>,
+    raised: Raised,
+}
 
 impl StageObserver for Done {
-    fn after(&mut self, _: &StageReport<'_>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
+    fn after(&mut self, report: &StageReport<'_>) -> ControlFlow<()> {
+        let Some(observer) = self.observer.as_ref().filter(|_| (report.stage + 1).is_multiple_of(self.every)) else {
+            return ControlFlow::Continue(());
+        };
+        let model = report.model.truncated(report.model.n_stages()).map_err(raise);
+        let told = model.and_then(|model| Python::attach(|py| observer.call1(py, (PyBoosted::from(model),)).map(drop)));
+        told.map_or_else(
+            |error| {
+                self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                ControlFlow::Break(())
+            },
+            ControlFlow::Continue,
+        )
     }
 
     fn failed(&mut self, done: &Boosted) {
         // If there is not enough memory for the model, none is kept.
-        self.0 = done.truncated(done.n_stages()).ok();
+        self.kept = done.truncated(done.n_stages()).ok();
     }
 }
 
@@ -74,8 +98,7 @@ impl StageObserver for Done {
 #[derive(Debug)]
 struct PyReduce {
     all_reduce: Py<PyAny>,
-    /// The exception that the function raised. The engine gets its message, and Python gets the exception.
-    raised: Arc<Mutex<Option<PyErr>>>,
+    raised: Raised,
 }
 
 impl PyReduce {

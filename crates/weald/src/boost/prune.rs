@@ -7,7 +7,8 @@
 //! Trees that have become one leaf are left out.
 //!
 //! Fewer trees at the same rate would add less. Boosting is therefore done again for as many stages as before, but takes
-//! the remaining trees in turn instead of growing others. What a leaf adds in all of its turns is its value.
+//! the remaining trees in turn instead of growing others. What a leaf adds in all of its turns is its value. Steps that
+//! are repeated shrink less than one step does: λ is therefore multiplied by the number of turns.
 
 use std::sync::Arc;
 
@@ -41,7 +42,9 @@ impl BoostConfig {
         }
         let pruned = model.collapsed(n_test_nodes, control)?;
         let in_turns = pruned.in_turns(self.n_estimators.max(pruned.n_stages()))?;
-        let config = BoostConfig { n_estimators: in_turns.n_stages(), ..self.clone() };
+        let n_turns = in_turns.n_stages() as f64 / pruned.n_stages().max(1) as f64;
+        let l2_regularization = self.l2_regularization * n_turns;
+        let config = BoostConfig { n_estimators: in_turns.n_stages(), l2_regularization, ..self.clone() };
         config.refit_leaves(&in_turns, data)?.folded(pruned.n_stages(), control)
     }
 }
@@ -95,8 +98,7 @@ impl Boosted {
         let stages = PURPOSE.collected(0..self.n_stages())?;
         let mut orders: Vec<Vec<usize>> = PURPOSE.with_capacity(n_columns)?;
         for column in 0..n_columns {
-            let (splits, leaves): (Vec<usize>, Vec<usize>) =
-                stages.iter().partition(|stage| has_splits(&stage, column));
+            let (splits, leaves): (Vec<usize>, Vec<usize>) = stages.iter().partition(|stage| has_splits(stage, column));
             orders.push([splits, leaves].concat());
         }
         let n_split = |column: usize| stages.iter().filter(|stage| has_splits(stage, column)).count();
