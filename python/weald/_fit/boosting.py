@@ -1397,7 +1397,7 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             A new fitted estimator, with the same `init`. This estimator does not change.
         """
         check_fitted(self)
-        limits = pruning.checked(max_loss_increase, max_test_nodes, max_bytes)
+        limits = pruning.limits_of(max_loss_increase, max_test_nodes, max_bytes)
         smaller: Self = pruning.pruned(self, self._refit_of(X, y, sample_weight, y_weight, base_margin), limits)
         return smaller
 

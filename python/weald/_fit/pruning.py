@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
 
 # A step keeps this share of the splits; the search ends after some steps whose loss is above the limit.
-_KEPT, _PATIENCE = 0.8, 2
+_KEPT, _MOST_ABOVE = 0.8, 2
 # The folds that measure the loss.
 _N_FOLDS = 3
 # The limit of the loss if no limit is given.
@@ -35,7 +35,7 @@ class Limits:
     n_bytes: int | None
 
 
-def checked(max_loss_increase: object, max_test_nodes: object, max_bytes: object) -> Limits:
+def limits_of(max_loss_increase: object, max_test_nodes: object, max_bytes: object) -> Limits:
     """The limits of valid arguments."""
     if max_loss_increase is None and max_test_nodes is None and max_bytes is None:
         return Limits(_LOSS_INCREASE, None, None)
@@ -125,7 +125,7 @@ def pruned(boosting: BaseBoosting, refit: Refit, limits: Limits) -> Any:
 
         limit, n_steps, n_above = mean_loss(), 0, 0
         limit += limits.loss_increase * abs(limit)
-        while n_above < _PATIENCE and any(model.n_test_nodes > 1 for model in models):
+        while n_above < _MOST_ABOVE and any(model.n_test_nodes > 1 for model in models):
             models = [
                 refit(model, kept, _fewer(model, limits)) for (kept, _), model in zip(of_folds, models, strict=True)
             ]
