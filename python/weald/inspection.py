@@ -581,7 +581,7 @@ def export_rules(
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseModel) or model._proof.engine is _weald.Boosted:
-        raise TypeError(f"estimator must be a tree or forest of weald, got {kind_of(model)}")
+        raise TypeError(f"estimator must be a tree or forest of weald, or one of estimators_, got {kind_of(model)}")
     check_tests_features(model)
     model = named_twin(model, estimator)
     forest = model._forest
