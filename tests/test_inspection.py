@@ -330,7 +330,7 @@ def test_bars_are_in_order_and_have_names(pyplot):
     X = sparse.csr_array(RNG.poisson(1, (60, 4)).astype(float))
     forest = weald.RandomForestRegressor(5, random_state=0).fit(X, X.toarray() @ [0, 9, 1, 3])
     for kind in ("gain", "count"):
-        drawn = FeatureImportanceDisplay.from_estimator(forest, kind=kind, feature_names=words, max_features=3)
+        drawn = FeatureImportanceDisplay.from_estimator(forest, kind=kind, feature_names=words, max_bars=3)
         order = np.argsort(-feature_importances(forest, kind=kind), kind="stable")[:3]
         assert names_of_bars(drawn.ax_) == [words[j] for j in order]
         assert len(drawn.bars_) == 3
@@ -341,7 +341,7 @@ def test_bars_are_in_order_and_have_names(pyplot):
     found = weald.inspection.shap_values(forest, X[:3])
     assert names_of_bars(found.plot(2, feature_names=words, max_features=1)) == ["pear"]
     assert names_of_bars(found.plot(2, max_features=1)) == ["feature_1"]
-    thresholds = ThresholdDisplay(np.array([0.1, 0.4, 0.2]), ["a", "b", "c"]).plot(max_labels=2)
+    thresholds = ThresholdDisplay(np.array([0.1, 0.4, 0.2]), ["a", "b", "c"]).plot(max_bars=2)
     assert names_of_bars(thresholds.ax_) == ["b", "c"]
 
 
@@ -363,7 +363,7 @@ def test_values_of_each_output_are_drawn(pyplot):
             lambda: ThresholdDisplay.from_estimator(Ridge()),
             "^estimator must be a fitted TunedThresholds of weald, got a Ridge",
         ),
-        (lambda: ThresholdDisplay([0.5]).plot(max_labels=0), "^max_labels must be a positive integer, got 0"),
+        (lambda: ThresholdDisplay([0.5]).plot(max_bars=0), "^max_bars must be a positive integer, got 0"),
         (
             lambda: FeatureImportanceDisplay([0.5], ["a", "b"]).plot(),
             "^feature_names must have length 1, one for each feature",

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import sklearn.inspection
@@ -613,8 +613,40 @@ def export_rules(
     return rules
 
 
+class _OfBars:
+    """A display with a bar for each name, the largest on top."""
+
+    def _bars(self) -> tuple[Float, Float | None, list[str] | None, str]:
+        """The lengths of bars, of whiskers, the names, and what they show."""
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None, *, max_bars: int = 20, bar_kw: dict[str, Any] | None = None) -> Self:
+        """Plot the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to plot on. None creates a figure.
+        max_bars : int, default=20
+            The maximum number of bars.
+        bar_kw : dict or None, default=None
+            Keyword arguments of `matplotlib.axes.Axes.barh`.
+
+        Returns
+        -------
+        FeatureImportanceDisplay or ThresholdDisplay
+            This object, with the attributes set.
+        """
+        values, spread, names, told = self._bars()
+        self.bars_ = bars(f"{type(self).__name__}.plot", values, names, ("max_bars", max_bars), ax, bar_kw, spread)
+        self.ax_ = self.bars_[0].axes
+        self.ax_.set_xlabel(told)
+        self.figure_ = self.ax_.figure
+        return self
+
+
 @dataclass(eq=False, repr=False)
-class FeatureImportanceDisplay:
+class FeatureImportanceDisplay(_OfBars):
     """Bars of the importances of the most important features.
 
     Use `from_estimator` to create it, or the constructor with importances of any kind; plotting needs matplotlib.
@@ -622,14 +654,15 @@ class FeatureImportanceDisplay:
     >>> import weald, matplotlib
     >>> matplotlib.use("Agg")
     >>> tree = weald.DecisionTreeRegressor().fit([[0.0, 0.0], [0.0, 1.0]], [0.0, 1.0])
-    >>> shown = weald.inspection.FeatureImportanceDisplay.from_estimator(tree, max_features=1)
+    >>> shown = weald.inspection.FeatureImportanceDisplay.from_estimator(tree, max_bars=1)
     >>> [label.get_text() for label in shown.ax_.get_yticklabels()]
     ['feature_1']
 
     Parameters
     ----------
     importances : ndarray of shape (n_features,) or (n_features, n_repeats)
-        The importance of each feature. Of repeats, as of `permutation_importance`, the mean and the standard deviation are drawn.
+        The importance of each feature. Of repeats, as of `permutation_importance`, the mean and the standard deviation
+        are drawn.
     feature_names : sequence of str or None, default=None
         The name of each feature. None: "feature_0" and so on.
 
@@ -649,9 +682,7 @@ class FeatureImportanceDisplay:
         *,
         kind: Literal["gain", "count"] = "gain",
         feature_names: Sequence[str] | None = None,
-        max_features: int = 20,
-        ax: Any = None,
-        bar_kw: dict[str, Any] | None = None,
+        **options: Any,
     ) -> FeatureImportanceDisplay:
         """Plot the importances of a fitted model.
 
@@ -663,52 +694,27 @@ class FeatureImportanceDisplay:
             As in `feature_importances`.
         feature_names : sequence of str or None, default=None
             The name of each feature. None: those that the model or the step before it knows.
-        max_features, ax, bar_kw : int, matplotlib Axes and dict
-            As in `plot`.
+        **options
+            Arguments of `plot`.
 
         Returns
         -------
         FeatureImportanceDisplay
         """
-        pyplot(f"{cls.__name__}.from_estimator")
         names = names_of_features(*innermost(estimator)) if feature_names is None else feature_names
         found: Any = feature_importances(estimator, kind=kind)
-        return cls(found, names).plot(ax, max_features=max_features, bar_kw=bar_kw)
+        return cls(found, names).plot(**options)
 
-    def plot(
-        self, ax: Any = None, *, max_features: int = 20, bar_kw: dict[str, Any] | None = None
-    ) -> FeatureImportanceDisplay:
-        """Plot the importances.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to plot on. None creates a figure.
-        max_features : int, default=20
-            The maximum number of features.
-        bar_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.barh`.
-
-        Returns
-        -------
-        FeatureImportanceDisplay
-            This object, with the attributes set.
-        """
+    def _bars(self) -> tuple[Float, Float | None, list[str] | None, str]:
         found = checks.floats(self.importances, "importances")
         mean, spread = (found.mean(axis=1), found.std(axis=1)) if found.ndim == 2 else (found, None)
         names = checked_names("feature_names", self.feature_names, len(mean), "one for each feature")
-        self.bars_ = bars(
-            f"{type(self).__name__}.plot", mean, names, ("max_features", max_features), ax, bar_kw, spread
-        )
-        self.ax_ = self.bars_[0].axes
-        self.ax_.set_xlabel("importance")
-        self.figure_ = self.ax_.figure
-        return self
+        return mean, spread, names, "importance"
 
 
 @dataclass(eq=False, repr=False)
-class ThresholdDisplay:
-    """Bars of the thresholds of labels, the largest on top.
+class ThresholdDisplay(_OfBars):
+    """Bars of the thresholds of labels.
 
     Use `from_estimator` to create it; plotting needs matplotlib.
 
@@ -734,60 +740,29 @@ class ThresholdDisplay:
     label_names: Sequence[str] | None = None
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: BaseEstimator,
-        *,
-        max_labels: int = 30,
-        ax: Any = None,
-        bar_kw: dict[str, Any] | None = None,
-    ) -> ThresholdDisplay:
+    def from_estimator(cls, estimator: BaseEstimator, **options: Any) -> ThresholdDisplay:
         """Plot the thresholds of a fitted `weald.multilabel.TunedThresholds`, or of a pipeline that ends in one.
 
         Parameters
         ----------
         estimator : estimator
             The fitted estimator.
-        max_labels, ax, bar_kw : int, matplotlib Axes and dict
-            As in `plot`.
+        **options
+            Arguments of `plot`.
 
         Returns
         -------
         ThresholdDisplay
         """
-        pyplot(f"{cls.__name__}.from_estimator")
         final: Any = apart(estimator)[0]
         if not hasattr(final, "tuned_score_"):
             raise TypeError(f"estimator must be a fitted TunedThresholds of weald, got {kind_of(final)}")
-        return cls(final.threshold_, getattr(final, "target_names_in_", None)).plot(
-            ax, max_labels=max_labels, bar_kw=bar_kw
-        )
+        return cls(final.threshold_, getattr(final, "target_names_in_", None)).plot(**options)
 
-    def plot(self, ax: Any = None, *, max_labels: int = 30, bar_kw: dict[str, Any] | None = None) -> ThresholdDisplay:
-        """Plot the thresholds.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to plot on. None creates a figure.
-        max_labels : int, default=30
-            The maximum number of labels.
-        bar_kw : dict or None, default=None
-            Keyword arguments of `matplotlib.axes.Axes.barh`.
-
-        Returns
-        -------
-        ThresholdDisplay
-            This object, with the attributes set.
-        """
+    def _bars(self) -> tuple[Float, Float | None, list[str] | None, str]:
         found = checks.floats(self.thresholds, "thresholds")
         names = checked_names("label_names", self.label_names, len(found), "one for each label")
-        names = names or [f"y{j}" for j in range(len(found))]
-        self.bars_ = bars(f"{type(self).__name__}.plot", found, names, ("max_labels", max_labels), ax, bar_kw)
-        self.ax_ = self.bars_[0].axes
-        self.ax_.set_xlabel("threshold")
-        self.figure_ = self.ax_.figure
-        return self
+        return found, None, names or [f"y{j}" for j in range(len(found))], "threshold"
 
 
 @dataclass(eq=False, repr=False)
