@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import weald
 from conftest import ALL, BOOSTING, CLASSIFIERS, COMPRESSED, make, make_data
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from weald.inspection import BoostingCurveDisplay, CompressionPathDisplay, feature_importances
+from weald.inspection import (
+    BoostingCurveDisplay,
+    CompressionPathDisplay,
+    FeatureImportanceDisplay,
+    ThresholdDisplay,
+    TreeDisplay,
+    feature_importances,
+)
 from weald.multilabel import LabelReliabilityDisplay
 from weald.projection import Projected
 
@@ -282,3 +291,97 @@ def test_styles_are_dicts_and_an_error_leaves_no_figure(pyplot, boosting, compre
         with pytest.raises(TypeError, match=rf"^{name} must be a dict .*, got a {type(bad).__name__}$"):
             call({name: bad})
     assert not pyplot.get_fignums()
+
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "colour": pd.Categorical(RNG.choice(["blue", "green", "red"], 90)),
+        "n": RNG.integers(0, 9, 90),
+        "x": RNG.random(90),
+    }
+)
+TABLE.loc[::5, "x"] = np.nan
+NUMBERS = (TABLE.colour == "red") * 20.0 + TABLE.n + TABLE.x.isna() * 9
+
+
+def names_of_bars(ax):
+    return [text.get_text() for text in ax.get_yticklabels()][::-1]
+
+
+def test_trees_are_drawn_with_the_names_of_features_and_categories(pyplot):
+    tree = weald.DecisionTreeRegressor(random_state=0).fit(TABLE, NUMBERS)
+    shown = TreeDisplay.from_estimator(tree, max_depth=2, decimals=1)
+    assert shown.texts[0] == "colour in {red}"
+    assert "x is known" in shown.texts
+    assert shown.parents == [-1, 0, 1, 1, 0, 4, 4]
+    # The leaves of a whole tree are those of the rules, from left to right, and each box is below another one.
+    whole = TreeDisplay.from_estimator(tree, max_depth=30)
+    rules = weald.inspection.export_rules(tree, top_k=1).splitlines()
+    leaves = [text.partition("\n")[0] for at, text in enumerate(whole.texts) if at not in whole.parents]
+    assert leaves == [rule.rpartition(": ")[2].partition(" (")[0] for rule in rules]
+    places = [box.xy for box in whole.boxes_]
+    assert len(set(places)) == len(places)
+    assert all(places[parent][1] > place[1] for place, parent in zip(places[1:], whole.parents[1:], strict=True))
+
+
+def test_bars_are_in_order_and_have_names(pyplot):
+    words = ["apple", "pear", "plum", "fig"]
+    X = sparse.csr_array(RNG.poisson(1, (60, 4)).astype(float))
+    forest = weald.RandomForestRegressor(5, random_state=0).fit(X, X.toarray() @ [0, 9, 1, 3])
+    for kind in ("gain", "count"):
+        drawn = FeatureImportanceDisplay.from_estimator(forest, kind=kind, feature_names=words, max_bars=3)
+        order = np.argsort(-feature_importances(forest, kind=kind), kind="stable")[:3]
+        assert names_of_bars(drawn.ax_) == [words[j] for j in order]
+        assert len(drawn.bars_) == 3
+    repeats = FeatureImportanceDisplay(np.array([[1.0, 3.0], [5.0, 5.0]])).plot(bar_kw={"color": "red"})
+    assert names_of_bars(repeats.ax_) == ["feature_1", "feature_0"]
+    assert [bar.get_width() for bar in repeats.bars_] == [2.0, 5.0]
+    assert repeats.bars_.errorbar is not None
+    found = weald.inspection.shap_values(forest, X[:3])
+    assert names_of_bars(found.plot(2, feature_names=words, max_features=1)) == ["pear"]
+    assert names_of_bars(found.plot(2, max_features=1)) == ["feature_1"]
+    thresholds = ThresholdDisplay(np.array([0.1, 0.4, 0.2]), ["a", "b", "c"]).plot(max_bars=2)
+    assert names_of_bars(thresholds.ax_) == ["b", "c"]
+
+
+def test_values_of_each_output_are_drawn(pyplot):
+    X = RNG.random((40, 2))
+    model = weald.RandomForestRegressor(5, random_state=0).fit(X, X)
+    for layout in (np.asarray, sparse.csr_array):
+        values = weald.inspection.shap_values(model, layout(X[:5]))
+        found = weald.inspection.Explanation(values.values, values.base_values, None, ["left", "right"], None)
+        assert [names_of_bars(found.plot(0, output))[0] for output in (0, 1)] == ["left", "right"]
+        with pytest.raises(ValueError, match=r"^output must be an integer from 0 to 1, got 2"):
+            found.plot(0, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (
+            lambda: ThresholdDisplay.from_estimator(Ridge()),
+            "^estimator must be a fitted TunedThresholds of weald, got a Ridge",
+        ),
+        (lambda: ThresholdDisplay([0.5]).plot(max_bars=0), "^max_bars must be a positive integer, got 0"),
+        (
+            lambda: FeatureImportanceDisplay([0.5], ["a", "b"]).plot(),
+            "^feature_names must have length 1, one for each feature",
+        ),
+        (lambda: FeatureImportanceDisplay([0.5]).plot(bar_kw=3), "^bar_kw must be a dict"),
+        (lambda: TreeDisplay.from_estimator(Ridge()), "^estimator must be a tree or forest of weald"),
+        (
+            lambda: TreeDisplay.from_estimator(weald.RandomForestRegressor(2).fit(TABLE, NUMBERS), max_depth=-1),
+            "^max_depth must be",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_and_leaves_no_figure(pyplot, make, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        make()
+    assert not pyplot.get_fignums()
+
+
+def test_modules_show_what_is_public():
+    for module in (weald, weald.inspection, weald.metrics, weald.export, weald.tree):
+        assert dir(module) == sorted(module.__all__)

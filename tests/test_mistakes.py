@@ -262,7 +262,7 @@ MISTAKES = {
     "mse as criterion": (fit(criterion="mse"), ValueError, "'criterion' .*'squared_error'.*Got 'mse'"),
     "gini of numbers": (fit(criterion="gini"), ValueError, "'criterion' .*Got 'gini'"),
     "mse as loss": (fit(model=GradientBoostingRegressor, loss="mse"), ValueError, "'loss' .*'squared_error'"),
-    "auto features": (fit(max_features="auto"), ValueError, "'max_features' .*'sqrt'.*Got 'auto'"),
+    "auto features": (fit(max_features="auto"), ValueError, "'max_features' .*Got 'auto' instead. Did you mean 'sqrt'"),
     "one sample to split": (fit(min_samples_split=1), ValueError, "'min_samples_split' .*Got 1"),
     "empty leaves": (fit(min_samples_leaf=0), ValueError, "'min_samples_leaf' .*Got 0"),
     "percent of samples": (fit(model=GradientBoostingRegressor, subsample=50), ValueError, "'subsample' .*Got 50"),
@@ -326,6 +326,47 @@ MISTAKES = {
     "a folder": (lambda: weald.load("."), IsADirectoryError, "."),
     "a pickle": (in_pickle, ValueError, "got a pickle, which runs code .*weald.save"),
     "a text": (in_text, ValueError, "not a valid weald model: .*or the file is not a model"),
+    "indices and names": (
+        lambda: weald.metrics.precision_at_k(LABELS, NAMES[:5], 1),
+        ValueError,
+        "^y_score must have scores, or indices .* without names=True, got '[abc]'",
+    ),
+    "auc": (
+        fit(model=GradientBoostingRegressor, early_stopping=True, scoring="auc"),
+        ValueError,
+        "^scoring must be .* got 'auc'. Did you mean 'roc_auc'",
+    ),
+    "a scorer of another library for folds": (
+        lambda: weald.model_selection.cross_validate(Regressor(2), X, y, scoring="rmse"),
+        ValueError,
+        "Did you mean 'neg_root_mean_squared_error'",
+    ),
+    "thresholds of one output": (
+        lambda: weald.multilabel.TunedThresholds(Classifier(2)).fit(X, CLASSES),
+        ValueError,
+        "^y must have shape .*; for one output, sklearn has TunedThresholdClassifierCV",
+    ),
+    "X and y exchanged": (fit(y, X), ValueError, "^X must have shape .* are X and y exchanged"),
+    "a fit by the class": (lambda: Regressor.fit(X, y), TypeError, "^fit must be called on an instance"),
+    "raw scores": (lambda: fitted().predict(X, raw_score=True), TypeError, "'raw_score': decision_function has"),
+    "predict_topk before fit": (lambda: Classifier().predict_topk(X, 1), AttributeError, "call fit first"),
+    "classes before fit": (lambda: Classifier().classes_, AttributeError, "'classes_': call fit first"),
+    "coef_ before fit": (lambda: LinearClassifier().coef_, AttributeError, "before it is fitted: call fit first"),
+    "importances before fit": (
+        lambda: Classifier().feature_importances_,
+        AttributeError,
+        "Call 'fit' with .*estimator.$",
+    ),
+    "labels of one number": (lambda: fitted().predict_topk(X, 1), AttributeError, "'predict_topk': it ranks labels"),
+    "probabilities of numbers": (lambda: fitted().predict_proba(X), AttributeError, "regressors have predict$"),
+    "margins of forests": (
+        lambda: Classifier(2).fit(X, CLASSES).decision_function(X),
+        AttributeError,
+        "'decision_function': .*predict_proba",
+    ),
+    "batches": (lambda: LinearClassifier().partial_fit(X, CLASSES), AttributeError, "docs/new-subjects.md"),
+    "a method that saves": (lambda: fitted().save_model("model"), AttributeError, r"weald.save\(estimator, path\)"),
+    "a name that nobody knows": (lambda: fitted().xyz, AttributeError, "has no attribute 'xyz'$"),
     "a folder that is not there": (
         lambda: weald.save(fitted(), "no-such-folder/model"),
         FileNotFoundError,
@@ -339,3 +380,56 @@ def test_the_text_says_what_is_wrong_and_what_to_do(mistake, tmp_path):
     make, error, text = MISTAKES[mistake]
     with pytest.raises(error, match=f"(?s){text}"):
         make(tmp_path) if make in (in_pickle, in_text) else make()
+
+
+ORDER = RNG.permutation(N)
+ONE_HOT = np.eye(3, dtype=int)[CLASSES]
+SIGNS = np.where(LABELS > 0, 1, -1)
+IN_ORDER = pd.DataFrame({"a": y, "b": y})
+DOUBTFUL = {
+    "a series in another order": (fit(FRAME, pd.Series(y).iloc[ORDER]), "same index in another order.*y.loc"),
+    "a frame in another order": (fit(FRAME, IN_ORDER.iloc[ORDER]), "same index in another order.*y.loc"),
+    "another order for folds": (
+        lambda: weald.conformal.ConformalRegressor(Regressor(2), cv=3).fit(FRAME, pd.Series(y).iloc[ORDER]),
+        "same index in another order",
+    ),
+    "one class": (fit(X, ["a"] * N, Classifier), "^y has one class, 'a', .*several classes"),
+    "one class for boosting": (fit(X, 0 * CLASSES, GradientBoostingClassifier, n_estimators=2), "^y has one class, 0,"),
+    "one class for linear models": (fit(X, 0 * CLASSES, LinearClassifier), "^y has one class, 0,"),
+    "one-hot classes": (fit(X, ONE_HOT, Classifier), r"^y has one label in each sample, .*argmax\(axis=1\)"),
+    "sparse one-hot classes": (fit(X, sparse.csr_array(ONE_HOT), LinearClassifier), "^y has one label in each sample"),
+    "labels of -1 and 1": (fit(X, SIGNS, Classifier), "^y has columns of -1 and 1, .* labels are 0 and 1"),
+    "tags in one text": (
+        fit(X, ["a,b", "a", "b; c"] * 20, Classifier),
+        "^y has classes such as 'a,b', .*MultiLabelBinarizer",
+    ),
+    "a rate of ten": (fit(model=GradientBoostingRegressor, n_estimators=2, learning_rate=10), "^learning_rate is 10"),
+}
+
+
+@pytest.mark.parametrize("doubt", DOUBTFUL)
+def test_what_is_rarely_meant_is_fitted_with_a_warning(doubt):
+    make, text = DOUBTFUL[doubt]
+    with pytest.warns(UserWarning, match=f"(?s){text}"):
+        make()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "make",
+    [
+        fit(FRAME, pd.Series(y, index=range(100, 100 + N))),
+        fit(FRAME, pd.Series(y, index=[0] * N)),
+        fit(FRAME, pd.Series(y)),
+        fit(X, pd.Series(y).iloc[ORDER]),
+        fit(X, ONE_HOT, Classifier, fit={"label_names": list("abc")}),
+        fit(X, ONE_HOT, LinearClassifier, multi_label=True),
+        fit(X, LABELS, Classifier),
+        fit(X[:4], ONE_HOT[:4], Classifier),
+        fit(X, ["Paris, France", "Lyon, France", "Rome"] * 20, Classifier),
+        fit(X, SIGNS[:, 0], Classifier),
+        fit(model=GradientBoostingRegressor, n_estimators=2, learning_rate=2),
+    ],
+)
+def test_what_is_meant_is_fitted_without_a_warning(make):
+    make()

@@ -56,6 +56,14 @@ def test_constructors_are_those_of_scikit_learn_estimators(cls):
 
 
 def test_devices_and_the_like_have_sentences():
+    for name, told in messages._ALONE.items():
+        cls = weald.RandomForestClassifier if name == "base_estimator" else weald.GradientBoostingClassifier
+        with pytest.raises(TypeError, match=re.escape(f"'{name}': {told}")):
+            cls(**{name: 1})
+    with pytest.raises(TypeError, match="'coverage': its name is alpha here"):
+        weald.conformal.ConformalRegressor(coverage=0.9)
+    with pytest.raises(TypeError, match=r"RandomForestClassifier.fit.* 'verbose': set the parameter verbose of the"):
+        weald.RandomForestClassifier().fit([[0]], [0], verbose=1)
     with pytest.raises(TypeError, match="'device': fits run on processors, with n_jobs threads"):
         weald.RandomForestClassifier(device="cuda")
     with pytest.raises(
@@ -71,6 +79,8 @@ def test_devices_and_the_like_have_sentences():
             {"output_strategy": "project"},
             "among {'auto', 'joint', 'projected', 'single_target'} .* Did you mean 'projected'",
         ),
+        ({"loss": "deviance"}, "Did you mean 'log_loss'"),
+        ({"loss": "L2"}, "Did you mean 'squared_error'"),
         ({"loss": "logloss"}, "among {'exponential', 'hinge', 'log_loss', 'squared_error'} .* Did you mean 'log_loss'"),
         ({"max_features": "sqr"}, "among {'half', 'log2', 'sqrt'}.* Did you mean 'sqrt'"),
         ({"early_stopping": "no"}, r"'early_stopping' parameter .* instead\.$"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.inspection
@@ -185,3 +186,25 @@ def test_what_cannot_be_answered_is_refused_in_words(X, y):
     )
     with pytest.raises(ValueError, match="with estimator=, which has none"):
         partial_dependence(weak.fit(X, y), X, [0])
+
+
+def test_integers_are_numbers_and_sparse_X_has_names():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (80, 3))
+    words = ["apple", "pear", "plum"]
+    model = weald.RandomForestRegressor(3, random_state=0).fit(X, X[:, 1] - X[:, 2])
+    expected = weald.inspection.partial_dependence(model, X.astype(float), [1])
+    frame = pd.DataFrame(X, columns=words)
+    of_frame = weald.RandomForestRegressor(3, random_state=0).fit(frame, X[:, 1] - X[:, 2])
+    gaps = frame.astype("Int64").mask(np.arange(80)[:, None] < [3, 3, 3])
+    for found in (
+        weald.inspection.partial_dependence(model, X, [1]),
+        weald.inspection.partial_dependence(of_frame, frame, "pear"),
+        weald.inspection.partial_dependence(of_frame, gaps, ["pear"]),
+        weald.inspection.partial_dependence(model, sparse.csr_array(X), ["pear"], feature_names=words),
+        weald.inspection.partial_dependence(model, sparse.csr_array(X), 1),
+    ):
+        np.testing.assert_array_equal(found["grid_values"][0], [0, 1, 2, 3, 4])
+        np.testing.assert_array_equal(found["average"], expected["average"])
+    with pytest.raises(ValueError, match=r"features must be integers from 0 to 2 with sparse X, got .'fig'"):
+        weald.inspection.partial_dependence(model, sparse.csr_array(X), ["fig"], feature_names=words)

@@ -373,6 +373,7 @@ def test_labels_that_are_not_strings_keep_their_order(labels):
     check_refused(forest, ValueError, "X must have its columns in the same order", Z.iloc[:, ::-1], Z.iloc[:, 0])
 
 
+@pytest.mark.filterwarnings("ignore:X and y have the same index in another order")
 def test_columns_are_read_by_position_and_not_by_index():
     Z = put(X, k=X["k"].cat.rename_categories([2**60, 2**60 + 256, 2**60 + 512]))
     Z.loc[::5, "k"] = None

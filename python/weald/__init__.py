@@ -45,6 +45,8 @@ Functions
 `EarlyStopping` says how boosting stops early, and `Predictor` predicts single samples with low latency.
 """
 
+import sys
+
 from weald import (
     compression,
     conformal,
@@ -132,3 +134,9 @@ __all__ = [
     "save",
     "topk",
 ]
+
+# What `dir` and the completion of names show.
+for _name, _module in list(sys.modules.items()):
+    if _name.partition(".")[0] == "weald" and "._" not in _name:
+        vars(_module)["__dir__"] = vars(_module)["__all__"].copy
+del _name, _module

@@ -11,8 +11,9 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import sklearn.inspection
@@ -50,7 +51,7 @@ from weald._input.messages import cut, described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import check_array_of_y, with_gaps
-from weald._inspect.displays import BoostingCurveDisplay, CompressionPathDisplay
+from weald._inspect.displays import BoostingCurveDisplay, CompressionPathDisplay, bars, checked_names, pyplot, style
 from weald._inspect.shap import Explanation as Explanation
 from weald._inspect.shap import (
     check_tests_features,
@@ -61,7 +62,7 @@ from weald._inspect.shap import (
     shap_values,
 )
 from weald._parameters.types import Estimator, MatrixLike, RandomState, SampleWeight, YWeight
-from weald._ranking.outputs import innermost, names_of_features, transformed
+from weald._ranking.outputs import apart, innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
 from weald.linear import LinearClassifier
 from weald.tree import DecisionTreeRegressor
@@ -202,6 +203,9 @@ def _bunch(
 __all__ = [
     "BoostingCurveDisplay",
     "CompressionPathDisplay",
+    "FeatureImportanceDisplay",
+    "ThresholdDisplay",
+    "TreeDisplay",
     "export_centroids",
     "export_rules",
     "feature_importances",
@@ -383,8 +387,8 @@ def partial_dependence(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples whose percentiles determine the grid, or for categorical features their distinct values. NaN is ignored.
     features : int, str, or list of int or str
-        The features of the grid, which contains all combinations of their values. With sparse X only integers are
-        supported.
+        The features of the grid, which contains all combinations of their values. With sparse X those are integers,
+        or names in `feature_names`.
     **options
         `grid_resolution`, `percentiles`, `custom_values` (scikit-learn 1.7 or later) and `feature_names` of
         `sklearn.inspection.partial_dependence`, with the same meaning and defaults.
@@ -420,7 +424,10 @@ def partial_dependence(
     categories = schema.categories().keys()
     if is_sparse(X):
         # Only the columns of the requested features become dense, and the others are dropped.
-        columns = np.asarray(features)
+        names = checked_names("feature_names", options.pop("feature_names", None), n_features, "one for each feature")
+        columns = np.asarray(
+            [names.index(j) if j in names else j for j in np.atleast_1d(features).tolist()] if names else features
+        )
         if columns.dtype.kind not in "iu" or (columns < 0).any() or (columns >= n_features).any():
             raise ValueError(f"features must be integers from 0 to {n_features - 1} with sparse X, got {features!r}")
         if custom := options.get("custom_values"):
@@ -431,20 +438,22 @@ def partial_dependence(
     are_categories = [j in categories for j in (range(n_features) if columns is None else columns.tolist())]
     if any(are_categories):
         options["categorical_features"] = are_categories
-    X = _without_gaps(X)
+    X = _as_floats(X, categories)
     with named("features"):
         return sklearn.inspection.partial_dependence(
             _Recursion(model, columns), X, features, method="recursion", **options
         )
 
 
-def _without_gaps(X: Raw) -> Matrix:
+def _as_floats(X: Raw, categories: Collection[int]) -> Matrix:
     """X with missing values filled in so that the percentiles of each column are those of its known values.
 
-    Columns without a known value are not changed.
+    Columns without a known value are not changed. Integers become floats, other than those that are categories.
     """
     table = Columns.of(X)
     if table is None:
+        if isinstance(X, np.ndarray) and X.dtype.kind in "iu" and not categories:
+            return X.astype(np.float64)
         if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not np.isnan(X).any():
             return X
         X = X.copy()
@@ -454,8 +463,10 @@ def _without_gaps(X: Raw) -> Matrix:
     filled = {}
     for j in range(table.count):
         distinct, places = table.factors(j)
-        if (places < 0).any() and len(distinct):
-            filled[j] = _filled(np.array(distinct)[places], places < 0)
+        is_integers = table.have_types and j not in categories and "int" in str(table.dtype(j)).lower()
+        if len(distinct) and (is_integers or (places < 0).any()):
+            values = np.array(distinct, dtype=np.float64 if is_integers else None)
+            filled[j] = _filled(values[places], places < 0)
     if not filled:
         return X
     if table.have_types:
@@ -581,7 +592,7 @@ def export_rules(
     """
     model, before = innermost(estimator)
     if not isinstance(model, BaseModel) or model._proof.engine is _weald.Boosted:
-        raise TypeError(f"estimator must be a tree or forest of weald, got {kind_of(model)}")
+        raise TypeError(f"estimator must be a tree or forest of weald, or one of estimators_, got {kind_of(model)}")
     check_tests_features(model)
     model = named_twin(model, estimator)
     forest = model._forest
@@ -593,13 +604,297 @@ def export_rules(
         integer(name, size, least, most)
     if feature_names is None:
         feature_names = names_of_features(model, before)
-    features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
+    features = checked_names("feature_names", feature_names, forest.n_features, "one for each feature")
     columns = _column_names(model, forest, class_names)
     if forest.by_output:
         columns = [(columns or frames.output_names(model))[number % forest.n_outputs]]
     categories = _schema.names_of(model)
     rules: str = forest.tree(number).rules(features, columns, decimals, max_depth, int(top_k), categories)
     return rules
+
+
+class _OfBars:
+    """A display with a bar for each name, the largest on top."""
+
+    def _bars(self) -> tuple[Float, Float | None, list[str] | None, str]:
+        """The lengths of bars, of whiskers, the names, and what they show."""
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None, *, max_bars: int = 20, bar_kw: dict[str, Any] | None = None) -> Self:
+        """Plot the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to plot on. None creates a figure.
+        max_bars : int, default=20
+            The maximum number of bars.
+        bar_kw : dict or None, default=None
+            Keyword arguments of `matplotlib.axes.Axes.barh`.
+
+        Returns
+        -------
+        FeatureImportanceDisplay or ThresholdDisplay
+            This object, with the attributes set.
+        """
+        values, spread, names, told = self._bars()
+        self.bars_ = bars(f"{type(self).__name__}.plot", values, names, ("max_bars", max_bars), ax, bar_kw, spread)
+        self.ax_ = self.bars_[0].axes
+        self.ax_.set_xlabel(told)
+        self.figure_ = self.ax_.figure
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class FeatureImportanceDisplay(_OfBars):
+    """Bars of the importances of the most important features.
+
+    Use `from_estimator` to create it, or the constructor with importances of any kind; plotting needs matplotlib.
+
+    >>> import weald, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> tree = weald.DecisionTreeRegressor().fit([[0.0, 0.0], [0.0, 1.0]], [0.0, 1.0])
+    >>> shown = weald.inspection.FeatureImportanceDisplay.from_estimator(tree, max_bars=1)
+    >>> [label.get_text() for label in shown.ax_.get_yticklabels()]
+    ['feature_1']
+
+    Parameters
+    ----------
+    importances : ndarray of shape (n_features,) or (n_features, n_repeats)
+        The importance of each feature. Of repeats, as of `permutation_importance`, the mean and the standard deviation
+        are drawn.
+    feature_names : sequence of str or None, default=None
+        The name of each feature. None: "feature_0" and so on.
+
+    Attributes
+    ----------
+    ax_, figure_, bars_ : matplotlib Axes, Figure and container of bars
+        What was plotted.
+    """
+
+    importances: Float
+    feature_names: Sequence[str] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        *,
+        kind: Literal["gain", "count"] = "gain",
+        feature_names: Sequence[str] | None = None,
+        **options: Any,
+    ) -> FeatureImportanceDisplay:
+        """Plot the importances of a fitted model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted estimator of weald with trees, or a pipeline that ends in one.
+        kind : {"gain", "count"}, default="gain"
+            As in `feature_importances`.
+        feature_names : sequence of str or None, default=None
+            The name of each feature. None: those that the model or the step before it knows.
+        **options
+            Arguments of `plot`.
+
+        Returns
+        -------
+        FeatureImportanceDisplay
+        """
+        names = names_of_features(*innermost(estimator)) if feature_names is None else feature_names
+        found: Any = feature_importances(estimator, kind=kind)
+        return cls(found, names).plot(**options)
+
+    def _bars(self) -> tuple[Float, Float | None, list[str] | None, str]:
+        found = checks.floats(self.importances, "importances")
+        mean, spread = (found.mean(axis=1), found.std(axis=1)) if found.ndim == 2 else (found, None)
+        names = checked_names("feature_names", self.feature_names, len(mean), "one for each feature")
+        return mean, spread, names, "importance"
+
+
+@dataclass(eq=False, repr=False)
+class ThresholdDisplay(_OfBars):
+    """Bars of the thresholds of labels.
+
+    Use `from_estimator` to create it; plotting needs matplotlib.
+
+    >>> import weald, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> weald.inspection.ThresholdDisplay([0.1, 0.3], ["rare", "frequent"]).plot().ax_.get_xlabel()
+    'threshold'
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n_labels,)
+        The threshold of each label.
+    label_names : sequence of str or None, default=None
+        The name of each label. None: "y0" and so on.
+
+    Attributes
+    ----------
+    ax_, figure_, bars_ : matplotlib Axes, Figure and container of bars
+        What was plotted.
+    """
+
+    thresholds: Float
+    label_names: Sequence[str] | None = None
+
+    @classmethod
+    def from_estimator(cls, estimator: BaseEstimator, **options: Any) -> ThresholdDisplay:
+        """Plot the thresholds of a fitted `weald.multilabel.TunedThresholds`, or of a pipeline that ends in one.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The fitted estimator.
+        **options
+            Arguments of `plot`.
+
+        Returns
+        -------
+        ThresholdDisplay
+        """
+        final: Any = apart(estimator)[0]
+        if not hasattr(final, "tuned_score_"):
+            raise TypeError(f"estimator must be a fitted TunedThresholds of weald, got {kind_of(final)}")
+        return cls(final.threshold_, getattr(final, "target_names_in_", None)).plot(**options)
+
+    def _bars(self) -> tuple[Float, Float | None, list[str] | None, str]:
+        found = checks.floats(self.thresholds, "thresholds")
+        names = checked_names("label_names", self.label_names, len(found), "one for each label")
+        return found, None, names or [f"y{j}" for j in range(len(found))], "threshold"
+
+
+@dataclass(eq=False, repr=False)
+class TreeDisplay:
+    r"""A tree as boxes and lines, with the names of features and categories.
+
+    Use `from_estimator` to create it; plotting needs matplotlib. Samples for which the test of a box is true go left.
+
+    >>> import weald, matplotlib
+    >>> matplotlib.use("Agg")
+    >>> tree = weald.DecisionTreeRegressor().fit([[0.0], [1.0]] * 9, [0.0, 1.0] * 9)
+    >>> weald.inspection.TreeDisplay.from_estimator(tree).texts
+    ['feature_0 <= 0.500', '0.000\n9 samples', '1.000\n9 samples']
+
+    Parameters
+    ----------
+    texts : list of str
+        The text of each box: of a test, or of a leaf; in pre-order.
+    parents : list of int
+        The index of the box above, which is -1 for the first one.
+
+    Attributes
+    ----------
+    ax_, figure_, boxes_ : matplotlib Axes, Figure and list of artists
+        What was plotted.
+    """
+
+    texts: list[str]
+    parents: list[int]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        *,
+        tree: int = 0,
+        max_depth: int = 3,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[Any] | None = None,
+        decimals: int = 3,
+        top_k: int = 1,
+        ax: Any = None,
+        text_kw: dict[str, Any] | None = None,
+    ) -> TreeDisplay:
+        """Plot a tree of a fitted model.
+
+        Parameters
+        ----------
+        estimator, tree, feature_names, class_names, decimals, top_k : as in `export_rules`
+            The model, the index of the tree, and the content of the boxes.
+        max_depth : int, default=3
+            Splits at this depth are drawn as leaves.
+        ax, text_kw : matplotlib Axes and dict, or None, default=None
+            As in `plot`.
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        pyplot(f"{cls.__name__}.from_estimator")
+        integer("max_depth", max_depth, 0)
+        options: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names, "top_k": top_k}
+        rules = export_rules(estimator, tree=tree, decimals=decimals, max_depth=max_depth, **options).splitlines()
+        leaves = iter(line.rpartition(": ")[2].replace(" (", "\n").removesuffix(")") for line in rules)
+        model, before = innermost(estimator)
+        model = named_twin(model, estimator)
+        names = names_of_features(model, before) if feature_names is None else list(feature_names)
+        categories, of_tree = _schema.names_of(model), model._forest.tree(_checked_tree(tree, model._forest.n_trees))
+        children, features = (of_tree.children_left(), of_tree.children_right()), of_tree.feature()
+        thresholds = of_tree.threshold()
+        texts: list[str] = []
+        parents: list[int] = []
+        stack = [(0, -1, 0)]
+        while stack:
+            node, parent, depth = stack.pop()
+            parents.append(parent)
+            j = int(features[node])
+            if j < 0 or depth == max_depth:
+                texts.append(next(leaves))
+                continue
+            stack += [(int(side[node]), len(texts), depth + 1) for side in children[::-1]]
+            name = f"feature_{j}" if names is None else names[j]
+            if np.isnan(thresholds[node]):
+                kinds = categories[j] if categories else []
+                found = [kinds[code] if kinds else str(code) for code in of_tree.categories_left(node).tolist()]
+                texts.append(f"{name} in {{{cut(', '.join(found))}}}")
+            elif thresholds[node] == np.finfo(np.float32).max:
+                texts.append(f"{name} is known")
+            else:
+                texts.append(f"{name} <= {thresholds[node]:.{decimals}f}")
+        return cls(texts, parents).plot(ax, text_kw=text_kw)
+
+    def plot(self, ax: Any = None, *, text_kw: dict[str, Any] | None = None) -> TreeDisplay:
+        """Plot the tree.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to plot on. None creates a figure.
+        text_kw : dict or None, default=None
+            Keyword arguments of `matplotlib.axes.Axes.annotate` for the boxes.
+
+        Returns
+        -------
+        TreeDisplay
+            This object, with the attributes set.
+        """
+        plt = pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.text import Text
+
+        box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.5"}
+        drawn = style("text_kw", text_kw, Text, ha="center", va="center", fontsize="small", bbox=box)
+        n, is_leaf = len(self.texts), set(range(len(self.texts))) - set(self.parents)
+        depth, across, order = [0] * n, [0.0] * n, iter(range(n))
+        for at in range(1, n):
+            depth[at] = depth[self.parents[at]] + 1
+        for at in range(n):
+            if at in is_leaf:
+                across[at] = next(order)
+        for at in reversed(range(n)):
+            if at not in is_leaf:
+                below = [across[child] for child in range(at + 1, n) if self.parents[child] == at]
+                across[at] = sum(below) / len(below)
+        size = (max(4.0, 1.8 * len(is_leaf)), 1.2 * (max(depth) + 1))
+        axes = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+        for at, parent in enumerate(self.parents[1:], 1):
+            axes.plot([across[parent], across[at]], [-depth[parent], -depth[at]], color="0.6", linewidth=1, zorder=0)
+        self.boxes_ = [axes.annotate(text, (across[at], -depth[at]), **drawn) for at, text in enumerate(self.texts)]
+        axes.set(xlim=(-0.6, len(is_leaf) - 0.4), ylim=(-max(depth) - 0.5, 0.5))
+        axes.set_axis_off()
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
 
 
 def _checked_tree(tree: object, n_trees: int) -> int:
@@ -663,7 +958,7 @@ def export_centroids(
         integer(name, size, least, most)
     if feature_names is None:
         feature_names = names_of_features(model, before)
-    names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
+    names = checked_names("feature_names", feature_names, model.n_features_in_, "one for each feature")
     start, n_samples = of_tree.children_start(), of_tree.n_node_samples()
     children = range(start[node], start[node + 1])
     what = f"{len(children)} children" if children else "a leaf"
@@ -719,7 +1014,7 @@ def top_features(
     checks.choice("sign", sign, "positive", "negative", "both")
     if feature_names is None:
         feature_names = names_of_features(model, before)
-    names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
+    names = checked_names("feature_names", feature_names, model.n_features_in_, "one for each feature")
     features, weights = weights_of(model, label)
     is_asked = {"positive": weights > 0, "negative": weights < 0, "both": weights != 0}[sign]
     features, weights = features[is_asked], weights[is_asked]
@@ -730,26 +1025,17 @@ def top_features(
     ]
 
 
-def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) -> list[str] | None:
-    if names is None:
-        return None
-    with named(what):
-        is_list = not isinstance(names, str) and not is_sparse(names) and hasattr(names, "__len__") and np.ndim(names)
-    if not is_list or len(names) != expected:
-        got = f"{len(names)} names" if is_list else described(names)
-        raise ValueError(f"{what} must have length {expected}, {meaning}, got {got}")
-    return [str(name) for name in names]
-
-
 def _column_names(model: BaseModel, forest: _weald.Forest, names: Sequence[Any] | None) -> list[str] | None:
     """The name of each column of the predictions."""
     has_classes = hasattr(model, "classes_") and model._label_format is None
     given = getattr(model, "target_names_in_", None)
     if not has_classes:
         names = given if names is None else names
-        return _names("class_names", names, forest.width, "one for each column of y")
+        return checked_names("class_names", names, forest.width, "one for each column of y")
     if forest.n_outputs == 1:
-        return _names("class_names", model.classes_ if names is None else names, forest.width, "one for each class")
+        return checked_names(
+            "class_names", model.classes_ if names is None else names, forest.width, "one for each class"
+        )
     if names is None:
         names = model.classes_
     if len(names) != forest.n_outputs:
@@ -759,6 +1045,6 @@ def _column_names(model: BaseModel, forest: _weald.Forest, names: Sequence[Any] 
     columns: list[str] = []
     outputs = frames.output_names(model)
     for j, (part, classes) in enumerate(zip(names, model.classes_, strict=True)):
-        found = _names(f"class_names[{j}]", part, len(classes), "one for each class")
+        found = checked_names(f"class_names[{j}]", part, len(classes), "one for each class")
         columns += [f"{outputs[j]}={name}" for name in found or []]
     return columns

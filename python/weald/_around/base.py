@@ -25,7 +25,7 @@ from weald._input.checks import Float
 from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.messages import described
 from weald._input.sklearn_private import HasMethods
-from weald._input.targets import Target
+from weald._input.targets import Target, compare
 from weald._parameters.types import RandomState
 from weald._ranking.outputs import apart
 
@@ -111,6 +111,7 @@ class Around(MetaEstimatorMixin, FittedAsOne):
     def _run(self, given: Fit) -> Self:
         """Check the parameters, and fit a copy whose attributes become those of this estimator."""
         self._validate_params()
+        compare(given.X, given.y)
         with fitted_at_once(self, anew=True) as new:
             new._fit(given)
         return self

@@ -26,7 +26,6 @@ from weald._fitted.proof import Proof, check_fitted
 from weald._input import checks, frames, masks, messages, registry, schema, targets
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights, boolean, count_samples
-from weald._input.messages import telling_names
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from weald._input.sparse import Raw
@@ -270,11 +269,14 @@ def prepare(estimator: BaseModel, given: Fit, *, goes_on: bool = False) -> Sampl
     """
     name, y, y_weight = type(estimator).__name__, given.y, given.y_weight
     checks.check_is_given(y, name)
+    targets.compare(given.X, y)
     kept = estimator._kept_schema(given.X, goes_on)
     X = estimator._check_X(given.X, reset=True, kept=kept)
     n = X.shape[0]
     weights = None if given.sample_weight is None else checks.check_weights(given.sample_weight, n)
     target = estimator._check_y(y, weights, n, y_weight)
+    if is_classifier(estimator) and given.label_names is None and estimator._multi_label() is not True:
+        targets.warn_of_form(target, weights)
     if given.label_names is not None:
         target = targets.with_label_names(target, given.label_names, y_weight)
     if y_weight is not None and not estimator._masks_y:
@@ -473,8 +475,6 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         registry.add(registry.ESTIMATORS, cls)
-        if "__init__" in vars(cls):
-            cls.__init__ = telling_names(cls.__init__)  # type: ignore[method-assign]
 
     @property
     @of_one_fit

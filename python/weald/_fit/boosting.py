@@ -37,7 +37,6 @@ from weald._fitted.fits import Fit
 from weald._fitted.proof import PLANNED, BoostedProof, check_fitted
 from weald._input import checks, elementary, frames, masks, messages
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed, shown
-from weald._input.messages import telling_names
 from weald._input.schema import Schema
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.sparse import is_sparse
@@ -726,6 +725,9 @@ class BoostingParameters(BoostedModel):
             raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(losses.names(kind))}, got {loss!r}")
         if isinstance(loss, CustomLoss) and loss.functions is None:
             raise ValueError(loss._without_methods())
+        if not isinstance(self.learning_rate, str) and self.learning_rate > 2:
+            told = "stages overshoot further and further: set it to 0.3 or less"
+            messages.warn(f"learning_rate is {self.learning_rate}, and above 2 {told}", UserWarning)
         if self.estimator is None:
             return
         name = type(self.estimator).__name__
@@ -1002,7 +1004,6 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
     _linear_init: Callable[..., tuple[LinearClassifier | None, linear_start.HeldOut | None]]
     _linear_start: Callable[..., tuple[Float | None, int]]
 
-    @telling_names
     @_rounds.with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

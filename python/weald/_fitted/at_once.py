@@ -11,11 +11,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 
 from weald._input import frames
+from weald._input.messages import tell_advice, telling_names
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Fitted = TypeVar("_Fitted", bound="FittedAsOne")
@@ -23,6 +24,22 @@ _Fitted = TypeVar("_Fitted", bound="FittedAsOne")
 
 class FittedAsOne(BaseEstimator):
     """Base class of estimators whose fitted attributes are replaced all at once."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in {"__init__", "fit", "predict"} & vars(cls).keys():
+            setattr(cls, name, telling_names(vars(cls)[name]))
+
+    if not TYPE_CHECKING:  # mypy would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            # Only called for names that are not found: the error of the second search is that of the first.
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError as error:
+                if not name.startswith("_"):
+                    tell_advice(error, self, name)
+                raise
 
     @abstractmethod
     def _fitted_names(self) -> Set[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import Tags, check_array, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
@@ -33,7 +34,7 @@ from weald._input.frames import (
     unreal,
     with_nan,
 )
-from weald._input.messages import cut, described, kind_of
+from weald._input.messages import cut, described, did_you_mean, kind_of
 from weald._input.sklearn_private import Interval, check_n_features, get_feature_names, num_samples, safe_indexing
 from weald._input.sparse import Float as Float
 from weald._input.sparse import Matrix as Matrix
@@ -478,6 +479,10 @@ def check_names_of_scorers(scoring: object) -> None:
         are_names = all(isinstance(name, str) for name in scoring) and len(set(scoring)) == len(scoring)
     else:
         are_names = True
+    for name in [scoring] if isinstance(scoring, str) else scoring if isinstance(scoring, list | tuple | set) else []:
+        if are_names and name not in (known := get_scorer_names()):
+            told = f"a name of sklearn.metrics.get_scorer_names(), got {cut(repr(name))}{did_you_mean(name, known)}"
+            raise ValueError(f"scoring must be a scorer or {told}")
     if not are_names or (isinstance(scoring, list | tuple | set | dict) and not scoring):
         raise ValueError(f"scoring must have different names of scorers, and at least one, got {described(scoring)}")
 

@@ -125,8 +125,8 @@ def _is_text(X: Raw, dtype: object) -> bool:
 def _of_texts(what: str, text: object) -> ValueError:
     return ValueError(
         f"{what} must have shape (n_samples, n_features) and numbers or categories, got texts, the first of them "
-        f"{cut(repr(str(text)))}: sklearn.feature_extraction.text.TfidfVectorizer makes sparse features of texts, also "
-        "in a pipeline"
+        f"{cut(repr(str(text)))}: CountVectorizer of sklearn.feature_extraction.text, or TfidfVectorizer for trees, makes sparse "
+        "features of texts, also in a pipeline"
     )
 
 

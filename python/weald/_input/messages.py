@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import threading
 import warnings
@@ -15,6 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 # The maximum length of a value in a message.
 _MOST_CHARACTERS = 80
@@ -52,9 +54,31 @@ def cut(text: str) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
+# For values of parameters, or the first of several that is accepted: their names elsewhere.
+_VALUES = {
+    ("neg_root_mean_squared_error",): "rmse root_mean_squared_error",
+    ("squared_error", "neg_mean_squared_error"): "l2 least_squares ls mean_squared_error mse regression rmse",
+    ("absolute_error", "neg_mean_absolute_error"): "l1 lad mae mean_absolute_error",
+    (
+        "log_loss",
+        "neg_log_loss",
+    ): "binary binary_crossentropy cross_entropy deviance logistic logloss multiclass softmax",
+    ("roc_auc",): "auc roc",
+    ("f1_macro",): "macro_f1",
+    ("f1_micro",): "micro_f1",
+    ("sqrt",): "auto",
+    ("one_vs_rest",): "ovr binary_relevance",
+    ("soft",): "hard",
+}
+
+
 def closest(value: object, options: Iterable[str]) -> str | None:
-    """The option that is most like a string, if one is."""
-    return next(iter(get_close_matches(value, list(options), 1)), None) if isinstance(value, str) else None
+    """The option that is meant by a string, or most like it, if one is."""
+    if not isinstance(value, str):
+        return None
+    known, plain = list(options), value.lower().replace("-", "_").replace(" ", "_")
+    meant = [one for ours, names in _VALUES.items() if plain in names.split() for one in ours if one in known]
+    return next(iter(meant or get_close_matches(plain, known, 1)), None)
 
 
 def did_you_mean(value: object, options: Iterable[str]) -> str:
@@ -129,11 +153,12 @@ _PARAMETERS = {
     (
         "n_estimators",
         "max_iter",
-    ): "iterations max_iter n_iter n_trees ntree num_boost_round num_iterations num_round num_trees",
+    ): "epochs iterations max_iter n_iter n_trees ntree num_boost_round num_iterations num_round num_trees",
     ("learning_rate",): "eta shrinkage shrinkage_rate",
     ("max_leaf_nodes",): "max_leaves num_leaves",
     ("max_depth",): "depth",
-    ("l2_regularization", "C"): "alpha l2_leaf_reg lambda_l2 reg_lambda",
+    ("l2_regularization", "C"): "l2_leaf_reg lambda_l2 reg_lambda",
+    ("C",): "alpha",
     ("min_weight_leaf",): "min_child_weight min_hessian_to_split min_sum_hessian_in_leaf",
     ("min_samples_leaf",): "min_child_samples min_data_in_leaf nodesize",
     ("min_impurity_decrease",): "gamma min_gain_to_split min_split_gain min_split_loss",
@@ -155,14 +180,34 @@ _PARAMETERS = {
     ("early_stopping",): "cv refit",
     ("init",): "base_score init_cv",
     ("warm_start",): "init_model xgb_model",
+    ("alpha",): "confidence_level coverage significance_level",
+    ("estimator", "estimators"): "base_estimator classifier clf model regressor",
 }
 _OTHER_NAMES = {name: ours for ours, names in _PARAMETERS.items() for name in names.split()}
 
+_NOT_NEEDED = "leave it out, for fit reads it from y"
+_PENALTY = "the penalty is the square of the weights, by C or l2_regularization"
+_PROCESSORS = "fits run on processors, with n_jobs threads"
 _ALONE = {
-    "device": "fits run on processors, with n_jobs threads",
+    "alpha": "weald.loss.Quantile(level) as loss has the level, and l2_regularization is the penalty",
+    "base_estimator": "the models inside are trees",
+    "booster": "stages are trees, or models of the parameter estimator of boosting",
+    "boosting_type": "stages are trees, and forests are weald.RandomForestClassifier and RandomForestRegressor",
+    "bootstrap_type": "subsample of boosting, bootstrap and max_samples of forests say which samples are drawn",
+    "device": _PROCESSORS,
+    "gpu_id": _PROCESSORS,
     "grow_policy": "with max_leaf_nodes trees are grown best first",
-    "task_type": "fits run on processors, with n_jobs threads",
+    "importance_type": "weald.inspection.feature_importances has the kinds of importances",
+    "lambda_l1": _PENALTY,
+    "missing": "NaN is a missing value",
+    "num_class": _NOT_NEEDED,
+    "one_hot_max_size": "categories are split by subsets, see docs/categories.md",
+    "penalty": _PENALTY,
+    "reg_alpha": _PENALTY,
+    "solver": "there is one solver, whose precision is tol",
+    "task_type": _PROCESSORS,
     "tree_method": "max_bins says how splits are searched",
+    "use_label_encoder": _NOT_NEEDED,
 }
 
 _VALIDATION = "pass X_val and y_val, or eval_sets to record the loss of several sets"
@@ -174,7 +219,56 @@ _OF_FIT = {
     "sample_weight_eval_set": "pass sample_weight_val",
     "feature_name": "pass X as a frame, whose columns have names",
     "init_score": "pass base_margin",
+    "pred_contrib": "weald.inspection.shap_values has the contributions of features",
+    "pred_leaf": "apply has the leaves",
+    "raw_score": "decision_function has the scores",
 }
+
+
+# What there is in place of methods and attributes of other libraries, and of those that some estimators have.
+_FILES = "weald.save(estimator, path) writes a model, weald.load(path) reads it, and weald.export has other formats"
+_BATCHES = "a model is fitted to all of its samples at once, see docs/new-subjects.md"
+_IMPORTANCES = "feature_importances_ and weald.inspection.feature_importances have importances"
+_OF_ATTRIBUTES = {
+    "best_iteration": "n_estimators_ has the number of stages",
+    "best_iteration_": "n_estimators_ has the number of stages",
+    "booster_": _FILES,
+    "coef_": f"linear models have weights of features; {_IMPORTANCES}",
+    "decision_function": "boosting of classes and linear models have it; other classifiers have predict_proba, and regressors "
+    "predict",
+    "dump_model": _FILES,
+    "evals_result": "eval_results_ of boosting has the curves",
+    "evals_result_": "eval_results_ of boosting has the curves",
+    "feature_importance": _IMPORTANCES,
+    "feature_importances": _IMPORTANCES,
+    "get_booster": _FILES,
+    "get_feature_importance": _IMPORTANCES,
+    "get_score": _IMPORTANCES,
+    "load_model": _FILES,
+    "partial_fit": _BATCHES,
+    "plot_importance": "weald.inspection.FeatureImportanceDisplay draws importances",
+    "plot_tree": "weald.inspection.TreeDisplay draws trees",
+    "predict_proba": 'classifiers have probabilities, unless their loss is "hinge"; regressors have predict',
+    "predict_quantiles": "regressors with loss=weald.loss.Quantile([...]) have it",
+    "predict_topk": "it ranks labels, classes of one output, or several numbers",
+    "save": _FILES,
+    "save_model": _FILES,
+    "shap_values": "weald.inspection.shap_values(estimator, X) explains predictions",
+    "update": _BATCHES,
+}
+
+
+# The names of fitted attributes.
+_LEARNT = re.compile("(?!_).*_$")
+
+
+def tell_advice(error: AttributeError, estimator: object, name: str) -> None:
+    """Add what to do to the error for an attribute that the estimator does not have."""
+    told, is_late = _OF_ATTRIBUTES.get(name, ""), isinstance(error.__cause__, NotFittedError)
+    if name.endswith("_") and (not told or hasattr(type(estimator), name)):
+        is_late = not any(map(_LEARNT.match, vars(estimator)))
+    if (is_late or told) and ": " not in str(error) and not isinstance(error, NotFittedError):
+        error.args = (f"{error}: {'call fit first' if is_late else told}",)
 
 
 def _hint(name: str, of_fit: bool, known: list[str], parameters: list[str]) -> str | None:
@@ -189,14 +283,17 @@ def _hint(name: str, of_fit: bool, known: list[str], parameters: list[str]) -> s
 
 
 def telling_names(method: _Method) -> _Method:
-    """The TypeError for an unknown argument of a constructor or of `fit` says what it is called here."""
+    """The TypeError for an unknown argument of a constructor, `fit` or `predict` says what it is called here."""
     accepted = inspect.signature(method).parameters
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in accepted.values()):
         return method
-    known, of_fit = list(accepted)[1:], method.__name__ == "fit"
+    known, of_fit = list(accepted)[1:], method.__name__ != "__init__"
 
     @wraps(method)
     def telling(self: Any, *args: object, **kwargs: object) -> Any:
+        if of_fit and not hasattr(self, "get_params"):
+            name, _, called = method.__qualname__.rpartition(".")
+            raise TypeError(f"{called} must be called on an instance of {name}, got the class and {described(self)}")
         for name in kwargs.keys() - known:
             if (hint := _hint(name, of_fit, known, self._get_param_names() if of_fit else known)) is not None:
                 where = f"{type(self).__name__}.{method.__name__}()"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import narwhals as nw
 import numpy as np
@@ -654,6 +654,60 @@ def _known_of_dense(
     return known
 
 
+# The least number of samples that look like one-hot classes not by chance alone.
+_FEW_SAMPLES = 10
+
+
+def warn_of_form(target: Target, weights: Float | None) -> None:
+    """Warn about y of a classifier that has a form which is rarely meant."""
+    told, kinds = None, target.classes
+    if target.kind == "labels":
+        counts = np.diff(target.original.indptr)
+        counts = counts if weights is None else counts[weights > 0]
+        enough = len(counts) >= max(_FEW_SAMPLES, 2 * target.n_outputs)
+        if target.n_outputs > 1 and enough and target.known is None and (counts == 1).all():
+            told = (
+                "y has one label in each sample, as classes in one-hot form, and is fitted as labels, of which predictions "
+                "may have none or several: pass y.argmax(axis=1) for one class of each sample, or set multi_label=True"
+            )
+    elif len(kinds) > 1 and all(values.tolist() == [-1, 1] for values in kinds):
+        told = "y has columns of -1 and 1, which are fitted as outputs of classes: labels are 0 and 1, as in y > 0"
+    elif len(kinds) == 1 and len(kinds[0]) == 1:
+        told = (
+            f"y has one class, {cut(repr(kinds[0].tolist()[0]))}, which is what all predictions are, and predict_proba has "
+            "one column: pass samples of several classes"
+        )
+    elif len(kinds) == 1 and (text := _first_of_tags(kinds[0])) is not None:
+        told = (
+            f"y has classes such as {cut(repr(text))}, which looks like several tags in one text, and each text is one class: "
+            "split them, and sklearn.preprocessing.MultiLabelBinarizer makes labels of lists of tags"
+        )
+    if told is not None:
+        messages.warn(told, UserWarning)
+
+
+def _first_of_tags(classes: NDArray[Any]) -> str | None:
+    """The first class that is a list in a text of which a part is another class."""
+    known = set(classes.tolist()) if kind_of_classes(classes) == "text" else set()
+    parts = ((text, text.split(sign)) for text in known for sign in ",;|" if sign in text)
+    return min((text for text, found in parts if any(part.strip() in known for part in found)), default=None)
+
+
+def compare(X: object, y: object) -> None:
+    """Raise if X and y look exchanged, and warn if they have the same index in another order, for which nothing asks."""
+    if getattr(X, "ndim", 0) == 1 and getattr(y, "ndim", 0) == 2:
+        raise ValueError(
+            f"X must have shape (n_samples, n_features), got {described(X)}, and y has two dimensions: are X and y "
+            "exchanged? One feature is numpy.reshape(X, (-1, 1))"
+        )
+    one, other = (cast(Any, getattr(data, "index", None)) for data in (X, y))
+    if not (hasattr(one, "equals") and hasattr(other, "equals")) or len(one) != len(other) or one.equals(other):
+        return
+    if one.is_unique and other.is_unique and one.isin(other).all():
+        told = "X and y have the same index in another order, and are matched by position: pass y.loc[X.index]"
+        messages.warn(told, UserWarning)
+
+
 def label_classes(n_labels: int) -> NDArray[np.int64]:
     """`classes_` of labels: their indices, or for one and two labels 0 and 1 for each label.
 
@@ -737,7 +791,9 @@ def labels(
     check_array_of_y(y, what)
     if len(shape := np.shape(y)) != 2:
         kind = "a sparse array" if is_sparse(y) else "an array"
-        raise ValueError(f"{what} must have shape (n_samples, n_labels), got {kind} with {len(shape)} dimension(s)")
+        accepted = f"{what} must have shape (n_samples, n_labels), got {kind} with {len(shape)} dimension(s)"
+        of_one = "; for one output, sklearn has TunedThresholdClassifierCV and CalibratedClassifierCV"
+        raise ValueError(accepted + of_one * each_output)
     n_samples = shape[0] if n_samples is None else n_samples
     names = names_of(y, what)
     marks = has_sparse_columns(y) or isinstance(y, WithGaps)

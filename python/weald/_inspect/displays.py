@@ -19,7 +19,7 @@ from weald._fit.boosting import BaseBoosting
 from weald._input import checks, targets
 from weald._input.checks import MOST, Float, check_is_instance, floats, integer, is_integer, named
 from weald._input.frames import check_same_names, names_of
-from weald._input.messages import kind_of
+from weald._input.messages import described, kind_of
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, SampleWeight, YWeight
 from weald._ranking.outputs import check_names_of_outputs
@@ -49,6 +49,38 @@ def style(name: str, given: dict[str, Any] | None, artist: type, /, **defaults: 
     from matplotlib.cbook import normalize_kwargs
 
     return defaults | normalize_kwargs(given, artist)
+
+
+def checked_names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) -> list[str] | None:
+    if names is None:
+        return None
+    with named(what):
+        is_list = not isinstance(names, str) and not is_sparse(names) and hasattr(names, "__len__") and np.ndim(names)
+    if not is_list or len(names) != expected:
+        got = f"{len(names)} names" if is_list else described(names)
+        raise ValueError(f"{what} must have length {expected}, {meaning}, got {got}")
+    return [str(name) for name in names]
+
+
+def bars(
+    caller: str,
+    values: Float,
+    names: Sequence[str] | None,
+    most: tuple[str, object],
+    ax: Any,
+    bar_kw: dict[str, Any] | None,
+    spread: Float | None = None,
+) -> Any:
+    """Horizontal bars of the `most` values of largest magnitude, the largest on top, with these names or "feature_0"."""
+    plt = pyplot(caller)
+    from matplotlib.patches import Rectangle
+
+    drawn = style("bar_kw", bar_kw, Rectangle)
+    order = np.argsort(-np.abs(values), kind="stable")[: integer(*most, 1)][::-1]
+    axes = plt.subplots(layout="constrained")[1] if ax is None else ax
+    found = axes.barh(range(len(order)), values[order], xerr=None if spread is None else spread[order], **drawn)
+    axes.set_yticks(range(len(order)), [f"feature_{j}" if names is None else names[j] for j in order])
+    return found
 
 
 _ALPHAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05)

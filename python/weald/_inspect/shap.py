@@ -18,10 +18,11 @@ from weald import _weald
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BoostedModel
 from weald._input import checks, frames
-from weald._input.checks import Float, Matrix, is_integer
+from weald._input.checks import Float, Matrix, integer, is_integer
 from weald._input.elementary import log1p
 from weald._input.messages import kind_of
 from weald._input.sparse import csr_of, has_nan, is_sparse
+from weald._inspect.displays import bars, checked_names
 from weald._parameters.types import MatrixLike, Prediction
 from weald._ranking.outputs import apart, innermost, names_of_features, transformed
 
@@ -161,6 +162,45 @@ class Explanation:
     data: Any
     feature_names: list[str] | None
     output_names: list[str] | None
+
+    def plot(
+        self,
+        sample: int = 0,
+        output: int = 0,
+        *,
+        feature_names: Sequence[str] | None = None,
+        max_features: int = 10,
+        ax: Any = None,
+        bar_kw: dict[str, Any] | None = None,
+    ) -> Any:
+        """Plot the values of a sample, those of largest magnitude on top; this requires matplotlib.
+
+        Parameters
+        ----------
+        sample, output : int, default=0
+            The indices of the sample, and of the output if there are several.
+        feature_names : sequence of str or None, default=None
+            The name of each feature. None: the attribute of this name, or "feature_0" and so on.
+        max_features : int, default=10
+            The maximum number of features.
+        ax, bar_kw : matplotlib Axes and dict, or None, default=None
+            Axes to plot on, or a new figure, and keyword arguments of its method `barh`.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        part = self.values
+        if isinstance(part, list) or part.ndim == 3:
+            outputs = part if isinstance(part, list) else np.moveaxis(part, 2, 0)
+            part = outputs[integer("output", output, 0, len(outputs) - 1)]
+        at = integer("sample", sample, 0, part.shape[0] - 1)
+        row = part[[at]].toarray()[0] if is_sparse(part) else part[at]
+        names = checked_names("feature_names", feature_names, len(row), "one for each feature") or self.feature_names
+        drawn = bars("Explanation.plot", row, names, ("max_features", max_features), ax, bar_kw)
+        axes = drawn[0].axes
+        axes.set_xlabel("contribution to the score")
+        return axes
 
 
 def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None, *, background: object = None) -> Any:

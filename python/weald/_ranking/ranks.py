@@ -113,6 +113,13 @@ def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array |
         return ranked[:, : checked_k(k, ranked.shape[1])]
     check_real(y_score, "y_score")
     with named("y_score"):
+        if (
+            not is_sparse(y_score)
+            and np.asarray(y_score).dtype.kind in "USO"
+            and (name := targets.first_text(y_score)) is not None
+        ):
+            accepted = "scores, or indices as predict_topk returns them without names=True"
+            raise ValueError(f"y_score must have {accepted}, got {checks.shown(name)}")
         y_score = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
     if not is_sparse(y_score) and y_score.dtype.kind in "iu":
         k = checked_k(k, y_score.shape[1])

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 
 from weald import _weald
-from weald._input.checks import Float, integer, is_float, named, shown
+from weald._input.checks import Float, check_names_of_scorers, integer, is_float, named, shown
 from weald._ranking.scorers import scoring_of_known
 
 if TYPE_CHECKING:
@@ -331,6 +331,8 @@ def scorer_of(
     estimator: BaseBoosting, scoring: object, *, has_gaps: bool
 ) -> tuple[Callable[[Any, Any, Any], Any], str]:
     """The scorer and its name. With `has_gaps`, it scores the known values of y."""
+    if not has_gaps:  # else there are fewer names
+        check_names_of_scorers(scoring)
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return check_scoring(estimator, scoring_of_known(scoring, estimator) if has_gaps else scoring), name
 
