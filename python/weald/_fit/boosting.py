@@ -1358,7 +1358,8 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             A new fitted estimator, with the same `init`. This estimator does not change.
         """
         check_fitted(self)
-        return self._with_stages(self._refit_of(X, y, sample_weight, y_weight, base_margin)(self._model))
+        fitted = self._twin()
+        return fitted._with_stages(fitted._refit_of(X, y, sample_weight, y_weight, base_margin)(fitted._model))
 
     @available_if(grows_trees)
     def prune(
@@ -1398,8 +1399,8 @@ class BaseBoosting(_rounds.CallbackSupportMixin, BoostingParameters):
             A new fitted estimator, with the same `init`. This estimator does not change.
         """
         check_fitted(self)
-        limits = pruning.limits_of(max_loss_increase, max_test_nodes, max_bytes)
-        smaller: Self = pruning.pruned(self, self._refit_of(X, y, sample_weight, y_weight, base_margin), limits)
+        limits, fitted = pruning.limits_of(max_loss_increase, max_test_nodes, max_bytes), self._twin()
+        smaller: Self = pruning.pruned(fitted, fitted._refit_of(X, y, sample_weight, y_weight, base_margin), limits)
         return smaller
 
     def _with_stages(self, model: _weald.Boosted, **fitted: object) -> Self:

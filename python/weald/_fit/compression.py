@@ -398,7 +398,7 @@ class BaseCompressed(WithPaths):
                 raise ValueError(f"estimator must be a tree or forest, got a {type(given).__name__}: {_PRUNES}")
             raise ValueError(
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
-                f"{self._default_estimator.__name__}(), got {type(given).__name__}"
+                f"{self._default_estimator.__name__}(), got {type(given).__name__}{hint}"
             )
         if growing.asks_to_separate(given):
             raise ValueError(

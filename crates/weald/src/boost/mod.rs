@@ -54,8 +54,8 @@
 //! | `scores::booster` | scores that are boosted together, of training samples and of held-out samples |
 //! | `cells` | boosting on the known cells of y alone |
 //! | `observer`, `workers` | callbacks after each stage, and samples on several machines |
-//! | `model`, `predict`, `compact` | the fitted model, its predictions by [`crate::model`], and leaves that need less memory |
-//! | `prune` | fewer leaves, fitted anew |
+//! | `model`, `predict` | the fitted model, and its predictions by [`crate::model`] |
+//! | `smaller` | models with leaves that need less memory (`compact`), and with fewer leaves, fitted anew (`prune`) |
 //! | `evaluate` | the mean loss of any samples by their scores |
 //!
 //! # One stage
@@ -86,7 +86,6 @@
 
 mod auto;
 mod cells;
-mod compact;
 pub(crate) mod config;
 mod data;
 mod evaluate;
@@ -97,9 +96,9 @@ mod observer;
 mod predict;
 pub(crate) mod problem;
 mod projector;
-mod prune;
 mod scores;
 mod search;
+mod smaller;
 mod so_far;
 mod stage_projection;
 mod stages;

@@ -1,6 +1,6 @@
 //! The same model with leaves that need less memory: fewer bits, or without values that hardly matter.
 
-use super::model::{Boosted, Combine};
+use crate::boost::model::{Boosted, Combine};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::forest::Forest;

@@ -12,9 +12,9 @@
 
 use std::sync::Arc;
 
-use super::config::BoostConfig;
-use super::model::{Boosted, Combine};
-use super::step_sizes::StepSizes;
+use crate::boost::config::BoostConfig;
+use crate::boost::model::{Boosted, Combine};
+use crate::boost::step_sizes::StepSizes;
 use crate::control::Control;
 use crate::data::{Dataset, Outputs};
 use crate::error::{Error, Purpose, Result};
