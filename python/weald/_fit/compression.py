@@ -394,8 +394,7 @@ class BaseCompressed(WithPaths):
             fits = isinstance(given, BaseForest | BaseTree) and is_classifier(given) == is_classifier(self)
         if not fits:
             kind = "classifier" if is_classifier(self) else "regressor"
-            if type(given).__name__.startswith("GradientBoosting"):
-                raise ValueError(f"estimator must be a tree or forest, got a {type(given).__name__}: {_PRUNES}")
+            hint = f": {_PRUNES}" if type(given).__name__.startswith("GradientBoosting") else ""
             raise ValueError(
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
                 f"{self._default_estimator.__name__}(), got {type(given).__name__}{hint}"
