@@ -811,10 +811,9 @@ class TreeDisplay:
 
         Parameters
         ----------
-        estimator, tree, feature_names, class_names, decimals, top_k : as in `export_rules`
-            The model, the index of the tree, and the content of the boxes.
-        max_depth : int, default=3
-            Splits at this depth are drawn as leaves.
+        estimator, tree, max_depth, feature_names, class_names, decimals, top_k : as in `export_rules`
+            The model, the index of the tree, and the content of the boxes. At `max_depth`, 3 by
+            default, splits are drawn as leaves.
         ax, text_kw : matplotlib Axes and dict, or None, default=None
             As in `plot`.
 
